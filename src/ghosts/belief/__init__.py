@@ -1,0 +1,1 @@
+"""The Bayes filter: histogram operations, motion model, observation model."""

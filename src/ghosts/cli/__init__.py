@@ -1,0 +1,53 @@
+"""The `ghosts` command: one module of this package a command, found by name, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import sys
+from pathlib import Path
+
+from ghosts import __version__
+from ghosts.errors import GhostsError, did_you_mean
+
+
+def commands() -> dict[str, str]:
+    """Command names and their one-line help (the first line of each module's docstring)."""
+    found = {}
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("_"):
+            source = (Path(__file__).parent / f"{module.name}.py").read_text(encoding="utf-8")
+            found[module.name] = (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run `ghosts COMMAND …`; exits 2 on a wrong word, 1 on a `GhostsError`, whose message is all that is printed."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    known = commands()
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        _print_help(known)
+        return
+    name, rest = arguments[0], arguments[1:]
+    if name in ("--version", "version"):
+        print(f"ghosts {__version__}")
+        return
+    if name not in known:
+        print(f"ghosts: unknown command {name!r}{did_you_mean(name, known)}; see 'ghosts --help'", file=sys.stderr)
+        raise SystemExit(2)
+    try:
+        importlib.import_module(f"ghosts.cli.{name}").main(rest)
+    except GhostsError as error:
+        print(f"ghosts {name}: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print(f"ghosts {name}: interrupted; the same command goes on where it stopped", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _print_help(known: dict[str, str]) -> None:
+    width = max((len(name) for name in known), default=0)
+    print("usage: ghosts COMMAND [options]      (ghosts COMMAND --help lists a command's options)\n")
+    for name, line in known.items():
+        print(f"  {name:<{width}}  {line}")

@@ -1,0 +1,177 @@
+"""Settings of the model, one dataclass a part. Every field says what it does; wrong values are refused with the value."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ghosts.errors import ConfigError, did_you_mean
+from ghosts.types import Grid
+
+
+def require(condition: bool, what: str, value: object) -> None:
+    """Raise `ConfigError` quoting the bad value unless the condition holds."""
+    if not condition:
+        raise ConfigError(f"{what}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class LanguageConfig:
+    """Instruction encoder and latent decoder."""
+
+    vocabulary: int = 1000
+    """Number of word ids, padding and unknown included."""
+    embedding: int = 300
+    """Word embedding size."""
+    hidden: int = 256
+    """Hidden size of the encoder, each way, and of the decoder."""
+    position: int = 64
+    """Size of the decoder's positional encoding of the filter step."""
+    steps: int = 6
+    """Filter steps T: the longest path of R2R has 6 moves."""
+    attention: Literal["dot", "additive"] = "additive"
+    """Paper: dot product (Luong). Released code: additive (tanh)."""
+    decoder_context: bool = True
+    """Whether the decoder also sees its previous attended context (released code) or the position alone (paper)."""
+    dropout: float = 0.3
+    """Dropout on embeddings and encoder states."""
+
+    def __post_init__(self) -> None:
+        require(self.vocabulary >= 3, "language.vocabulary must be at least 3", self.vocabulary)
+        require(self.steps >= 1, "language.steps must be at least 1", self.steps)
+        require(self.position % 2 == 0, "language.position must be even", self.position)
+        require(0.0 <= self.dropout < 1.0, "language.dropout must lie in [0, 1)", self.dropout)
+
+
+@dataclass(frozen=True)
+class MapperConfig:
+    """Conv-GRU semantic map."""
+
+    features: int = 768
+    """Channels of an observed point's feature vector."""
+    channels: int = 128
+    """Channels of the map."""
+    kernel: int = 3
+    """Side of the convolutions."""
+    convolution: Literal["sparse", "masked"] = "masked"
+    """Paper: sparsity-aware (divided by the observed inputs under the kernel). Released code: plain, masked after."""
+    dropout: float = 0.5
+    """Channel dropout on both gates, masks fixed for an episode."""
+    rows: int = 96
+    cols: int = 96
+    """Cells of the map."""
+    cell_m: float = 0.5
+    """Side of a cell."""
+    height_clip_m: float = 5.0
+    """Points more than this above the camera are dropped."""
+
+    def __post_init__(self) -> None:
+        require(self.kernel % 2 == 1, "mapper.kernel must be odd", self.kernel)
+        require(0.0 <= self.dropout < 1.0, "mapper.dropout must lie in [0, 1)", self.dropout)
+        _ = self.grid
+
+    @property
+    def grid(self) -> Grid:
+        """The map's grid."""
+        return Grid(self.rows, self.cols, self.cell_m)
+
+
+@dataclass(frozen=True)
+class MotionConfig:
+    """Motion model p(s_t | s_{t−1}, a_t, M)."""
+
+    kind: Literal["factorised", "joint"] = "factorised"
+    """Released code: map part × egocentric language part, the new heading follows from the displacement.
+    Paper: one kernel over Θ² × M² from a 3-layer CNN on [tiled action, map]."""
+    kernel: int = 7
+    """Side of the kernel in belief cells."""
+    hidden: int = 96
+    """Channels of the map part's bottleneck (joint: of the CNN)."""
+    dropout: float = 0.3
+    """Channel dropout on the map."""
+
+    def __post_init__(self) -> None:
+        require(self.kernel % 2 == 1, "motion.kernel must be odd", self.kernel)
+
+
+@dataclass(frozen=True)
+class LingUNetConfig:
+    """Language-conditioned U-Net."""
+
+    levels: int = 3
+    """Convolutions down, and up again."""
+    channels: int = 48
+    """Channels of the trunk."""
+    language: int = 24
+    """Channels of the language-filtered skip connections."""
+    output: int = 128
+    """Channels of the last stage."""
+
+    def __post_init__(self) -> None:
+        require(self.levels >= 1, "lingunet.levels must be at least 1", self.levels)
+
+
+@dataclass(frozen=True)
+class FilterConfig:
+    """Histogram Bayes filter."""
+
+    headings: int = 4
+    """Heading bins Θ: 1 (no heading in the state), 4 or 8."""
+    pool: int = 2
+    """Belief cells are this many map cells wide."""
+    sigma_m: float = 0.5
+    """Standard deviation of the first belief and of the targets."""
+    likelihood_floor: float = 0.004
+    """Least value of the observation likelihood."""
+    motion: MotionConfig = field(default_factory=MotionConfig)
+    observation: LingUNetConfig = field(default_factory=LingUNetConfig)
+
+    def __post_init__(self) -> None:
+        require(self.headings in (1, 4, 8), "filter.headings must be 1, 4 or 8", self.headings)
+        require(self.pool >= 1, "filter.pool must be at least 1", self.pool)
+        require(self.sigma_m > 0.0, "filter.sigma_m must be positive", self.sigma_m)
+        require(0.0 < self.likelihood_floor < 1.0, "filter.likelihood_floor must lie in (0, 1)", self.likelihood_floor)
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """Policy over all viewpoints seen so far."""
+
+    hidden: int = 128
+    """Hidden size of the MLP."""
+    sigma_m: float = 1.0
+    """Gaussian neighbourhood of a viewpoint in which its belief is read."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The whole agent model."""
+
+    language: LanguageConfig = field(default_factory=LanguageConfig)
+    mapper: MapperConfig = field(default_factory=MapperConfig)
+    filter: FilterConfig = field(default_factory=FilterConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+
+    @property
+    def belief_grid(self) -> Grid:
+        """The belief's grid: the map's, `filter.pool` times coarser."""
+        return self.mapper.grid.coarser(self.filter.pool)
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A config as plain JSON values."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(kind: type, values: dict[str, Any], where: str = "config") -> Any:
+    """A config from plain JSON values; unknown fields are refused with the nearest known name."""
+    known = {item.name: item for item in dataclasses.fields(kind)}
+    arguments = {}
+    for name, value in values.items():
+        if name not in known:
+            raise ConfigError(f"{where}: unknown field {name!r}{did_you_mean(name, known)}")
+        default = known[name].default_factory
+        nested = default if isinstance(default, type) and dataclasses.is_dataclass(default) else None
+        arguments[name] = from_dict(nested, value, f"{where}.{name}") if nested else value
+    return kind(**arguments)

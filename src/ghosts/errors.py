@@ -1,0 +1,97 @@
+"""The error tree: an error a user can cause is a `GhostsError` that says what is wrong, where, and what to do next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class GhostsError(Exception):
+    """Base of every error this package raises on purpose; the command line prints it without a traceback."""
+
+
+class DataError(GhostsError):
+    """A file is missing, malformed or inconsistent.
+
+    Args:
+        problem: what is wrong, in one sentence.
+        file: the file or folder at fault.
+        record: which record in it (index or identifier).
+        field: which field of the record.
+        value: the offending value, quoted in the message (shortened).
+        hint: the next command or action.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: Path | str | None = None,
+        record: object = None,
+        field: str | None = None,
+        value: object = None,
+        hint: str | None = None,
+    ) -> None:
+        self.problem, self.file, self.record, self.field, self.value, self.hint = (
+            problem,
+            Path(file) if file is not None else None,
+            record,
+            field,
+            value,
+            hint,
+        )
+        where = [str(file)] if file is not None else []
+        if record is not None:
+            where.append(f"record {record}")
+        if field is not None:
+            where.append(f"field {field!r}")
+        text = f"{', '.join(where)}: {problem}" if where else problem
+        if value is not None:
+            text += f" (got {_shorten(value)})"
+        if hint is not None:
+            text += f"; {hint}"
+        super().__init__(text)
+
+
+class ConfigError(GhostsError):
+    """A setting is out of range or two settings contradict each other."""
+
+
+class MissingExtraError(GhostsError):
+    """An optional dependency is needed and not installed."""
+
+    def __init__(self, package: str, extra: str, what: str) -> None:
+        super().__init__(f"{what} needs {package}, which is not installed; run: pip install 'ghosts[{extra}]'")
+
+
+class UnknownNameError(GhostsError, LookupError):
+    """A name (scan, viewpoint, split, preset, command) does not exist; suggests the nearest that do."""
+
+    def __init__(self, kind: str, name: str, options: Iterable[str], where: str | None = None) -> None:
+        place = f" in {where}" if where else ""
+        super().__init__(f"unknown {kind} {name!r}{place}{did_you_mean(name, options)}")
+
+    def __str__(self) -> str:  # LookupError's subclasses would otherwise print the repr
+        return str(self.args[0])
+
+
+def did_you_mean(name: str, options: Iterable[str]) -> str:
+    """Return `"; did you mean 'x'?"`, or the whole list when it is short, or an empty string.
+
+    Example:
+        >>> did_you_mean("trian", ["train", "eval"])
+        "; did you mean 'train'?"
+    """
+    options = sorted(set(options))
+    near = difflib.get_close_matches(name, options, n=3, cutoff=0.6)
+    if near:
+        return "; did you mean " + " or ".join(repr(option) for option in near) + "?"
+    if 0 < len(options) <= 12:
+        return "; choose one of " + ", ".join(options)
+    return ""
+
+
+def _shorten(value: object, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

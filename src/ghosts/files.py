@@ -1,0 +1,84 @@
+"""Files written whole or not at all, and readers whose errors name the file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ghosts.errors import DataError
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; rename it onto `path` when the block succeeds, remove it when it fails.
+
+    The temporary name keeps the suffix (image writers choose their format by it) and starts with a dot.
+    Two processes writing the same path do not disturb each other: the last whole file wins.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes files private; give the result the permissions an ordinary open() would.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        with open(temporary, "rb") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any, *, indent: int | None = None) -> None:
+    """Write JSON atomically, keys in the order given, so that equal values give equal bytes."""
+    write_text(path, json.dumps(value, indent=indent, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path, *, hint: str | None = None) -> Any:
+    """Read a JSON file.
+
+    Args:
+        path: the file.
+        hint: what to do when it is missing, added to the error.
+
+    Raises:
+        DataError: the file is missing, unreadable, empty, not UTF-8, or not JSON; the message names the file and, for
+            JSON, line and column.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError("no such file", file=path, hint=hint) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 text (byte {error.start})", file=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", file=path) from None
+    if not text.strip():
+        raise DataError("the file is empty", file=path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not valid JSON: {error.msg} at line {error.lineno} column {error.colno}", file=path) from None
+    except RecursionError:
+        raise DataError("not valid JSON: nested too deeply", file=path) from None
+
+
+def sha256_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, as hexadecimal."""
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

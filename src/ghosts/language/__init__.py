@@ -1,0 +1,1 @@
+"""Words: tokens, R2R episodes, instruction encoder and latent decoder."""

@@ -1,0 +1,1 @@
+"""From observations to the semantic map: backbone, projection, conv-GRU mapper."""

@@ -1,0 +1,1 @@
+"""Buildings: navigation graph, panorama store, cube-map camera, simulator."""

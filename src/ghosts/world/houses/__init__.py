@@ -1,0 +1,1 @@
+"""Procedural houses: plan, furniture, materials, ray caster, graph, instructions (the embedded default world)."""

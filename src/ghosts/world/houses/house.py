@@ -1,0 +1,133 @@
+"""What a house is: rooms, openings, stairs and things, in the world frame (metres, z up, axis-aligned walls).
+
+Everything downstream (ray caster, navigation graph, instructions, floor plan) reads these frozen dataclasses and
+nothing else, so a house can be made by the plan generator, by hand in a test, or read from elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Shape = Literal["box", "cylinder", "sphere"]
+OpeningKind = Literal["door", "passage", "window"]
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A solid: box (turned about z), upright cylinder, or axis-aligned ellipsoid ("sphere")."""
+
+    shape: Shape
+    center_m: tuple[float, float, float]
+    half_m: tuple[float, float, float]
+    """Half extents along its own axes; a cylinder's (radius x, radius y, half height)."""
+    yaw_rad: float
+    """Counter-clockwise turn about z (mathematical angle)."""
+    material: str
+    """Name of a procedural material."""
+    color: tuple[float, float, float]
+    """Linear RGB in 0..1, the material's base colour."""
+    label: str
+    """Semantic label: an object kind, or a surface ("floor", "wall", "ceiling", "door", "window", "stairs")."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One object: a named group of primitives standing in a room."""
+
+    kind: str
+    """Its kind, a key of `furniture.KINDS`, e.g. "sofa"."""
+    room: int
+    """Index of the room it stands in."""
+    center_m: tuple[float, float, float]
+    half_m: tuple[float, float, float]
+    """Half extents of its bounding box along its own axes."""
+    yaw_rad: float
+    """Counter-clockwise; at 0 its front looks along +x."""
+    color_word: str
+    """The colour a person would name ("red"), empty when it has none worth naming."""
+    blocks: bool
+    """Whether a walker has to go round it (a rug, a painting or a ceiling lamp does not block)."""
+    parts: tuple[Primitive, ...]
+
+
+@dataclass(frozen=True)
+class Room:
+    """An axis-aligned rectangular room (inner faces of its walls)."""
+
+    index: int
+    kind: str
+    """"bedroom", "hallway", …: a key of `plan.ROOM_KINDS`."""
+    storey: int
+    x0_m: float
+    y0_m: float
+    x1_m: float
+    y1_m: float
+    floor_z_m: float
+    ceiling_z_m: float
+
+    @property
+    def center_m(self) -> tuple[float, float]:
+        """Middle of the floor."""
+        return (self.x0_m + self.x1_m) / 2, (self.y0_m + self.y1_m) / 2
+
+    def contains(self, x_m: float, y_m: float, margin_m: float = 0.0) -> bool:
+        """Whether a point of the plan lies in the room, at least `margin_m` from its walls."""
+        return (
+            self.x0_m + margin_m <= x_m <= self.x1_m - margin_m and self.y0_m + margin_m <= y_m <= self.y1_m - margin_m
+        )
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A hole in a wall: a door (with frame and an open leaf or none), a wide passage, or a window."""
+
+    kind: OpeningKind
+    rooms: tuple[int, int]
+    """The rooms it joins; a window or the front door has −1 (outside) second."""
+    x_m: float
+    y_m: float
+    """Middle of the opening, in the middle of the wall."""
+    along: Literal["x", "y"]
+    """The axis the wall runs along."""
+    width_m: float
+    bottom_z_m: float
+    top_z_m: float
+
+
+@dataclass(frozen=True)
+class Stair:
+    """A straight flight from a point on the lower storey to a point on the upper one, inside two stair-hall rooms."""
+
+    rooms: tuple[int, int]
+    """Lower and upper room."""
+    foot_m: tuple[float, float, float]
+    head_m: tuple[float, float, float]
+    width_m: float
+
+
+@dataclass(frozen=True)
+class House:
+    """A whole house."""
+
+    name: str
+    """Scan identifier, unique by seed."""
+    seed: int
+    rooms: tuple[Room, ...]
+    openings: tuple[Opening, ...]
+    stairs: tuple[Stair, ...]
+    things: tuple[Thing, ...]
+    shell: tuple[Primitive, ...]
+    """Floors, ceilings, wall pieces between openings, door frames, window panes, steps."""
+
+    @property
+    def primitives(self) -> tuple[Primitive, ...]:
+        """The shell and every thing's parts."""
+        return self.shell + tuple(part for thing in self.things for part in thing.parts)
+
+    def room_at(self, x_m: float, y_m: float, z_m: float) -> Room | None:
+        """The room that holds a point, if any."""
+        for room in self.rooms:
+            if room.contains(x_m, y_m) and room.floor_z_m - 0.05 <= z_m <= room.ceiling_z_m + 0.05:
+                return room
+        return None

@@ -1,0 +1,32 @@
+"""Shared fixtures. Shapes in annotations are checked at run time here, and only here (jaxtyping with beartype)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from jaxtyping import install_import_hook
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+install_import_hook("ghosts", "beartype.beartype")
+
+SHARED = Path(os.environ.get("GHOSTS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """Folder of answers recorded from the original simulator and the authors' modules; skips when it is missing."""
+    folder = SHARED / "golden"
+    if not folder.is_dir():
+        pytest.skip(f"recorded answers not found ({folder}); set GHOSTS_SHARED to the folder that holds golden/")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def r2r_data() -> Path:
+    """Folder with the real R2R files and navigation graphs; skips when it is missing."""
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        pytest.skip(f"real R2R data not found ({folder}); set GHOSTS_SHARED to the folder that holds data/")
+    return folder
