@@ -1,4 +1,4 @@
-"""Settings of the model, one dataclass a part. Every field says what it does; wrong values are refused with the value."""
+"""Settings of the model, one dataclass a part. Every field says what it does; wrong values are refused by name."""
 
 from __future__ import annotations
 
