@@ -1,0 +1,73 @@
+"""Points onto the ground-plane grid: element-wise maximum (or sum) per cell, and which cells were observed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from ghosts.geometry import to_cells
+from ghosts.mapping.points import Points
+from ghosts.types import Grid
+
+Reduce = Literal["max", "sum"]
+
+
+def map_cells(
+    xy_m: Float[Tensor, "*n 2"], origin_xy_m: Float[Tensor, "*#n 2"], grid: Grid
+) -> tuple[Int[Tensor, "*n"], Int[Tensor, "*n"], Bool[Tensor, "*n"]]:
+    """Row and column of world positions on a map, and whether they lie on it (row and column are 0 where not).
+
+    A position on the border between two cells goes to the one with the even index (`torch.round`).
+    """
+    nearest = to_cells(xy_m - origin_xy_m.to(xy_m.dtype), grid).round()
+    col, row = nearest[..., 0], nearest[..., 1]
+    inside = (col >= 0) & (col < grid.cols) & (row >= 0) & (row < grid.rows)
+    zero = torch.zeros((), dtype=torch.long, device=xy_m.device)
+    # A NaN or far position fails `inside` and must not reach the integer conversion's undefined range.
+    return (
+        torch.where(inside, torch.where(inside, row, 0.0).long(), zero),
+        torch.where(inside, torch.where(inside, col, 0.0).long(), zero),
+        inside,
+    )
+
+
+def project(
+    points: Points, origin_xy_m: Float[Tensor, "b 2"], grid: Grid, reduce: Reduce = "max"
+) -> tuple[Float[Tensor, "b c y x"], Bool[Tensor, "b 1 y x"]]:
+    """Project points onto the map: drop z, then reduce the features that share a cell.
+
+    Differentiable in the features. Where several points tie for a maximum, they share its gradient evenly. The maximum
+    is over the points alone; the released code also counts a fill value of 0, which clips negative features and calls
+    a cell observed only if one of its features is positive.
+
+    Args:
+        points: with `b` items.
+        origin_xy_m: world position of each map's centre.
+        grid: the maps' grid.
+        reduce: "max" for image features (paper, section 3.1), "sum" for landmarks.
+
+    Returns:
+        The map, in channels-last memory order, zero where nothing was observed; and the cells that received a point.
+    """
+    batch, count, channels = points.features.shape
+    row, col, inside = map_cells(points.xyz_m[..., :2], origin_xy_m[:, None], grid)
+    inside = inside & points.valid
+    cells = batch * grid.rows * grid.cols
+    item = torch.arange(batch, device=row.device)[:, None]
+    # Dropped points go to one extra cell at the end: no data-dependent shape, so no wait for the device.
+    flat = torch.where(inside, (item * grid.rows + row) * grid.cols + col, cells).reshape(-1)
+    source = points.features.reshape(batch * count, channels)
+    if reduce == "max":
+        reduced = source.new_zeros(cells + 1, channels).scatter_reduce(
+            0, flat[:, None].expand(-1, channels), source, "amax", include_self=False
+        )
+    else:
+        reduced = source.new_zeros(cells + 1, channels).index_add(0, flat, source)
+    observed = torch.zeros(cells + 1, dtype=torch.bool, device=flat.device).index_fill(0, flat, True)
+    return (
+        reduced[:cells].view(batch, grid.rows, grid.cols, channels).permute(0, 3, 1, 2),
+        observed[:cells].view(batch, 1, grid.rows, grid.cols),
+    )
