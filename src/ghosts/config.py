@@ -86,13 +86,18 @@ class MotionConfig:
     Paper: one kernel over Θ² × M² from a 3-layer CNN on [tiled action, map]."""
     kernel: int = 7
     """Side of the kernel in belief cells."""
-    hidden: int = 96
-    """Channels of the map part's bottleneck (joint: of the CNN)."""
+    hidden: int = 32
+    """Channels of each branch of the map part's bottleneck (joint: of the CNN)."""
+    language: int = 128
+    """Hidden size of the language part's MLP (factorised only)."""
     dropout: float = 0.3
     """Channel dropout on the map."""
 
     def __post_init__(self) -> None:
-        require(self.kernel % 2 == 1, "motion.kernel must be odd", self.kernel)
+        require(self.kernel % 2 == 1 and self.kernel >= 3, "motion.kernel must be odd and at least 3", self.kernel)
+        require(self.hidden >= 1, "motion.hidden must be at least 1", self.hidden)
+        require(self.language >= 1, "motion.language must be at least 1", self.language)
+        require(0.0 <= self.dropout < 1.0, "motion.dropout must lie in [0, 1)", self.dropout)
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,8 @@ class LingUNetConfig:
     """Channels of the last stage."""
 
     def __post_init__(self) -> None:
-        require(self.levels >= 1, "lingunet.levels must be at least 1", self.levels)
+        for name in ("levels", "channels", "language", "output"):
+            require(getattr(self, name) >= 1, f"lingunet.{name} must be at least 1", getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,10 @@ class PolicyConfig:
     """Hidden size of the MLP."""
     sigma_m: float = 1.0
     """Gaussian neighbourhood of a viewpoint in which its belief is read."""
+
+    def __post_init__(self) -> None:
+        require(self.hidden >= 1, "policy.hidden must be at least 1", self.hidden)
+        require(self.sigma_m > 0.0, "policy.sigma_m must be positive", self.sigma_m)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,165 @@
+"""The histogram Bayes filter: a motion model plus an observation model, with every intermediate kept for inspection.
+
+Words alone determine the latent actions and observations, so for one map all T steps are known beforehand: kernels and
+likelihoods of all maps of all agent steps are computed as one batch, and only predict–update is sequential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ghosts.belief.histogram import normalise, update
+from ghosts.belief.kernel import Kernel, KernelAt
+from ghosts.belief.motion import build_motion, per_map
+from ghosts.belief.observation import ObservationModel
+from ghosts.config import FilterConfig
+from ghosts.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class StepTrace:
+    """One step of the filter."""
+
+    prediction: Float[Tensor, "n c y x"]
+    """After the motion model."""
+    likelihood: Float[Tensor, "n c y x"]
+    """Of the step's observation."""
+    posterior: Float[Tensor, "n c y x"]
+    """After the observation: what the next step starts from."""
+
+
+@dataclass(frozen=True)
+class FilterTrace:
+    """All T steps of the filter on each of s maps of b episodes."""
+
+    start: Float[Tensor, "b c y x"]
+    """The first belief."""
+    predictions: Float[Tensor, "b s t c y x"]
+    likelihoods: Float[Tensor, "b s t c y x"]
+    posteriors: Float[Tensor, "b s t c y x"]
+    kernel_at: Callable[[int], Kernel]
+    """Step to motion kernel of all b · s maps (b-major); `.dense()` gives its probabilities."""
+
+    @property
+    def beliefs(self) -> Float[Tensor, "b s t1 c y x"]:
+        """The first belief and those after each step: T + 1."""
+        steps = self.posteriors.shape[1]
+        return torch.cat([self.start[:, None, None].expand(-1, steps, -1, -1, -1, -1), self.posteriors], 2)
+
+    @property
+    def goal(self) -> Float[Tensor, "b s c y x"]:
+        """The belief after the last step."""
+        return self.posteriors[:, :, -1]
+
+    def smoothed(self) -> Float[Tensor, "b s t1 c y x"]:
+        """The trajectory posterior: the demonstrator's pose at each step, given the whole instruction."""
+        beliefs, likelihoods = self.beliefs.flatten(0, 1), self.likelihoods.flatten(0, 1)
+        kernels = [self.kernel_at(step) for step in range(likelihoods.shape[1])]
+        return smooth(beliefs, likelihoods, kernels).view_as(self.beliefs)
+
+
+def filter_step(
+    belief: Float[Tensor, "n c y x"], kernel: Kernel, likelihood: Float[Tensor, "n c y x"]
+) -> tuple[Float[Tensor, "n c y x"], StepTrace]:
+    """Predict, weigh, normalise.
+
+    Returns:
+        The posterior, and the step's intermediates.
+    """
+    prediction = kernel.propagate(belief)
+    posterior = update(prediction, likelihood)
+    return posterior, StepTrace(prediction, likelihood, posterior)
+
+
+def smooth(
+    beliefs: Float[Tensor, "n t1 c y x"], likelihoods: Float[Tensor, "n t c y x"], kernels: Sequence[Kernel]
+) -> Float[Tensor, "n t1 c y x"]:
+    """Forward–backward smoothing: beliefs given all observations, not only those so far.
+
+    Args:
+        beliefs: filtered beliefs, the first one included.
+        likelihoods: of each step's observation.
+        kernels: of each step.
+    """
+    message = torch.ones_like(beliefs[:, 0])
+    smoothed = [beliefs[:, -1]]
+    for step in reversed(range(likelihoods.shape[1])):
+        message = kernels[step].gather(likelihoods[:, step] * message)
+        # Only ratios count; without this, T floors of 0.004 underflow for long instructions.
+        message = message / message.amax((-3, -2, -1), keepdim=True).clamp(min=torch.finfo(message.dtype).tiny)
+        smoothed.append(normalise(beliefs[:, step] * message, beliefs[:, step]))
+    return torch.stack(smoothed[::-1], 1)
+
+
+def pool_maps(maps: Float[Tensor, "n channels y x"], pool: int) -> Float[Tensor, "n channels y2 x2"]:
+    """Max-pool maps to the belief's resolution."""
+    rows, cols = maps.shape[-2:]
+    if rows % pool or cols % pool:
+        raise ConfigError(f"a map of {rows} × {cols} cells cannot be pooled by filter.pool = {pool}; choose a multiple")
+    return F.max_pool2d(maps, pool) if pool > 1 else maps
+
+
+class BayesFilter(nn.Module):
+    """Filter = motion model + observation model. The recursion runs in float32 (or wider), whatever the networks use.
+
+    Args:
+        motion: `(maps, actions) -> KernelAt`.
+        observation: `(maps, observations) -> likelihoods`.
+        pool: belief cells are this many map cells wide.
+    """
+
+    def __init__(self, motion: nn.Module, observation: nn.Module, pool: int) -> None:
+        super().__init__()
+        self.motion, self.observation, self.pool = motion, observation, pool
+
+    def forward(
+        self,
+        maps: Float[Tensor, "b s channels y x"],
+        actions: Float[Tensor, "b t d"],
+        observations: Float[Tensor, "b t d2"],
+        start: Float[Tensor, "b c yb xb"],
+    ) -> FilterTrace:
+        """Run the T steps of an instruction on every map.
+
+        Args:
+            maps: the maps of each agent step.
+            actions: latent actions a_1..a_T.
+            observations: latent observations o_1..o_T.
+            start: belief at the known start, on the pooled grid.
+        """
+        batch, steps = maps.shape[:2]
+        pooled = pool_maps(maps.flatten(0, 1), self.pool)
+        kernel_at: KernelAt = self.motion(pooled, actions)
+        likelihoods: Tensor = self.observation(pooled, observations)
+        belief = per_map(start.to(torch.promote_types(start.dtype, torch.float32)), batch * steps)
+        traces = []
+        # Half-precision matrix products would lose mass; the recursion is cheap beside the networks.
+        with torch.autocast(maps.device.type, enabled=False):
+            for step in range(actions.shape[1]):
+                belief, trace = filter_step(belief, kernel_at(step), likelihoods[:, step])
+                traces.append(trace)
+
+        def stacked(name: str) -> Tensor:
+            return torch.stack([getattr(trace, name) for trace in traces], 1).unflatten(0, (batch, steps))
+
+        return FilterTrace(
+            start, stacked("prediction"), likelihoods.unflatten(0, (batch, steps)), stacked("posterior"), kernel_at
+        )
+
+
+def build_filter(channels: int, latent: int, config: FilterConfig) -> BayesFilter:
+    """The filter the config asks for.
+
+    Args:
+        channels: channels of the map.
+        latent: size of the latent actions and observations.
+        config: headings, pooling, motion and observation models.
+    """
+    motion, observation = build_motion(channels, latent, config), ObservationModel(channels, latent, config)
+    return BayesFilter(motion, observation, config.pool)
