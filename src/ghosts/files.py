@@ -82,3 +82,11 @@ def sha256_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, as hexadecimal."""
     with open(path, "rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def cache_dir() -> Path:
+    """Folder for things that can be made again: `$GHOSTS_CACHE`, else `ghosts` in the user's cache folder."""
+    chosen = os.environ.get("GHOSTS_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ghosts"

@@ -1,0 +1,107 @@
+"""R2R episodes: a path through a building and what people said about it. Reads the released files as they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ghosts.errors import DataError
+from ghosts.files import read_json
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One path with its instructions. A path of the test split holds only its start."""
+
+    path_id: int
+    scan: str
+    path: tuple[str, ...]
+    """Viewpoints from start to goal."""
+    heading_rad: float
+    """The walker's heading at the start, clockwise from +y."""
+    instructions: tuple[str, ...]
+    distance_m: float | None
+    """Length of the path as released; None in the test split."""
+
+    @property
+    def has_goal(self) -> bool:
+        """Whether the goal is known (false in the test split)."""
+        return self.distance_m is not None
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction of an episode, with the identifier that R2R's evaluation uses."""
+
+    episode: Episode
+    number: int
+
+    @property
+    def instr_id(self) -> str:
+        """`<path_id>_<number>`."""
+        return f"{self.episode.path_id}_{self.number}"
+
+    @property
+    def text(self) -> str:
+        """The words."""
+        return self.episode.instructions[self.number]
+
+
+def each_instruction(episodes: list[Episode]) -> Iterator[Instruction]:
+    """All instructions, episode by episode."""
+    for episode in episodes:
+        for number in range(len(episode.instructions)):
+            yield Instruction(episode, number)
+
+
+def load_episodes(path: Path) -> list[Episode]:
+    """Read an `R2R_<split>.json`.
+
+    Raises:
+        DataError: naming file, record (path_id where there is one), field and value.
+    """
+    records = read_json(path, hint="a data root holds r2r/R2R_<split>.json")
+    if not isinstance(records, list) or not records:
+        raise DataError("expected a non-empty list of paths", file=path, value=type(records).__name__)
+    episodes = [parse_episode(record, number, path) for number, record in enumerate(records)]
+    seen: set[int] = set()
+    for episode in episodes:
+        if episode.path_id in seen:
+            raise DataError("path_id used twice", file=path, field="path_id", value=episode.path_id)
+        seen.add(episode.path_id)
+    return episodes
+
+
+def parse_episode(record: Any, number: int, source: Path) -> Episode:
+    """Check one record of an R2R file and return it."""
+    if not isinstance(record, dict):
+        raise DataError("expected an object", file=source, record=number, value=record)
+    name: object = record.get("path_id", number)
+
+    def fail(field: str, expected: str) -> DataError:
+        if field not in record:
+            return DataError("missing", file=source, record=name, field=field)
+        return DataError(f"expected {expected}", file=source, record=name, field=field, value=record[field])
+
+    def strings(field: str) -> tuple[str, ...]:
+        value = record.get(field)
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+            raise fail(field, "a non-empty list of texts")
+        return tuple(value)
+
+    def finite(field: str) -> float:
+        value = record.get(field)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise fail(field, "a finite number")
+        return float(value)
+
+    path_id = record.get("path_id")
+    if isinstance(path_id, bool) or not isinstance(path_id, int):
+        raise fail("path_id", "a whole number")
+    if not isinstance(record.get("scan"), str) or not record["scan"]:
+        raise fail("scan", "a scan identifier")
+    distance = finite("distance") if "distance" in record else None
+    return Episode(path_id, record["scan"], strings("path"), finite("heading"), strings("instructions"), distance)

@@ -1,0 +1,102 @@
+"""Tokens and vocabulary, as R2R's own tools make them."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int64
+
+from ghosts.errors import DataError
+from ghosts.files import read_json, write_json
+
+PAD, UNKNOWN = "<pad>", "<unk>"
+MAX_TOKENS = 80
+MIN_COUNT = 5
+
+_SPLIT = re.compile(r"(\W+)")
+_PUNCTUATION = set(string.punctuation)
+
+
+def tokenise(text: str) -> list[str]:
+    """Lower-case words and punctuation marks, in order.
+
+    Runs of punctuation are single marks each, except runs of full stops, which stay together (R2R's rule).
+
+    Example:
+        >>> tokenise("Turn left, then stop...")
+        ['turn', 'left', ',', 'then', 'stop', '...']
+    """
+    tokens: list[str] = []
+    for piece in _SPLIT.split(text):
+        word = "".join(piece.split()).lower() if not piece.isalnum() else piece.lower()
+        if not word:
+            continue
+        if set(word) <= _PUNCTUATION and set(word) != {"."}:
+            tokens.extend(word)
+        else:
+            tokens.append(word)
+    return tokens
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words in the order of their ids; id 0 is padding, id 1 any word not listed."""
+
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.words[:2] != (PAD, UNKNOWN):
+            raise DataError(f"a vocabulary starts with {PAD} and {UNKNOWN}", field="words", value=self.words[:2])
+        if len(set(self.words)) != len(self.words):
+            raise DataError("a word is listed twice in the vocabulary", field="words")
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def id(self, word: str) -> int:
+        """Id of a word, or of `<unk>`."""
+        return self._ids.get(word, 1)
+
+    def encode(self, texts: Sequence[str], max_tokens: int = MAX_TOKENS) -> Int64[np.ndarray, "b l"]:
+        """Word ids of several instructions, padded at the end with 0 to the longest; cut at `max_tokens`.
+
+        An empty text becomes a single `<unk>`, so that every row has a token.
+        """
+        rows = [[self.id(word) for word in tokenise(text)[:max_tokens]] or [1] for text in texts]
+        ids = np.zeros((len(rows), max((len(row) for row in rows), default=0)), np.int64)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = row
+        return ids
+
+    def save(self, path: Path) -> None:
+        """Write as JSON."""
+        write_json(path, {"words": list(self.words)}, indent=0)
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        """Read from JSON."""
+        value = read_json(path)
+        words = value.get("words") if isinstance(value, dict) else None
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise DataError("expected a list of words", file=path, field="words", value=type(words).__name__)
+        return cls(tuple(words))
+
+
+def build_vocabulary(texts: Iterable[str], min_count: int = MIN_COUNT) -> Vocabulary:
+    """Words seen at least `min_count` times, most frequent first, ties in alphabetical order."""
+    counts = Counter(token for text in texts for token in tokenise(text))
+    kept = sorted(
+        (word for word, count in counts.items() if count >= min_count), key=lambda word: (-counts[word], word)
+    )
+    return Vocabulary((PAD, UNKNOWN, *kept))

@@ -1,0 +1,126 @@
+"""A data root: a folder with `connectivity/`, `r2r/`, and `scans/` (images) or `landmarks/` (labels)."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.language.episodes import Episode, load_episodes
+from ghosts.world.graph import NavGraph, load_graph
+from ghosts.world.store import DEFAULT_CACHE_BYTES, PanoramaStore
+
+_SPLIT_FILE = re.compile(r"R2R_(\w+)\.json")
+
+
+class DataRoot:
+    """Buildings, episodes and observations under one folder. Graphs and splits are read when first asked for.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        DataError: the folder or its `connectivity/` is missing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        if not self.path.is_dir():
+            hint = f"make one with: ghosts world --out {self.path}"
+            raise DataError("no such folder (expected a data root)", file=self.path, hint=hint)
+        if not (self.path / "connectivity").is_dir():
+            raise DataError("no connectivity/ folder; a data root needs one", file=self.path)
+        self._graphs: dict[str, NavGraph] = {}
+        self._episodes: dict[str, list[Episode]] = {}
+
+    @cached_property
+    def scans(self) -> list[str]:
+        """Scan identifiers: those of `connectivity/scans.txt`, or every connectivity file where there is no list."""
+        listing = self.path / "connectivity" / "scans.txt"
+        if listing.is_file():
+            names = listing.read_text(encoding="utf-8").split()
+        else:
+            files = (self.path / "connectivity").glob("*_connectivity.json")
+            names = sorted(file.name.removesuffix("_connectivity.json") for file in files)
+        if not names:
+            raise DataError("names no scan", file=listing)
+        return names
+
+    @cached_property
+    def splits(self) -> list[str]:
+        """Names of the splits under `r2r/`."""
+        found = (_SPLIT_FILE.fullmatch(file.name) for file in (self.path / "r2r").glob("*.json"))
+        return sorted(match.group(1) for match in found if match)
+
+    @property
+    def has_images(self) -> bool:
+        """Whether there is a `scans/` folder."""
+        return (self.path / "scans").is_dir()
+
+    @property
+    def has_landmarks(self) -> bool:
+        """Whether there is a `landmarks/` folder."""
+        return (self.path / "landmarks").is_dir()
+
+    def graph(self, scan: str) -> NavGraph:
+        """Navigation graph of a building.
+
+        Raises:
+            UnknownNameError: no such scan.
+            DataError: its file is malformed.
+        """
+        if scan not in self._graphs:
+            if scan not in self.scans:
+                raise UnknownNameError("scan", scan, self.scans, str(self.path))
+            self._graphs[scan] = load_graph(self.path / "connectivity" / f"{scan}_connectivity.json")
+        return self._graphs[scan]
+
+    def episodes(self, split: str) -> list[Episode]:
+        """Episodes of a split, checked against the navigation graphs.
+
+        Raises:
+            UnknownNameError: no such split.
+            DataError: the file is malformed, or a path does not run along edges of its building.
+        """
+        if split not in self._episodes:
+            if split not in self.splits:
+                raise UnknownNameError("split", split, self.splits, str(self.path / "r2r"))
+            source = self.path / "r2r" / f"R2R_{split}.json"
+            episodes = load_episodes(source)
+            for episode in episodes:
+                self._check_path(episode, source)
+            self._episodes[split] = episodes
+        return self._episodes[split]
+
+    def panoramas(self, *, depth: bool = True, cache_bytes: int = DEFAULT_CACHE_BYTES) -> PanoramaStore:
+        """The images of this root.
+
+        Raises:
+            DataError: there is no `scans/` folder.
+        """
+        if not self.has_images:
+            raise DataError("no scans/ folder, so there are no images in this data root", file=self.path)
+        return PanoramaStore(self.path / "scans", depth=depth, cache_bytes=cache_bytes)
+
+    def _check_path(self, episode: Episode, source: Path) -> None:
+        name = episode.path_id
+        if episode.scan not in self.scans:
+            hint = "add it to connectivity/ or remove the record"
+            raise DataError(
+                "scan without navigation graph", file=source, record=name, field="scan", value=episode.scan, hint=hint
+            )
+        graph = self.graph(episode.scan)
+        known = set(graph.ids)
+        for viewpoint in episode.path:
+            if viewpoint not in known:
+                raise DataError("viewpoint not in its scan", file=source, record=name, field="path", value=viewpoint)
+        rows = [graph.index(viewpoint) for viewpoint in episode.path]
+        if not graph.included[rows].all():
+            excluded = next(graph.ids[row] for row in rows if not graph.included[row])
+            raise DataError("viewpoint is excluded", file=source, record=name, field="path", value=excluded)
+        for here, there in pairwise(rows):
+            if not graph.adjacent[here, there]:
+                pair = f"{graph.ids[here]} to {graph.ids[there]}"
+                raise DataError("no edge between viewpoints", file=source, record=name, field="path", value=pair)

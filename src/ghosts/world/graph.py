@@ -1,0 +1,218 @@
+"""Navigation graphs: where a walker can stand and which places it can reach in a straight line.
+
+Reads the released `connectivity/<scan>_connectivity.json` files as they are. Shortest distances and next hops between
+all pairs are computed once a building and cached on disk under the hash of the file: a changed file is a new entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from jaxtyping import Bool, Float, Int16
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.files import atomic_path, cache_dir, read_json
+
+CACHE_VERSION = 1
+ROTATION_TOLERANCE = 1e-2  # released poses are orthonormal to 1e-5; a swapped or scaled matrix is off by far more
+
+
+@dataclass(frozen=True, eq=False)
+class NavGraph:
+    """The navigation graph of one building. Rows are viewpoints in file order, excluded ones kept so indices agree."""
+
+    scan: str
+    ids: tuple[str, ...]
+    position_m: Float[np.ndarray, "n 3"]
+    """Camera centres in the world."""
+    rotation: Float[np.ndarray, "n 3 3"]
+    """The 3 × 3 part of each pose: how the skybox is turned against the world."""
+    height_m: Float[np.ndarray, " n"]
+    """Camera height above the floor."""
+    included: Bool[np.ndarray, " n"]
+    visible: Bool[np.ndarray, "n n"]
+    adjacent: Bool[np.ndarray, "n n"]
+    """`unobstructed` between two different included viewpoints."""
+    distance_m: Float[np.ndarray, "n n"]
+    """Shortest walk along edges; infinite where there is none."""
+    next_hop: Int16[np.ndarray, "n n"]
+    """First viewpoint after row on the shortest walk to column; −1 where there is none or they are the same."""
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {viewpoint: row for row, viewpoint in enumerate(self.ids)}
+
+    def index(self, viewpoint: str) -> int:
+        """Row of a viewpoint.
+
+        Raises:
+            UnknownNameError: no such viewpoint in this building.
+        """
+        try:
+            return self._index[viewpoint]
+        except KeyError:
+            raise UnknownNameError("viewpoint", viewpoint, self.ids, f"scan {self.scan}") from None
+
+    def neighbours(self, row: int) -> list[int]:
+        """Rows reachable in one move, in file order."""
+        return np.flatnonzero(self.adjacent[row]).tolist()
+
+    def path(self, start: int, goal: int) -> list[int]:
+        """Rows of the shortest walk, both ends included.
+
+        Raises:
+            DataError: the goal cannot be reached from the start.
+        """
+        if not np.isfinite(self.distance_m[start, goal]):
+            raise DataError(f"scan {self.scan}: no walk from viewpoint {self.ids[start]} to {self.ids[goal]}")
+        rows = [start]
+        while rows[-1] != goal:
+            rows.append(int(self.next_hop[rows[-1], goal]))
+        return rows
+
+
+def load_graph(path: Path, cache: Path | None = None) -> NavGraph:
+    """Read one connectivity file, with its shortest walks from the cache where they were computed before.
+
+    Args:
+        path: `<scan>_connectivity.json`.
+        cache: cache folder; the user's by default.
+
+    Raises:
+        DataError: naming file, record, field and value.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError:
+        read_json(path, hint="a data root holds connectivity/<scan>_connectivity.json for every scan")
+        raise
+    scan = path.name.removesuffix("_connectivity.json")
+    stored = (
+        (cache or cache_dir()) / "graphs" / f"{scan}-{hashlib.sha256(content).hexdigest()[:32]}-v{CACHE_VERSION}.npz"
+    )
+    graph = _from_cache(scan, stored)
+    if graph is None:
+        graph = parse_graph(scan, read_json(path), path)
+        _to_cache(graph, stored)
+    return graph
+
+
+def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
+    """Build a graph from the records of a connectivity file, checking every field.
+
+    Args:
+        scan: building identifier.
+        records: the parsed JSON.
+        source: the file, for error messages.
+    """
+    if not isinstance(records, list) or not records:
+        raise DataError("expected a non-empty list of viewpoints", file=source, value=type(records).__name__)
+    count = len(records)
+    for row, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise DataError("expected an object", file=source, record=row, value=record)
+    ids = tuple(_field(source, row, record, "image_id", str) for row, record in enumerate(records))
+    if len(set(ids)) != count:
+        twice = next(name for name in ids if ids.count(name) > 1)
+        raise DataError("viewpoint listed twice", file=source, field="image_id", value=twice)
+    poses = np.array([_numbers(source, row, record, "pose", 16) for row, record in enumerate(records)]).reshape(
+        -1, 4, 4
+    )
+    rotation = poses[:, :3, :3]
+    skew = np.abs(rotation @ rotation.transpose(0, 2, 1) - np.eye(3)).max((1, 2))
+    if skew.max() > ROTATION_TOLERANCE:
+        row = int(skew.argmax())
+        raise DataError("the pose's 3 × 3 part is no rotation", file=source, record=row, field="pose", value=ids[row])
+    height = np.array([_number(source, row, record, "height") for row, record in enumerate(records)])
+    included = np.array([_field(source, row, record, "included", bool) for row, record in enumerate(records)])
+    visible = np.array([_flags(source, row, record, "visible", count) for row, record in enumerate(records)])
+    unobstructed = np.array([_flags(source, row, record, "unobstructed", count) for row, record in enumerate(records)])
+    adjacent = unobstructed & included[:, None] & included[None, :] & ~np.eye(count, dtype=bool)
+    if (adjacent != adjacent.T).any():
+        row, other = (int(k) for k in np.argwhere(adjacent & ~adjacent.T)[0])
+        raise DataError(
+            f"asymmetrical graph: {ids[row]} reaches {ids[other]} but not the other way round",
+            file=source,
+            record=other,
+            field="unobstructed",
+        )
+    position = poses[:, :3, 3]
+    distance, next_hop = shortest_walks(position, adjacent)
+    return NavGraph(scan, ids, position, rotation, height, included, visible, adjacent, distance, next_hop)
+
+
+def shortest_walks(
+    position_m: Float[np.ndarray, "n 3"], adjacent: Bool[np.ndarray, "n n"]
+) -> tuple[Float[np.ndarray, "n n"], Int16[np.ndarray, "n n"]]:
+    """All-pairs shortest distances along edges (3D lengths) and the first hop of each walk."""
+    lengths = np.linalg.norm(position_m[:, None] - position_m[None], axis=-1)
+    rows, cols = np.nonzero(adjacent)
+    edges = csr_matrix((lengths[rows, cols], (rows, cols)), shape=lengths.shape)
+    distance, before = dijkstra(edges, directed=False, return_predecessors=True)
+    # Edges run both ways, so the first hop from a to b is the last stop before a on the walk from b.
+    next_hop = before.T.astype(np.int16)
+    next_hop[next_hop < 0] = -1
+    return distance, next_hop
+
+
+def _field(source: Path, row: int, record: dict[str, Any], name: str, kind: type) -> Any:
+    if name not in record:
+        raise DataError("missing", file=source, record=row, field=name)
+    if not isinstance(record[name], kind):
+        raise DataError(f"expected {kind.__name__}", file=source, record=row, field=name, value=record[name])
+    return record[name]
+
+
+def _number(source: Path, row: int, record: dict[str, Any], name: str) -> float:
+    value = record.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise DataError("expected a finite number", file=source, record=row, field=name, value=value)
+    return float(value)
+
+
+def _numbers(source: Path, row: int, record: dict[str, Any], name: str, count: int) -> list[float]:
+    values = _field(source, row, record, name, list)
+    if len(values) != count:
+        raise DataError(f"expected {count} numbers", file=source, record=row, field=name, value=f"{len(values)} values")
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise DataError("expected finite numbers", file=source, record=row, field=name, value=value)
+    return values
+
+
+def _flags(source: Path, row: int, record: dict[str, Any], name: str, count: int) -> list[bool]:
+    values = _field(source, row, record, name, list)
+    if len(values) != count or not all(isinstance(value, bool) for value in values):
+        raise DataError(
+            f"expected {count} booleans", file=source, record=row, field=name, value=f"{len(values)} values"
+        )
+    return values
+
+
+def _from_cache(scan: str, stored: Path) -> NavGraph | None:
+    try:
+        with np.load(stored, allow_pickle=False) as arrays:
+            values = {name: arrays[name] for name in arrays.files}
+        ids = tuple(str(name) for name in values.pop("ids"))
+        return NavGraph(scan, ids, **values)
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
+        return None  # missing or damaged: it is computed again and replaced
+
+
+def _to_cache(graph: NavGraph, stored: Path) -> None:
+    arrays: dict[str, Any] = {item.name: getattr(graph, item.name) for item in fields(graph) if item.name != "scan"}
+    arrays["ids"] = np.array(graph.ids)
+    try:
+        with atomic_path(stored) as temporary:
+            np.savez(temporary, **arrays)
+    except OSError:
+        return  # a read-only or full cache folder costs time, not correctness

@@ -1,0 +1,110 @@
+"""Image files read with suspicion: a truncated or damaged picture is an error, never grey pixels."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import cv2
+import numpy as np
+from jaxtyping import UInt8, UInt16
+
+from ghosts.errors import DataError
+from ghosts.files import atomic_path
+
+FACES = 6
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray, "f w 3"]:
+    """Read six colour faces side by side (a JPEG or PNG), as RGB.
+
+    Raises:
+        DataError: the file is missing, empty, truncated, damaged, or not six square faces wide.
+    """
+    data = _read(path, hint)
+    _check_whole(path, data)
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    if image is None:
+        raise DataError("cannot be decoded as a colour image", file=path)
+    _check_strip(path, image)
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+
+
+def read_skybox_depth(path: Path, *, hint: str | None = None) -> UInt16[np.ndarray, "f w"]:
+    """Read six 16-bit faces of euclidean distance side by side (0.25 mm a unit, 0 = no reading).
+
+    Raises:
+        DataError: as `read_skybox_rgb`, or the image is not 16 bit with one channel.
+    """
+    data = _read(path, hint)
+    _check_whole(path, data)
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if image is None:
+        raise DataError("cannot be decoded as a depth image", file=path)
+    if image.dtype != np.uint16 or image.ndim != 2:
+        found = f"{image.dtype}, {1 if image.ndim == 2 else image.shape[2]} channel(s)"
+        raise DataError("expected a 16-bit image with one channel", file=path, value=found)
+    _check_strip(path, image)
+    return image
+
+
+def write_image(path: Path, image: np.ndarray, *, quality: int = 92) -> None:
+    """Write an RGB, 16-bit or label image atomically; the suffix chooses the format."""
+    with atomic_path(path) as temporary:
+        if image.ndim == 3:
+            image = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
+        # Level 1 is 4 × faster than the default on 16-bit depth and 5 % larger.
+        options = [cv2.IMWRITE_JPEG_QUALITY, quality, cv2.IMWRITE_PNG_COMPRESSION, 1]
+        if path.suffix.lower() == ".png":
+            options = options[2:]
+        if not cv2.imwrite(str(temporary), image, options):
+            raise DataError("the image could not be written", file=path)
+
+
+def _read(path: Path, hint: str | None) -> bytes:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError("no such file", file=path, hint=hint) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", file=path) from None
+    if not data:
+        raise DataError("the file is empty", file=path)
+    return data
+
+
+def _check_whole(path: Path, data: bytes) -> None:
+    """OpenCV fills what is missing of a truncated file with grey and says nothing; look for the end ourselves."""
+    if data.startswith(b"\xff\xd8"):
+        if b"\xff\xd9" not in data[-64:]:
+            raise DataError("truncated JPEG (no end marker)", file=path)
+    elif data.startswith(PNG_SIGNATURE):
+        _check_png(path, data)
+    else:
+        raise DataError("neither a JPEG nor a PNG", file=path, value=data[:8])
+
+
+def _check_png(path: Path, data: bytes) -> None:
+    offset = len(PNG_SIGNATURE)
+    while offset + 12 <= len(data):
+        length, kind = struct.unpack_from(">I4s", data, offset)
+        end = offset + 12 + length
+        if end > len(data):
+            break
+        (checksum,) = struct.unpack_from(">I", data, end - 4)
+        if zlib.crc32(memoryview(data)[offset + 4 : end - 4]) != checksum:
+            raise DataError(f"damaged PNG (checksum of chunk {kind!r} at byte {offset})", file=path)
+        if kind == b"IEND":
+            return
+        offset = end
+    raise DataError("truncated PNG (no end chunk)", file=path)
+
+
+def _check_strip(path: Path, image: np.ndarray) -> None:
+    height, width = image.shape[:2]
+    if width != FACES * height:
+        raise DataError(
+            "expected six square faces side by side", file=path, field="size", value=f"{width} × {height} pixels"
+        )

@@ -1,0 +1,122 @@
+"""The simulator: batches of views and panoramic sweeps as arrays the mapper takes. It holds caches, never a state."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ghosts import geometry
+from ghosts.types import Intrinsics, Pose, Sweep
+from ghosts.world.camera import SamplingMap, sample_depth_m, sample_rgb, sampling_map
+from ghosts.world.graph import NavGraph
+from ghosts.world.store import ByteCache, Panorama, PanoramaStore
+
+SWEEP_CAMERA = Intrinsics(width=320, height=256, vfov_rad=math.radians(60.0))
+"""The paper's camera (supplement, "Simulator")."""
+SWEEP_HEADINGS = 12
+SWEEP_ELEVATION_RAD = math.radians(-30.0)
+DEFAULT_MAP_BYTES = 256 << 20
+
+
+class Simulator:
+    """Renders what a camera at a viewpoint sees.
+
+    Args:
+        graph_of: gives the navigation graph of a scan, e.g. `DataRoot.graph`.
+        store: the panoramas.
+        map_bytes: bound on the sampling maps kept for views that come again.
+        threads: views rendered at once; all cores by default.
+    """
+
+    def __init__(
+        self,
+        graph_of: Callable[[str], NavGraph],
+        store: PanoramaStore,
+        *,
+        map_bytes: int = DEFAULT_MAP_BYTES,
+        threads: int | None = None,
+    ) -> None:
+        self.graph_of, self.store = graph_of, store
+        self.maps: ByteCache[SamplingMap] = ByteCache(map_bytes, lambda item: item.nbytes)
+        self._threads = threads or os.cpu_count() or 1
+
+    def render(
+        self,
+        scans: Sequence[str],
+        viewpoints: Sequence[str],
+        views: Sequence[Sequence[tuple[float, float]]],
+        camera: Intrinsics,
+    ) -> Sweep:
+        """Render given views of several viewpoints.
+
+        Args:
+            scans: building of each viewpoint, `b` of them.
+            viewpoints: identifiers.
+            views: for each viewpoint `v` pairs (heading, elevation) in radians.
+            camera: size and field of view.
+
+        Returns:
+            A `Sweep` of `b × v` images; depth is 0 where there is no reading or the store holds no depth.
+        """
+        batch, count = len(viewpoints), len(views[0]) if views else 0
+        rgb = np.empty((batch, count, camera.height, camera.width, 3), np.uint8)
+        depth = np.zeros((batch, count, camera.height, camera.width), np.float32)
+        poses = np.empty((batch, count, 4, 4))
+        rows = [self.graph_of(scan).index(viewpoint) for scan, viewpoint in zip(scans, viewpoints)]
+        for number, (scan, row, pairs) in enumerate(zip(scans, rows, views)):
+            heading, elevation = np.array(pairs, float).T
+            poses[number] = geometry.camera_to_world(self.graph_of(scan).position_m[row], heading, elevation)
+
+        def one(item: int) -> None:
+            number, view = divmod(item, count)
+            graph, row = self.graph_of(scans[number]), rows[number]
+            panorama = self.store.load(scans[number], viewpoints[number])
+            heading, elevation = views[number][view]
+            where = self._map(graph, row, heading, elevation, panorama, camera)
+            sample_rgb(panorama, where, out=rgb[number, view])
+            if panorama.depth is not None:
+                sample_depth_m(panorama, where, camera, out=depth[number, view])
+
+        _for_each(one, batch * count, self._threads)
+        return Sweep(rgb, depth, poses, camera)
+
+    def sweep(
+        self,
+        scans: Sequence[str],
+        viewpoints: Sequence[str],
+        *,
+        camera: Intrinsics = SWEEP_CAMERA,
+        headings: int = SWEEP_HEADINGS,
+        elevation_rad: float = SWEEP_ELEVATION_RAD,
+    ) -> Sweep:
+        """Render a whole panoramic sweep of several viewpoints: `headings` views, evenly spaced from +y clockwise."""
+        ring = [(step * geometry.TAU / headings, elevation_rad) for step in range(headings)]
+        return self.render(scans, viewpoints, [ring] * len(viewpoints), camera)
+
+    def pose(self, scan: str, viewpoint: str, heading_rad: float, elevation_rad: float = 0.0) -> Pose:
+        """World pose of a camera at a viewpoint."""
+        graph = self.graph_of(scan)
+        x, y, z = graph.position_m[graph.index(viewpoint)].tolist()
+        return Pose(x, y, z, heading_rad, elevation_rad)
+
+    def _map(
+        self, graph: NavGraph, row: int, heading: float, elevation: float, panorama: Panorama, camera: Intrinsics
+    ) -> SamplingMap:
+        rotation = graph.rotation[row]
+        # Keyed by the rotation itself: viewpoints that share it (all of a procedural house) share their maps.
+        key = (rotation.tobytes(), heading, elevation, camera, panorama.face_px)
+        return self.maps.get(key, lambda: sampling_map(camera, rotation, heading, elevation, panorama.face_px))
+
+
+def _for_each(work: Callable[[int], None], count: int, threads: int) -> None:
+    """Run `work(0…count−1)`: OpenCV's own threads serve a single item, several are shared out whole."""
+    if count <= 1 or threads <= 1:
+        for item in range(count):
+            work(item)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(count)))

@@ -1,0 +1,121 @@
+"""Panoramas on disk, and the part of them that is kept in memory, bounded in bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+from jaxtyping import UInt8, UInt16
+
+from ghosts.errors import ConfigError, DataError
+from ghosts.world.images import read_skybox_depth, read_skybox_rgb
+
+DEFAULT_CACHE_BYTES = 1 << 30
+Value = TypeVar("Value")
+
+
+class ByteCache(Generic[Value]):
+    """Least-recently-used cache bounded in bytes; safe to share between threads.
+
+    A value larger than the bound is handed through without being kept.
+    """
+
+    def __init__(self, limit_bytes: int, size_of: Callable[[Value], int]) -> None:
+        if limit_bytes < 0:
+            raise ConfigError(f"a cache's bound must not be negative, got {limit_bytes} bytes")
+        self.limit_bytes = limit_bytes
+        self._size_of = size_of
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes held now."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The cached value, or a fresh one. Two threads that miss at once may both make it; one of them is kept."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = make()
+        size = self._size_of(value)
+        with self._lock:
+            if key not in self._values and size <= self.limit_bytes:
+                while self._bytes + size > self.limit_bytes:
+                    _, old = self._values.popitem(last=False)
+                    self._bytes -= self._size_of(old)
+                self._values[key] = value
+                self._bytes += size
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Panorama:
+    """Six cube faces side by side: 0 = up, 1–4 around, 5 = down."""
+
+    rgb: UInt8[np.ndarray, "f w 3"]
+    depth: UInt16[np.ndarray, "f w"] | None
+    """Euclidean distance from the camera centre, 0.25 mm a unit, 0 = no reading; None where depth was not asked for."""
+
+    @property
+    def face_px(self) -> int:
+        """Side of a face in pixels."""
+        return self.rgb.shape[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.rgb.nbytes + (self.depth.nbytes if self.depth is not None else 0)
+
+
+class PanoramaStore:
+    """Reads `<scans>/<scan>/matterport_skybox_images/<viewpoint>_skybox_small.jpg` and `…_skybox_depth_small.png`.
+
+    Args:
+        scans: the folder that holds a folder for every scan.
+        depth: whether depth is read as well.
+        cache_bytes: bound on the panoramas kept decoded.
+    """
+
+    def __init__(self, scans: Path, *, depth: bool = True, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+        self.scans, self.depth = Path(scans), depth
+        self.cache: ByteCache[Panorama] = ByteCache(cache_bytes, lambda panorama: panorama.nbytes)
+
+    def paths(self, scan: str, viewpoint: str) -> tuple[Path, Path]:
+        """Colour and depth file of a viewpoint."""
+        folder = self.scans / scan / "matterport_skybox_images"
+        return folder / f"{viewpoint}_skybox_small.jpg", folder / f"{viewpoint}_skybox_depth_small.png"
+
+    def load(self, scan: str, viewpoint: str) -> Panorama:
+        """The panorama of a viewpoint, from memory or disk.
+
+        Raises:
+            DataError: a file is missing or damaged, or colour and depth differ in size.
+        """
+        return self.cache.get((scan, viewpoint), lambda: self._read(scan, viewpoint))
+
+    def _read(self, scan: str, viewpoint: str) -> Panorama:
+        colour, distance = self.paths(scan, viewpoint)
+        rgb = read_skybox_rgb(colour, hint=f"no colour skybox for viewpoint {viewpoint} of scan {scan}")
+        if not self.depth:
+            return Panorama(rgb, None)
+        depth = read_skybox_depth(distance, hint=f"no depth skybox for viewpoint {viewpoint} of scan {scan}")
+        if depth.shape != rgb.shape[:2]:
+            raise DataError(
+                "colour and depth skyboxes differ in size",
+                file=distance,
+                field="size",
+                value=f"{depth.shape[0]} px faces, colour {rgb.shape[0]} px",
+            )
+        return Panorama(rgb, depth)
