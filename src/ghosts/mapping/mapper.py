@@ -1,0 +1,207 @@
+"""The semantic map: a convolutional GRU that integrates each step's observed cells (paper, section 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from ghosts.config import MapperConfig
+from ghosts.errors import ConfigError
+from ghosts.mapping.cells import MapCells, cells_from_maps
+from ghosts.mapping.stencil import Stencil, flat_weight, pair_conv, stencil, table_conv
+
+
+@dataclass(frozen=True)
+class MapState:
+    """Maps of a batch of episodes. A map is zero where it was never observed."""
+
+    map: Float[Tensor, "b c y x"]
+    observed: Bool[Tensor, "b 1 y x"]
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Channel dropout of both convolutions' gates, fixed for an episode; already scaled by 1 / (1 − p)."""
+
+    input: Float[Tensor, "b g"]
+    state: Float[Tensor, "b g"]
+
+
+class Mapper(nn.Module):
+    """Conv-GRU over observed cells.
+
+    The gates are reset, update and candidate, in this order along the channels of both convolutions. A cell changes
+    only at the steps that observe it (the update gate is forced to "keep" elsewhere), so all is computed there alone.
+    The maps may have any size; `config.rows` and `config.cols` are not used here.
+    """
+
+    def __init__(self, config: MapperConfig) -> None:
+        super().__init__()
+        self.config = config
+        pad, gates = config.kernel // 2, 3 * config.channels
+        self.input_to_state = nn.Conv2d(config.features, gates, config.kernel, padding=pad)
+        self.state_to_state = nn.Conv2d(config.channels, gates, config.kernel, padding=pad)
+
+    def draw_masks(self, batch: int, generator: torch.Generator | None = None) -> Masks:
+        """Dropout masks for an episode in training; at evaluation pass None instead of masks.
+
+        They keep the mean (the released code scales the wrong way round: mean 0.5 in training, 2 in evaluation). Drawn
+        on the generator's device, the CPU by default, so that equal seeds give equal masks on every device.
+        """
+        keep, weight = 1.0 - self.config.dropout, self.input_to_state.weight
+        device = generator.device if generator is not None else torch.device("cpu")
+        drawn = torch.rand(2, batch, len(weight), generator=generator, device=device) < keep
+        scaled = (drawn / keep).to(weight.device, weight.dtype)
+        return Masks(input=scaled[0], state=scaled[1])
+
+    def empty(self, batch: int, rows: int, cols: int) -> MapState:
+        """Maps of which nothing was observed."""
+        weight = self.state_to_state.weight
+        return MapState(
+            map=weight.new_zeros(batch, self.config.channels, rows, cols),
+            observed=torch.zeros(batch, 1, rows, cols, dtype=torch.bool, device=weight.device),
+        )
+
+    def update(
+        self,
+        state: MapState,
+        features: Float[Tensor, "b c y x"],
+        observed: Bool[Tensor, "b 1 y x"],
+        masks: Masks | None = None,
+    ) -> MapState:
+        """Integrate one step's projected features.
+
+        Args:
+            state: the maps so far.
+            features: what `project` returned.
+            observed: likewise.
+            masks: of the episode, in training.
+        """
+        maps, seen = self.unroll(features[:, None], observed[:, None], masks, state)
+        return MapState(map=maps[:, 0], observed=seen[:, 0])
+
+    def unroll(
+        self,
+        features: Float[Tensor, "b s c y x"],
+        observed: Bool[Tensor, "b s 1 y x"],
+        masks: Masks | None = None,
+        state: MapState | None = None,
+    ) -> tuple[Float[Tensor, "b s m y x"], Bool[Tensor, "b s 1 y x"]]:
+        """Maps after each of several steps; see `unroll_cells`."""
+        return self.unroll_cells(cells_from_maps(features, observed), masks, state)
+
+    def unroll_cells(
+        self,
+        cells: MapCells,
+        masks: Masks | None = None,
+        state: MapState | None = None,
+        plan: Stencil | None = None,
+    ) -> tuple[Float[Tensor, "b s m y x"], Bool[Tensor, "b s 1 y x"]]:
+        """Maps after each of several steps, from the observed cells alone.
+
+        Input-to-state is one batched call for all steps; only state-to-state is sequential.
+
+        Args:
+            cells: observations of all steps, for instance from cached tiles.
+            masks: of the episode, in training.
+            state: the maps to start from; empty ones when not given.
+            plan: `stencil(cells, kernel, state.observed)`, when it was made beforehand (in a data loader, say).
+
+        Returns:
+            The map and the observed mask after each step. The maps are in channels-last memory order.
+        """
+        if cells.features.shape[1] != self.config.features:
+            raise ConfigError(
+                f"the mapper takes {self.config.features} features a cell (mapper.features), "
+                f"got {cells.features.shape[1]}"
+            )
+        if plan is None:
+            plan = stencil(cells, self.config.kernel, None if state is None else state.observed)
+        from_input = self._input_gates(cells, plan, masks)
+        scale, bias = self._state_scale(cells, plan, masks)
+        table = self._table(plan, state)
+        weight, tables, begin = flat_weight(self.state_to_state.weight), [], 0
+        for step, count in enumerate(cells.counts):
+            now = slice(begin, begin + count)
+            begin += count
+            rows = plan.cell[now]
+            if state is None and step == 0:
+                from_state = bias[now]
+            else:
+                from_state = table_conv(table, plan.neighbours[now], weight).to(table.dtype) * scale[now] + bias[now]
+            new = gru(from_input[now], from_state, table.index_select(0, rows))
+            table = table.index_copy(0, rows, new)
+            tables.append(table)
+        return _spread(torch.stack(tables), plan, cells)
+
+    def _input_gates(self, cells: MapCells, plan: Stencil, masks: Masks | None) -> Float[Tensor, "n g"]:
+        """Input-to-state part of the gates at every observation."""
+        weight, bias = self.input_to_state.weight, cast(Tensor, self.input_to_state.bias)
+        gates = pair_conv(cells.features.to(weight.dtype), plan, weight).to(weight.dtype)
+        if self.config.convolution == "sparse":
+            gates = gates / plan.inputs[:, None]
+        gates = gates + bias
+        return gates if masks is None else gates * masks.input.index_select(0, cells.item)
+
+    def _state_scale(
+        self, cells: MapCells, plan: Stencil, masks: Masks | None
+    ) -> tuple[
+        Float[
+            Tensor,
+            (
+                n  # g
+            ),
+        ],
+        Float[Tensor, "n g"],
+    ]:
+        """What multiplies the state-to-state sums, and what is added after."""
+        bias = cast(Tensor, self.state_to_state.bias)
+        if self.config.convolution == "sparse":
+            scale = 1.0 / plan.seen.sum(1, keepdim=True).clamp(min=1).to(bias.dtype)
+            added = bias.expand(len(scale), -1)
+        else:
+            # The convolution is masked by the cell's own past: a cell seen for the first time has no state part.
+            scale = plan.seen[:, plan.seen.shape[1] // 2, None].to(bias.dtype)
+            added = scale * bias
+        if masks is None:
+            return scale, added
+        dropped = masks.state.index_select(0, cells.item)
+        return scale * dropped, added * dropped
+
+    def _table(self, plan: Stencil, state: MapState | None) -> Float[Tensor, "u m"]:
+        """Present values of the table's cells, and the empty cell as its last row."""
+        weight = self.state_to_state.weight
+        if state is None:
+            return weight.new_zeros(len(plan.place) + 1, self.config.channels)
+        flat = state.map.permute(0, 2, 3, 1).reshape(-1, self.config.channels)
+        return torch.cat([flat.index_select(0, plan.place), flat.new_zeros(1, self.config.channels)])
+
+
+def gru(
+    from_input: Float[Tensor, "n g"], from_state: Float[Tensor, "n g"], previous: Float[Tensor, "n m"]
+) -> Float[Tensor, "n m"]:
+    """The gates' arithmetic: reset, update, candidate. An update gate of 1 keeps the previous value."""
+    reset_x, update_x, new_x = from_input.chunk(3, -1)
+    reset_h, update_h, new_h = from_state.chunk(3, -1)
+    reset = torch.sigmoid(reset_x + reset_h)
+    update = torch.sigmoid(update_x + update_h)
+    new = torch.tanh(new_x + reset * new_h)
+    return torch.lerp(new, previous, update)
+
+
+def _spread(
+    tables: Float[Tensor, "s u1 m"], plan: Stencil, cells: MapCells
+) -> tuple[Float[Tensor, "b s m y x"], Bool[Tensor, "b s 1 y x"]]:
+    """Write the tables of all steps onto whole maps."""
+    area, steps, channels = cells.rows * cells.cols, cells.steps, tables.shape[-1]
+    step = torch.arange(steps, device=tables.device)[:, None]
+    place = (plan.place // area * steps + step) * area + plan.place % area
+    total, shape = cells.batch * steps * area, (cells.batch, steps, cells.rows, cells.cols)
+    maps = tables.new_zeros(total, channels).index_copy(0, place.reshape(-1), tables[:, :-1].reshape(-1, channels))
+    seen = torch.zeros(total, dtype=torch.bool, device=tables.device)
+    seen[place] = plan.first <= step
+    return maps.view(*shape, channels).permute(0, 1, 4, 2, 3), seen.view(*shape)[:, :, None]

@@ -1,0 +1,119 @@
+"""Which observed cells lie under the kernel of which: the index work of the sparse map update, without gradients.
+
+A GRU update writes only the cells observed at its step, so input-to-state and state-to-state convolutions are needed
+there alone, and only their observed neighbours contribute. At the paper's shapes that is about 2 % of the map's cells
+and about half of the kernel's taps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from ghosts.mapping.cells import MapCells
+
+
+@dataclass(frozen=True)
+class Stencil:
+    """Neighbourhoods of `n` cell observations on a table of `u` map cells (all cells seen by the end, or before)."""
+
+    pair_source: Int[Tensor, " p"]
+    pair_target: Int[Tensor, " p"]
+    """Pairs of observations of the same step, one under the other's kernel, sorted by tap."""
+    pair_counts: tuple[int, ...]
+    """Pairs of each tap; taps in the order of the flattened kernel."""
+    inputs: Int[Tensor, " n"]
+    """Observed cells under the kernel, at the same step."""
+    cell: Int[Tensor, " n"]
+    """Row of the table each observation updates."""
+    neighbours: Int[Tensor, "n k"]
+    """Rows of the table under the kernel; `u` where the cell is never seen."""
+    seen: Bool[Tensor, "n k"]
+    """Which neighbours had been seen before the observation's step."""
+    place: Int[Tensor, " u"]
+    """Position (item, row, col flattened) of each row of the table."""
+    first: Int[Tensor, " u"]
+    """Step at which each row of the table was first seen; −1 = before the first."""
+
+    def to(self, device: torch.device | str) -> Stencil:
+        """Move to a device."""
+        tensors = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "pair_counts"}
+        return replace(self, **{name: value.to(device) for name, value in tensors.items()})
+
+
+def stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "b 1 y x"] | None = None) -> Stencil:
+    """Neighbourhoods of the observed cells.
+
+    Args:
+        cells: the observations.
+        kernel: side of the convolution, odd.
+        seen_before: cells of the maps that the update starts from; none when it starts from empty maps.
+    """
+    pad = kernel // 2
+    tall, wide = cells.rows + 2 * pad, cells.cols + 2 * pad
+    count, device = len(cells.item), cells.item.device
+    # Padded by half a kernel, a neighbour is a constant offset away and never on another row or map.
+    inside = (cells.row + pad) * wide + cells.col + pad
+    on_map = cells.item * (tall * wide) + inside
+    on_step = (cells.step * cells.batch + cells.item) * (tall * wide) + inside
+    tap = torch.arange(-pad, pad + 1, device=device)
+    offsets = (tap[:, None] * wide + tap).reshape(-1)
+
+    order = torch.arange(count, device=device)
+    lookup = torch.full((cells.steps * cells.batch * tall * wide,), count, device=device)
+    lookup[on_step] = order
+    source = lookup[on_step[:, None] + offsets]
+    tap_of, target = (count > source.T).nonzero(as_tuple=True)
+
+    ever = torch.zeros(cells.batch, tall, wide, dtype=torch.bool, device=device)
+    if seen_before is not None:
+        ever[:, pad : pad + cells.rows, pad : pad + cells.cols] = seen_before[:, 0]
+    before = ever.reshape(-1)
+    table = before.index_fill(0, on_map, True).nonzero()[:, 0]
+    lookup = torch.full((cells.batch * tall * wide,), len(table), device=device)
+    lookup[table] = torch.arange(len(table), device=device)
+    cell, neighbours = lookup[on_map], lookup[on_map[:, None] + offsets]
+    never = torch.full((len(table) + 1,), cells.steps, device=device)
+    first = never.scatter_reduce(0, cell, cells.step, "amin")
+    first[:-1] = torch.where(before[table], -1, first[:-1])
+    item, row, col = table // (tall * wide), table // wide % tall - pad, table % wide - pad
+    return Stencil(
+        pair_source=source.T[tap_of, target],
+        pair_target=target,
+        pair_counts=tuple(torch.bincount(tap_of, minlength=kernel * kernel).tolist()),
+        inputs=(source < count).sum(1),
+        cell=cell,
+        neighbours=neighbours,
+        seen=first[neighbours] < cells.step[:, None],
+        place=(item * cells.rows + row) * cells.cols + col,
+        first=first[:-1],
+    )
+
+
+def pair_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "n d"]:
+    """Convolution of the observed cells at the observed cells, without bias: one matrix product a tap of the kernel."""
+    taps = weight.permute(2, 3, 1, 0).reshape(-1, weight.shape[1], weight.shape[0])
+    centre = len(taps) // 2
+    result = features @ taps[centre]
+    pairs = zip(plan.pair_source.split(plan.pair_counts), plan.pair_target.split(plan.pair_counts), strict=True)
+    for tap, (source, target) in enumerate(pairs):
+        if tap != centre and len(source):
+            product = features.index_select(0, source) @ taps[tap]
+            result = result.index_add(0, target, product)
+    return result
+
+
+def table_conv(
+    table: Float[Tensor, "u c"], neighbours: Int[Tensor, "n k"], weight: Float[Tensor, "kc d"]
+) -> Float[Tensor, "n d"]:
+    """Convolution at `n` cells of a table whose last row is the empty cell, without bias; `weight` as `flat_weight`."""
+    gathered = table.index_select(0, neighbours.reshape(-1))
+    return gathered.view(len(neighbours), weight.shape[0]) @ weight
+
+
+def flat_weight(weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "kc d"]:
+    """A convolution's weight as the matrix that multiplies a gathered neighbourhood."""
+    return weight.permute(2, 3, 1, 0).reshape(-1, weight.shape[0])

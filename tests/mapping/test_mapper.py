@@ -1,0 +1,192 @@
+"""Mapper: equal to the textbook conv-GRU on whole maps, to the released code's recorded updates, and its invariants."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ghosts.config import MapperConfig
+from ghosts.errors import ConfigError
+from ghosts.mapping.cells import cells_from_maps, maps_from_cells
+from ghosts.mapping.mapper import Mapper, MapState, Masks
+from ghosts.mapping.points import points_from_rgbd
+from ghosts.mapping.project import project
+from ghosts.mapping.sparse_conv import masked_conv2d, sparse_conv2d
+from ghosts.mapping.stencil import stencil
+from ghosts.types import Grid, Intrinsics
+
+
+def dense_update(
+    mapper: Mapper, state: MapState, features: torch.Tensor, observed: torch.Tensor, masks: Masks | None
+) -> MapState:
+    """The definition, on whole maps."""
+    convolution = sparse_conv2d if mapper.config.convolution == "sparse" else masked_conv2d
+    x, _ = convolution(features * observed, observed, mapper.input_to_state.weight, mapper.input_to_state.bias)
+    h, _ = convolution(state.map, state.observed, mapper.state_to_state.weight, mapper.state_to_state.bias)
+    if masks is not None:
+        x, h = x * masks.input[..., None, None], h * masks.state[..., None, None]
+    (xr, xz, xn), (hr, hz, hn) = x.chunk(3, 1), h.chunk(3, 1)
+    update = torch.sigmoid(xz + hz).masked_fill(~observed, 1.0)
+    new = torch.tanh(xn + torch.sigmoid(xr + hr) * hn)
+    return MapState(update * state.map + (1 - update) * new, state.observed | observed)
+
+
+def scene(seed: int, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two episodes of four steps on a 7 × 9 map; one step sees nothing at all in either."""
+    generator = torch.Generator().manual_seed(seed)
+    observed = torch.rand(2, 4, 1, 7, 9, generator=generator) < 0.35
+    observed[:, 2] = False
+    features = torch.randn(2, 4, 5, 7, 9, generator=generator, dtype=dtype) * observed
+    return features, observed
+
+
+def make(convolution: str = "masked", kernel: int = 3) -> Mapper:
+    torch.manual_seed(11)
+    return Mapper(MapperConfig(features=5, channels=4, kernel=kernel, convolution=convolution))
+
+
+@pytest.mark.parametrize("convolution", ["masked", "sparse"])
+@pytest.mark.parametrize("kernel", [1, 3, 5])
+@pytest.mark.parametrize("drop", [False, True])
+def test_unroll_equals_the_dense_definition(convolution: str, kernel: int, drop: bool) -> None:
+    mapper = make(convolution, kernel)
+    features, observed = scene(1)
+    masks = mapper.draw_masks(2, torch.Generator().manual_seed(0)) if drop else None
+    features.requires_grad_()
+    maps, seen = mapper.unroll(features, observed, masks)
+    state, expected, expected_seen = mapper.empty(2, 7, 9), [], []
+    for step in range(4):
+        state = dense_update(mapper, state, features[:, step], observed[:, step], masks)
+        expected.append(state.map)
+        expected_seen.append(state.observed)
+    torch.testing.assert_close(maps, torch.stack(expected, 1), rtol=1e-5, atol=1e-6)
+    assert torch.equal(seen, torch.stack(expected_seen, 1))
+
+    probe = torch.randn(maps.shape, generator=torch.Generator().manual_seed(5))
+    inputs = [features, *mapper.parameters()]
+    ours = torch.autograd.grad((maps * probe).sum(), inputs)
+    theirs = torch.autograd.grad((torch.stack(expected, 1) * probe).sum(), inputs)
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("convolution", ["masked", "sparse"])
+def test_updates_one_by_one_equal_the_unroll(convolution: str) -> None:
+    mapper = make(convolution)
+    features, observed = scene(2)
+    masks = mapper.draw_masks(2, torch.Generator().manual_seed(0))
+    maps, seen = mapper.unroll(features, observed, masks)
+    state = mapper.empty(2, 7, 9)
+    for step in range(4):
+        state = mapper.update(state, features[:, step], observed[:, step], masks)
+        torch.testing.assert_close(state.map, maps[:, step])
+        assert torch.equal(state.observed, seen[:, step])
+    halfway = MapState(maps[:, 1], seen[:, 1])
+    later, _ = mapper.unroll(features[:, 2:], observed[:, 2:], masks, halfway)
+    torch.testing.assert_close(later, maps[:, 2:])
+
+
+def test_cells_without_observation_keep_their_value() -> None:
+    mapper = make()
+    features, observed = scene(3)
+    maps, seen = mapper.unroll(features, observed)
+    kept = ~observed[:, 1:].expand_as(maps[:, 1:])
+    assert torch.equal(maps[:, 1:][kept], maps[:, :-1][kept])
+    assert (maps.masked_select(~seen) == 0).all()
+    assert torch.equal(maps[:, 2], maps[:, 1])
+
+
+def test_prepared_plan_and_round_trip() -> None:
+    mapper = make()
+    features, observed = scene(3)
+    cells = cells_from_maps(features, observed)
+    maps, _ = mapper.unroll_cells(cells, plan=stencil(cells, 3))
+    assert torch.equal(maps, mapper.unroll(features, observed)[0])
+    again, seen = maps_from_cells(cells)
+    assert torch.equal(again, features)
+    assert torch.equal(seen, observed)
+    assert cells.counts == tuple(observed.sum((0, 2, 3, 4)).tolist())
+
+
+def test_items_do_not_touch_each_other() -> None:
+    mapper = make()
+    features, observed = scene(4)
+    both, _ = mapper.unroll(features, observed)
+    alone, _ = mapper.unroll(features[1:], observed[1:])
+    torch.testing.assert_close(alone[0], both[1])
+
+
+def test_masks_keep_the_mean_and_are_reproducible() -> None:
+    mapper = Mapper(MapperConfig(features=2, channels=128, dropout=0.25))
+    masks = mapper.draw_masks(64, torch.Generator().manual_seed(0))
+    assert sorted(masks.input.unique().tolist()) == pytest.approx([0.0, 4 / 3])
+    assert masks.input.mean().item() == pytest.approx(1.0, abs=0.02)
+    assert masks.state.mean().item() == pytest.approx(1.0, abs=0.02)
+    assert not torch.equal(masks.input, masks.state)
+    assert torch.equal(masks.input, mapper.draw_masks(64, torch.Generator().manual_seed(0)).input)
+
+
+def test_wrong_number_of_features_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"takes 5 features.*got 6"):
+        make().unroll(torch.zeros(1, 1, 6, 3, 3), torch.zeros(1, 1, 1, 3, 3, dtype=torch.bool))
+
+
+def test_gradcheck() -> None:
+    mapper = make("sparse").double()
+    features, observed = scene(6, torch.float64)
+    features = features[:, :2, :, :3, :3].contiguous().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: mapper.unroll(x, observed[:, :2, :, :3, :3])[0], (features,))
+
+
+def test_half_precision_inputs_give_full_precision_maps() -> None:
+    mapper = make()
+    features, observed = scene(7)
+    exact, _ = mapper.unroll(features, observed)
+    stored, _ = mapper.unroll(features.half(), observed)
+    assert stored.dtype == torch.float32
+    torch.testing.assert_close(stored, exact, atol=2e-3, rtol=0.0)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough, _ = mapper.unroll(features, observed)
+    assert rough.dtype == torch.float32
+    torch.testing.assert_close(rough, exact, atol=5e-2, rtol=0.0)
+
+
+def test_golden_updates(golden: Path) -> None:
+    """Two updates of the released code, whose dropout masks are 0 or 1 without scale."""
+    recorded = np.load(golden / "model" / "mapper_update_train.npz")
+    mapper = Mapper(MapperConfig(features=6, channels=8))
+    names = {"input_to_state": "x2h", "state_to_state": "h2h"}
+    mapper.load_state_dict(
+        {
+            f"{ours}.{part}": torch.from_numpy(recorded[f"weights/{theirs}.{part}"])
+            for ours, theirs in names.items()
+            for part in ("weight", "bias")
+        }
+    )
+    masks = Masks(*(torch.from_numpy(recorded[f"dropout_masks/{name}"])[:, :, 0, 0] for name in ("x2h", "h2h")))
+    origin = torch.from_numpy(recorded["xyzhe_start"][:, :2])
+    lens = Intrinsics(width=40, height=32, vfov_rad=math.pi / 3)
+    grid = Grid(12, 12, 0.5)
+    poses = np.load(golden / "model" / "projection.npz")["T_w"]
+    state = mapper.empty(2, 12, 12)
+
+    def by_map(values: np.ndarray) -> torch.Tensor:  # recorded image i belongs to map i % 2
+        return torch.from_numpy(values.reshape(3, 2, *values.shape[1:])).transpose(0, 1)
+
+    for step in range(2):
+        matrices = poses.copy()
+        matrices[:, :3, 3] = recorded[f"outputs/{step}/0"][:, :3]
+        points = points_from_rgbd(
+            by_map(recorded["features_nchw"]),
+            by_map(recorded[f"depths/{step}"])[:, :, 0] / 4000.0,
+            by_map(matrices),
+            lens,
+        )
+        state = mapper.update(state, *project(points, origin, grid), masks)
+        expected = torch.from_numpy(recorded[f"outputs/{step}/1"])
+        torch.testing.assert_close(state.map, expected, rtol=1e-5, atol=1e-6)
+        assert torch.equal(state.observed.float(), torch.from_numpy(recorded[f"outputs/{step}/2"]))
