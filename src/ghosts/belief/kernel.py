@@ -26,7 +26,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
 from ghosts.geometry import heading_bins, heading_weights
@@ -76,7 +76,7 @@ def displacements(size: int) -> np.ndarray:
     return np.stack([dx, dy], -1).reshape(-1, 2)
 
 
-def arrival_headings(headings: int, size: int) -> Float[Tensor, "c k"]:
+def arrival_headings(headings: int, size: int) -> Float64[Tensor, "c k"]:
     """Weight of each new heading bin after each displacement: clamped cosine, summing to 1 over bins.
 
     "Do not move" has no direction and weight 0 here: it keeps its heading (the released code turns it to +x).
@@ -84,10 +84,10 @@ def arrival_headings(headings: int, size: int) -> Float[Tensor, "c k"]:
     delta = displacements(size)
     weights = heading_weights(np.arctan2(delta[:, 1], delta[:, 0]), headings).T
     weights[:, len(delta) // 2] = 0.0
-    return torch.from_numpy(np.ascontiguousarray(weights)).float()
+    return torch.from_numpy(np.ascontiguousarray(weights))
 
 
-def egocentric_rotation(headings: int, size: int) -> Float[Tensor, "c k k"]:
+def egocentric_rotation(headings: int, size: int) -> Float64[Tensor, "c k k"]:
     """Matrices that turn egocentric kernel logits (forward = +x) to each source heading.
 
     Row k of matrix θ samples the egocentric kernel at R_θ⁻¹ δ_k: an exact permutation for multiples of 90°; for the
@@ -107,7 +107,19 @@ def egocentric_rotation(headings: int, size: int) -> Float[Tensor, "c k k"]:
                 weight = np.abs(1 - corner_x - part[:, 0]) * np.abs(1 - corner_y - part[:, 1])
                 col, row = np.minimum(low + np.array([corner_x, corner_y]), size - 1).T
                 np.add.at(matrix, (np.arange(size * size), row * size + col), weight)
-    return torch.from_numpy(matrices).float()
+    return torch.from_numpy(matrices)
+
+
+@lru_cache(maxsize=64)
+def on_device(
+    constant: Callable[[int, int], Tensor], headings: int, size: int, device: torch.device, dtype: torch.dtype
+) -> Tensor:
+    """A constant of this module where it is needed.
+
+    Not a buffer: a model cast to bfloat16 would round it, and mass would leak.
+    """
+    with torch.inference_mode(False):
+        return constant(headings, size).to(device, dtype)
 
 
 def on_map(size: int, rows: int, cols: int, device: torch.device | None = None) -> Bool[Tensor, "k y x"]:

@@ -6,6 +6,8 @@ common to the T steps and returns a function from a step to its `Kernel`.
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -18,6 +20,7 @@ from ghosts.belief.kernel import (
     KernelAt,
     arrival_headings,
     egocentric_rotation,
+    on_device,
     on_map,
 )
 from ghosts.config import FilterConfig
@@ -48,13 +51,10 @@ class FactorisedMotion(nn.Module):
         config: heading bins and kernel.
     """
 
-    arrival: Tensor
-    rotation: Tensor
-
     def __init__(self, channels: int, action: int, config: FilterConfig) -> None:
         super().__init__()
         motion = config.motion
-        self.size, self.dropout = motion.kernel, motion.dropout
+        self.headings, self.size, self.dropout = config.headings, motion.kernel, motion.dropout
         entries = motion.kernel**2
         self.squeeze = nn.Conv2d(channels, motion.hidden, 1)
         self.far = nn.Conv2d(motion.hidden, motion.hidden, 3, padding=3, dilation=3)
@@ -63,8 +63,6 @@ class FactorisedMotion(nn.Module):
         self.language = nn.Sequential(
             nn.Linear(action, motion.language), nn.ReLU(), nn.Linear(motion.language, entries)
         )
-        self.register_buffer("arrival", arrival_headings(config.headings, motion.kernel), persistent=False)
-        self.register_buffer("rotation", egocentric_rotation(config.headings, motion.kernel), persistent=False)
 
     def map_logits(self, maps: Float[Tensor, "n channels y x"]) -> Float[Tensor, "n k y x"]:
         """How much each displacement is to be expected from what is around each cell."""
@@ -74,7 +72,8 @@ class FactorisedMotion(nn.Module):
     def language_logits(self, actions: Float[Tensor, "b t d"]) -> Float[Tensor, "b t c k"]:
         """The instruction's displacement, turned to every source heading."""
         egocentric = self.language(actions)
-        return torch.einsum("btj,ckj->btck", egocentric, self.rotation.to(egocentric.dtype))
+        rotation = on_device(egocentric_rotation, self.headings, self.size, egocentric.device, egocentric.dtype)
+        return torch.einsum("btj,ckj->btck", egocentric, rotation)
 
     def forward(self, maps: Float[Tensor, "n channels y x"], actions: Float[Tensor, "b t d"]) -> KernelAt:
         """Kernels of all steps.
@@ -83,21 +82,20 @@ class FactorisedMotion(nn.Module):
             maps: pooled to the belief's resolution, n = b · s of them (b-major).
             actions: latent actions of each episode.
         """
-        return factorised_kernels(self.map_logits(maps), self.language_logits(actions), self.arrival)
+        return factorised_kernels(self.map_logits(maps), self.language_logits(actions))
 
 
-def factorised_kernels(
-    map_logits: Float[Tensor, "n k y x"], language_logits: Float[Tensor, "b t c k"], arrival: Float[Tensor, "c k"]
-) -> KernelAt:
+def factorised_kernels(map_logits: Float[Tensor, "n k y x"], language_logits: Float[Tensor, "b t c k"]) -> KernelAt:
     """Kernels g_θ(k; x) ∝ exp(map_logits + language_logits) over the displacements that stay on the map."""
     count, entries, rows, cols = map_logits.shape
-    inside = on_map(round(entries**0.5), rows, cols, map_logits.device)
+    size, headings = math.isqrt(entries), language_logits.shape[2]
+    inside = on_map(size, rows, cols, map_logits.device)
     map_logits = map_logits.to(torch.promote_types(map_logits.dtype, torch.float32))
     peak = map_logits.masked_fill(~inside, -torch.inf).amax(1, keepdim=True).detach()
     # The maximum is taken over the map's own cells, so the exponent of a masked entry may be large: clamp it first.
     map_weights = torch.exp((map_logits - peak).clamp(max=0.0)) * inside
     language_weights = per_map(relative_weights(language_logits), count)
-    arrival = arrival.to(map_weights.dtype)
+    arrival = on_device(arrival_headings, headings, size, map_weights.device, map_weights.dtype)
 
     def kernel_at(step: int) -> Kernel:
         return FactorisedKernel(map_weights, language_weights[:, step].to(map_weights.dtype), arrival)
@@ -146,7 +144,7 @@ class JointMotion(nn.Module):
 def joint_kernel(logits: Float[Tensor, "n c ok y x"], headings: int) -> JointKernel:
     """The kernel softmax(logits) over new heading and the displacements that stay on the map."""
     entries, (rows, cols) = logits.shape[2] // headings, logits.shape[-2:]
-    inside = on_map(round(entries**0.5), rows, cols, logits.device).repeat(headings, 1, 1)
+    inside = on_map(math.isqrt(entries), rows, cols, logits.device).repeat(headings, 1, 1)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return JointKernel(torch.softmax(logits.masked_fill(~inside, -torch.inf), 2))
 

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from tests.belief import oracle
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from ghosts.belief.filter import BayesFilter, FilterTrace, build_filter, pool_maps
+from ghosts.belief.histogram import pose_belief
+from ghosts.belief.kernel import KernelAt
+from ghosts.belief.motion import factorised_kernels, joint_kernel
+from ghosts.config import FilterConfig, LingUNetConfig, MotionConfig
+from ghosts.errors import ConfigError
+from ghosts.types import Grid
+
+ROWS, COLS, STEPS = 4, 5, 4
+
+
+class GivenMotion(nn.Module):
+    """Kernels from given logits, whatever the map."""
+
+    def __init__(self, kernel_at: KernelAt) -> None:
+        super().__init__()
+        self.kernel_at = kernel_at
+
+    def forward(self, maps: Tensor, actions: Tensor) -> KernelAt:
+        return self.kernel_at
+
+
+class GivenObservation(nn.Module):
+    """Given likelihoods, whatever the map."""
+
+    def __init__(self, likelihoods: Tensor) -> None:
+        super().__init__()
+        self.likelihoods = likelihoods
+
+    def forward(self, maps: Tensor, observations: Tensor) -> Tensor:
+        return self.likelihoods
+
+
+def problem(kind: str, headings: int, seed: int) -> tuple[FilterTrace, list[list[np.ndarray]], np.ndarray, np.ndarray]:
+    """The filter's answer on two maps of one episode, and the same problem as transition matrices."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    if kind == "factorised":
+        map_logits, language = 2 * normal(2, 9, ROWS, COLS), 2 * normal(1, STEPS, headings, 9)
+        kernel_at = factorised_kernels(map_logits, language)
+        transitions = [
+            [oracle.factorised_transitions(map_logits[n].numpy(), language[0, t].numpy()) for t in range(STEPS)]
+            for n in range(2)
+        ]
+    else:
+        logits = normal(STEPS, 2, headings, headings * 9, ROWS, COLS)
+
+        def kernel_at(step: int):
+            return joint_kernel(logits[step], headings)
+
+        transitions = [[oracle.joint_transitions(logits[t, n].numpy()) for t in range(STEPS)] for n in range(2)]
+    likelihoods = torch.rand(2, STEPS, headings, ROWS, COLS, generator=generator, dtype=torch.float64)
+    start = torch.rand(1, headings, ROWS, COLS, generator=generator, dtype=torch.float64)
+    start = start / start.sum()
+    bayes = BayesFilter(GivenMotion(kernel_at), GivenObservation(likelihoods), pool=1)
+    empty = torch.zeros(1, STEPS, 1, dtype=torch.float64)
+    trace = bayes(torch.zeros(1, 2, 1, ROWS, COLS, dtype=torch.float64), empty, empty, start)
+    return trace, transitions, likelihoods.numpy(), start.numpy()
+
+
+@pytest.mark.parametrize("kind", ["factorised", "joint"])
+@pytest.mark.parametrize("headings", [1, 4, 8])
+def test_filter_and_smoother_equal_a_brute_force_hidden_markov_model(kind: str, headings: int) -> None:
+    seed = 20 + headings
+    print("seed", seed)
+    trace, transitions, likelihoods, start = problem(kind, headings, seed)
+    beliefs, smoothed = trace.beliefs.numpy(), trace.smoothed().numpy()
+    for n in range(2):
+        flat = [likelihoods[n, t].ravel() for t in range(STEPS)]
+        expected = np.stack(oracle.filtered(start.ravel(), transitions[n], flat))
+        assert np.abs(beliefs[0, n].reshape(STEPS + 1, -1) - expected).max() < 1e-10
+        expected = np.stack(oracle.smoothed(start.ravel(), transitions[n], flat))
+        assert np.abs(smoothed[0, n].reshape(STEPS + 1, -1) - expected).max() < 1e-10
+
+
+def test_trace_shows_every_intermediate() -> None:
+    trace, transitions, _, start = problem("factorised", 4, 3)
+    before, after = trace.predictions[0, 1, 0].numpy().ravel(), trace.posteriors[0, 1, 0].numpy().ravel()
+    assert np.allclose(before, start.ravel() @ transitions[1][0], atol=1e-12)
+    weighed = before * trace.likelihoods[0, 1, 0].numpy().ravel()
+    assert np.allclose(after, weighed / weighed.sum(), atol=1e-12)
+    assert trace.kernel_at(0).dense().shape == (2, 4, 36, ROWS, COLS)
+    assert_close(trace.goal, trace.posteriors[:, :, -1])
+    assert_close(trace.beliefs[0, 1, 0], trace.start[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kind", ["factorised", "joint"])
+def test_two_hundred_steps_and_unlikely_observations_never_give_nan(kind: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    config = FilterConfig(motion=MotionConfig(kind=kind, kernel=3, hidden=4, language=8))
+    bayes = build_filter(6, 8, config).eval().to(dtype)
+    generator = torch.Generator().manual_seed(1)
+    steps = 200
+    latents = (30 * torch.randn(1, steps, 8, generator=generator)).to(dtype)
+    maps = (30 * torch.randn(1, 1, 6, 24, 24, generator=generator)).to(dtype)
+    start = pose_belief(torch.zeros(1, 2), torch.zeros(1), Grid(12, 12, 1.0), 0.5, 4).to(dtype)
+    with torch.no_grad():
+        trace = bayes(maps, latents, latents, start)
+        smoothed = trace.smoothed()
+    for beliefs in (trace.posteriors, trace.predictions, smoothed):
+        assert bool(beliefs.isfinite().all())
+        assert_close(beliefs.sum((-3, -2, -1)), torch.ones(beliefs.shape[:3]), rtol=0, atol=2e-3)
+
+
+def test_an_impossible_observation_keeps_the_prediction() -> None:
+    trace, *_ = problem("joint", 4, 5)
+    likelihoods = trace.likelihoods.flatten(0, 1).clone()
+    likelihoods[:, 1] = 0.0
+    empty = torch.zeros(1, STEPS, 1, dtype=torch.float64)
+    bayes = BayesFilter(GivenMotion(trace.kernel_at), GivenObservation(likelihoods), pool=1)
+    again = bayes(torch.zeros(1, 2, 1, ROWS, COLS, dtype=torch.float64), empty, empty, trace.start)
+    assert_close(again.posteriors[:, :, 1], again.predictions[:, :, 1])
+    assert bool(again.smoothed().isfinite().all())
+
+
+def test_all_maps_in_one_batch_equal_one_map_at_a_time() -> None:
+    torch.manual_seed(0)
+    config = FilterConfig(
+        motion=MotionConfig(kernel=3, hidden=4, language=8),
+        observation=LingUNetConfig(channels=6, language=4, output=8),
+    )
+    bayes = build_filter(6, 8, config).eval()
+    maps, latents = torch.randn(2, 3, 6, 20, 24), torch.randn(2, 5, 8)
+    start = pose_belief(torch.randn(2, 2), torch.randn(2), Grid(10, 12, 1.0), 0.5, 4)
+    together = bayes(maps, latents, latents, start)
+    for b in range(2):
+        for s in range(3):
+            alone = bayes(maps[b : b + 1, s : s + 1], latents[b : b + 1], latents[b : b + 1], start[b : b + 1])
+            assert_close(together.posteriors[b, s], alone.posteriors[0, 0], rtol=1e-4, atol=1e-6)
+
+
+def test_gradients_reach_maps_and_latents_under_autocast() -> None:
+    torch.manual_seed(0)
+    bayes = build_filter(6, 8, FilterConfig(motion=MotionConfig(kernel=3, hidden=4, language=8)))
+    maps, latents = torch.randn(1, 2, 6, 16, 16, requires_grad=True), torch.randn(1, 3, 8, requires_grad=True)
+    start = pose_belief(torch.zeros(1, 2), torch.zeros(1), Grid(8, 8, 1.0), 0.5, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        trace = bayes(maps, latents, latents, start)
+    assert trace.posteriors.dtype == torch.float32
+    assert_close(trace.predictions.sum((-3, -2, -1)), torch.ones(1, 2, 3), rtol=0, atol=1e-5)
+    trace.goal[..., 0, 4, 4].sum().backward()
+    for values in (maps, latents):
+        assert values.grad is not None
+        assert bool(values.grad.isfinite().all())
+        assert float(values.grad.abs().max()) > 0.0
+
+
+def test_a_map_that_cannot_be_pooled_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"9 × 8 cells cannot be pooled by filter\.pool = 2"):
+        pool_maps(torch.zeros(1, 1, 9, 8), 2)
