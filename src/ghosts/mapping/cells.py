@@ -59,6 +59,6 @@ def maps_from_cells(cells: MapCells) -> tuple[Float[Tensor, "b s c y x"], Bool[T
     flat = ((cells.item * cells.steps + cells.step) * cells.rows + cells.row) * cells.cols + cells.col
     total, channels = cells.batch * cells.steps * cells.rows * cells.cols, cells.features.shape[1]
     shape = (cells.batch, cells.steps, cells.rows, cells.cols)
-    features = cells.features.new_zeros(total, channels).index_copy(0, flat, cells.features)
-    observed = torch.zeros(total, dtype=torch.bool, device=flat.device).index_fill(0, flat, True)
+    features = cells.features.new_zeros(total, channels).index_copy_(0, flat, cells.features)
+    observed = torch.zeros(total, dtype=torch.bool, device=flat.device).index_fill_(0, flat, True)
     return features.view(*shape, channels).permute(0, 1, 4, 2, 3), observed.view(*shape)[:, :, None]

@@ -121,20 +121,18 @@ class Mapper(nn.Module):
             )
         if plan is None:
             plan = stencil(cells, self.config.kernel, None if state is None else state.observed)
-        from_input = self._input_gates(cells, plan, masks)
-        scale, bias = self._state_scale(cells, plan, masks)
-        table = self._table(plan, state)
-        weight, tables, begin = flat_weight(self.state_to_state.weight), [], 0
-        for step, count in enumerate(cells.counts):
-            now = slice(begin, begin + count)
-            begin += count
-            rows = plan.cell[now]
-            if state is None and step == 0:
-                from_state = bias[now]
-            else:
-                from_state = table_conv(table, plan.neighbours[now], weight).to(table.dtype) * scale[now] + bias[now]
-            new = gru(from_input[now], from_state, table.index_select(0, rows))
-            table = table.index_copy(0, rows, new)
+        # Split rather than sliced: the gradient of a slice is a whole tensor of zeros, once a step.
+        from_input = self._input_gates(cells, plan, masks).split(cells.counts)
+        scale, bias = (part.split(cells.counts) for part in self._state_scale(cells, plan, masks))
+        rows, neighbours = plan.cell.split(cells.counts), plan.neighbours.split(cells.counts)
+        table, tables, weight = self._table(plan, state), [], flat_weight(self.state_to_state.weight)
+        for step in range(cells.steps):
+            from_state = bias[step]
+            if state is not None or step > 0:
+                sums = table_conv(table, neighbours[step], weight).to(table.dtype)
+                from_state = torch.addcmul(from_state, sums, scale[step])
+            new = gru(from_input[step], from_state, table.index_select(0, rows[step]))
+            table = table.index_copy(0, rows[step], new)
             tables.append(table)
         return _spread(torch.stack(tables), plan, cells)
 
@@ -201,7 +199,7 @@ def _spread(
     step = torch.arange(steps, device=tables.device)[:, None]
     place = (plan.place // area * steps + step) * area + plan.place % area
     total, shape = cells.batch * steps * area, (cells.batch, steps, cells.rows, cells.cols)
-    maps = tables.new_zeros(total, channels).index_copy(0, place.reshape(-1), tables[:, :-1].reshape(-1, channels))
+    maps = tables.new_zeros(total, channels).index_copy_(0, place.reshape(-1), tables[:, :-1].reshape(-1, channels))
     seen = torch.zeros(total, dtype=torch.bool, device=tables.device)
     seen[place] = plan.first <= step
     return maps.view(*shape, channels).permute(0, 1, 4, 2, 3), seen.view(*shape)[:, :, None]

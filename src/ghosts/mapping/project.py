@@ -61,12 +61,12 @@ def project(
     flat = torch.where(inside, (item * grid.rows + row) * grid.cols + col, cells).reshape(-1)
     source = points.features.reshape(batch * count, channels)
     if reduce == "max":
-        reduced = source.new_zeros(cells + 1, channels).scatter_reduce(
+        reduced = source.new_zeros(cells + 1, channels).scatter_reduce_(
             0, flat[:, None].expand(-1, channels), source, "amax", include_self=False
         )
     else:
-        reduced = source.new_zeros(cells + 1, channels).index_add(0, flat, source)
-    observed = torch.zeros(cells + 1, dtype=torch.bool, device=flat.device).index_fill(0, flat, True)
+        reduced = source.new_zeros(cells + 1, channels).index_add_(0, flat, source)
+    observed = torch.zeros(cells + 1, dtype=torch.bool, device=flat.device).index_fill_(0, flat, True)
     return (
         reduced[:cells].view(batch, grid.rows, grid.cols, channels).permute(0, 3, 1, 2),
         observed[:cells].view(batch, 1, grid.rows, grid.cols),
