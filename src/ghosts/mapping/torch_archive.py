@@ -1,0 +1,206 @@
+"""Read tensors from a torch `.pth` file without unpickling anything.
+
+Official ImageNet weights come as such files. Their structure is written in pickle's language, which can call any
+function; here its opcodes are only *listed* (`pickletools.genops` decodes and runs nothing) and interpreted by the few
+rules below, which know dictionaries, tuples, numbers, strings and tensors. Anything else is refused by name.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickletools
+import struct
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ghosts.errors import DataError
+
+_TYPES: dict[str, np.dtype] = {
+    "torch FloatStorage": np.dtype("<f4"),
+    "torch DoubleStorage": np.dtype("<f8"),
+    "torch HalfStorage": np.dtype("<f2"),
+    "torch LongStorage": np.dtype("<i8"),
+    "torch IntStorage": np.dtype("<i4"),
+}
+_LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
+_HINT = "convert it: safetensors.torch.save_file(torch.load(FILE, weights_only=True), 'weights.safetensors')"
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A global the file mentions; never imported."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class _Storage:
+    """Numbers kept elsewhere in the file."""
+
+    key: str
+    dtype: np.dtype
+    count: int
+
+
+@dataclass(frozen=True)
+class _View:
+    """A tensor on a storage."""
+
+    storage: _Storage
+    offset: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+
+
+class _Unknown(Exception):
+    """Something the rules do not know."""
+
+
+def read_torch_archive(path: Path) -> dict[str, Tensor]:
+    """Tensors of a state dict saved by `torch.save`, in either of torch's formats.
+
+    Raises:
+        DataError: not such a file, damaged, or its description uses more than plain state dicts need.
+    """
+    try:
+        with open(path, "rb") as file:
+            is_zip = zipfile.is_zipfile(file)
+            file.seek(0)
+            views, load = (_open_zip if is_zip else _open_legacy)(file)
+            return {name: _tensor(view, load(view.storage)) for name, view in views.items()}
+    except _Unknown as error:
+        raise DataError(f"cannot be read without unpickling: it holds {error}", file=path, hint=_HINT) from error
+    except (ValueError, KeyError, IndexError, TypeError, struct.error, zipfile.BadZipFile, EOFError) as error:
+        raise DataError(f"no torch file, or a damaged one: {error}", file=path, hint=_HINT) from error
+
+
+Loader = Callable[[_Storage], np.ndarray]
+
+
+def _open_zip(file: io.BufferedIOBase) -> tuple[dict[str, _View], Loader]:
+    archive = zipfile.ZipFile(cast(IO[bytes], file))
+    [inside] = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+    folder = inside.removesuffix("data.pkl")
+    if f"{folder}byteorder" in archive.namelist() and archive.read(f"{folder}byteorder") != b"little":
+        raise _Unknown("big-endian numbers")
+
+    def load(storage: _Storage) -> np.ndarray:
+        return np.frombuffer(archive.read(f"{folder}data/{storage.key}"), storage.dtype, storage.count)
+
+    return _views(_interpret(io.BytesIO(archive.read(inside)))), load
+
+
+def _open_legacy(file: io.BufferedIOBase) -> tuple[dict[str, _View], Loader]:
+    magic, _protocol, system, described, keys = (_interpret(file) for _ in range(5))
+    if magic != _LEGACY_MAGIC:
+        raise ValueError("it does not start with torch's magic number")
+    if not system["little_endian"]:
+        raise _Unknown("big-endian numbers")
+    views = _views(described)
+    sizes = {view.storage.key: view.storage for view in views.values()}
+    arrays = {}
+    for key in keys:
+        (count,) = struct.unpack("<q", file.read(8))
+        if key not in sizes or sizes[key].count != count:
+            raise ValueError(f"storage {key!r} has {count} numbers and no tensor of that size")
+        arrays[key] = np.frombuffer(file.read(count * sizes[key].dtype.itemsize), sizes[key].dtype, count)
+    return views, lambda storage: arrays[storage.key]
+
+
+def _views(described: Any) -> dict[str, _View]:
+    if not isinstance(described, dict):
+        raise _Unknown(f"a {type(described).__name__} instead of a dictionary of tensors")
+    return {str(name): value for name, value in described.items() if isinstance(value, _View)}
+
+
+def _tensor(view: _View, numbers: np.ndarray) -> Tensor:
+    last = view.offset + sum((size - 1) * stride for size, stride in zip(view.size, view.stride, strict=True))
+    if (math.prod(view.size) and not 0 <= view.offset <= last < len(numbers)) or min(view.stride, default=0) < 0:
+        raise ValueError(f"a tensor of size {view.size} reaches beyond its {len(numbers)} numbers")
+    return torch.from_numpy(numbers.copy()).as_strided(view.size, view.stride, view.offset).clone()
+
+
+def _interpret(file: io.BufferedIOBase) -> Any:
+    """Follow one description to its end and return the value it builds."""
+    stack: list[Any] = []
+    marks: list[int] = []
+    memo: dict[Any, Any] = {}
+
+    def since_mark() -> list[Any]:
+        start = marks.pop()
+        values = stack[start:]
+        del stack[start:]
+        return values
+
+    for opcode, argument, _ in pickletools.genops(cast(IO[bytes], file)):
+        match opcode.name:
+            case "PROTO":
+                pass
+            case "STOP":
+                return stack.pop()
+            case "MARK":
+                marks.append(len(stack))
+            case "BINPUT" | "LONG_BINPUT":
+                memo[argument] = stack[-1]
+            case "BINGET" | "LONG_BINGET":
+                stack.append(memo[argument])
+            case "BININT" | "BININT1" | "BININT2" | "LONG1" | "BINFLOAT" | "BINUNICODE" | "SHORT_BINSTRING":
+                stack.append(argument)
+            case "NONE" | "NEWTRUE" | "NEWFALSE":
+                stack.append({"NONE": None, "NEWTRUE": True, "NEWFALSE": False}[opcode.name])
+            case "EMPTY_DICT" | "EMPTY_LIST" | "EMPTY_TUPLE":
+                stack.append({"EMPTY_DICT": {}, "EMPTY_LIST": [], "EMPTY_TUPLE": ()}[opcode.name])
+            case "TUPLE":
+                stack.append(tuple(since_mark()))
+            case "TUPLE1" | "TUPLE2" | "TUPLE3":
+                count = int(opcode.name[-1])
+                stack[-count:] = [tuple(stack[-count:])]
+            case "APPENDS":
+                values = since_mark()
+                stack[-1].extend(values)
+            case "SETITEM":
+                value, key = stack.pop(), stack.pop()
+                stack[-1][key] = value
+            case "SETITEMS":
+                values = since_mark()
+                stack[-1].update(zip(values[::2], values[1::2], strict=True))
+            case "GLOBAL":
+                stack.append(_Name(str(argument)))
+            case "BINPERSID":
+                stack.append(_storage(stack.pop()))
+            case "REDUCE":
+                arguments, function = stack.pop(), stack.pop()
+                stack.append(_reduce(function, arguments))
+            case "BUILD":
+                stack.pop()  # attributes of the dictionary (`_metadata`); no tensor depends on them
+            case other:
+                raise _Unknown(f"the instruction {other}")
+    raise ValueError("its description ends too early")
+
+
+def _storage(reference: tuple[Any, ...]) -> _Storage:
+    kind, name, key, _device, count = reference[:5]
+    if kind != "storage" or not isinstance(name, _Name) or name.text not in _TYPES:
+        raise _Unknown(f"a storage of type {getattr(name, 'text', name)}")
+    if len(reference) > 5 and reference[5] is not None:
+        raise _Unknown("a view of another storage")
+    return _Storage(str(key), _TYPES[name.text], int(count))
+
+
+def _reduce(function: Any, arguments: tuple[Any, ...]) -> Any:
+    name = function.text if isinstance(function, _Name) else repr(function)
+    if name == "collections OrderedDict" and not arguments:
+        return {}
+    if name == "torch._utils _rebuild_tensor_v2":
+        return _View(arguments[0], int(arguments[1]), tuple(arguments[2]), tuple(arguments[3]))
+    if name == "torch._utils _rebuild_parameter":
+        return arguments[0]
+    raise _Unknown(f"a call of {name.replace(' ', '.')}")
