@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from jaxtyping import install_import_hook
+
+from makers import make_root
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 install_import_hook("ghosts", "beartype.beartype")
@@ -30,3 +33,21 @@ def r2r_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real R2R data not found ({folder}); set GHOSTS_SHARED to the folder that holds data/")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the user's cache folder out of tests."""
+    before = os.environ.get("GHOSTS_CACHE")
+    os.environ["GHOSTS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["GHOSTS_CACHE"]
+    else:
+        os.environ["GHOSTS_CACHE"] = before
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A small data root with images."""
+    return make_root(tmp_path / "root")

@@ -86,8 +86,10 @@ class MotionConfig:
     Paper: one kernel over Θ² × M² from a 3-layer CNN on [tiled action, map]."""
     kernel: int = 7
     """Side of the kernel in belief cells."""
-    hidden: int = 32
-    """Channels of each branch of the map part's bottleneck (joint: of the CNN)."""
+    hidden: int = 96
+    """Channels of the map part's bottleneck (joint: of the CNN)."""
+    branch: int = 48
+    """Channels of each of the map part's two branches (factorised only)."""
     language: int = 128
     """Hidden size of the language part's MLP (factorised only)."""
     dropout: float = 0.3
@@ -95,8 +97,8 @@ class MotionConfig:
 
     def __post_init__(self) -> None:
         require(self.kernel % 2 == 1 and self.kernel >= 3, "motion.kernel must be odd and at least 3", self.kernel)
-        require(self.hidden >= 1, "motion.hidden must be at least 1", self.hidden)
-        require(self.language >= 1, "motion.language must be at least 1", self.language)
+        for name in ("hidden", "branch", "language"):
+            require(getattr(self, name) >= 1, f"motion.{name} must be at least 1", getattr(self, name))
         require(0.0 <= self.dropout < 1.0, "motion.dropout must lie in [0, 1)", self.dropout)
 
 
@@ -152,6 +154,20 @@ class PolicyConfig:
     def __post_init__(self) -> None:
         require(self.hidden >= 1, "policy.hidden must be at least 1", self.hidden)
         require(self.sigma_m > 0.0, "policy.sigma_m must be positive", self.sigma_m)
+
+
+@dataclass(frozen=True)
+class BaselineConfig(LingUNetConfig):
+    """The LingUNet baseline: deeper than the observation model, on the whole sentence."""
+
+    levels: int = 5
+    """Convolutions down, and up again."""
+    sigma_m: float = 2.0
+    """Standard deviation of its goal and path targets."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.sigma_m > 0.0, "baseline.sigma_m must be positive", self.sigma_m)
 
 
 @dataclass(frozen=True)

@@ -59,18 +59,25 @@ class ConfigError(GhostsError):
 
 
 class MissingExtraError(GhostsError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is needed and not installed. (With one argument, that is the whole message.)"""
 
-    def __init__(self, package: str, extra: str, what: str) -> None:
-        super().__init__(f"{what} needs {package}, which is not installed; run: pip install 'ghosts[{extra}]'")
+    def __init__(self, package: str, extra: str = "", what: str = "") -> None:
+        text = f"{what} needs {package}, which is not installed; run: pip install 'ghosts[{extra}]'"
+        super().__init__(text if extra else package)
 
 
 class UnknownNameError(GhostsError, LookupError):
-    """A name (scan, viewpoint, split, preset, command) does not exist; suggests the nearest that do."""
+    """A name (scan, viewpoint, split, preset, command) does not exist; suggests the nearest that do.
 
-    def __init__(self, kind: str, name: str, options: Iterable[str], where: str | None = None) -> None:
+    With one argument, that is the whole message: libraries that re-raise (Gymnasium, multiprocessing) rely on it.
+    """
+
+    def __init__(
+        self, kind: str, name: str | None = None, options: Iterable[str] = (), where: str | None = None
+    ) -> None:
         place = f" in {where}" if where else ""
-        super().__init__(f"unknown {kind} {name!r}{place}{did_you_mean(name, options)}")
+        text = f"unknown {kind} {name!r}{place}{did_you_mean(name, options)}" if name is not None else kind
+        super().__init__(text)
 
     def __str__(self) -> str:  # LookupError's subclasses would otherwise print the repr
         return str(self.args[0])

@@ -2,8 +2,7 @@
 
 Same functions, defaults, order, rounding, errors and state fields as `peteanderson80/Matterport3DSimulator`, without
 OpenGL. Two things are better on purpose: depth keeps 0.25 mm steps (the original renders it through an 8-bit buffer,
-steps of 64 mm), and a missing or damaged file is named. Random viewpoints are uniform and seeded, but not the original's
-sequence.
+steps of 64 mm), and a missing or damaged file is named. Random viewpoints are uniform and seeded, but in another order.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import SupportsFloat, SupportsIndex
 
 import numpy as np
 
@@ -158,7 +158,11 @@ class Simulator:
         self._initialised = True
 
     def newEpisode(
-        self, scanId: Sequence[str], viewpointId: Sequence[str], heading: Sequence[float], elevation: Sequence[float]
+        self,
+        scanId: Sequence[str],
+        viewpointId: Sequence[str],
+        heading: Sequence[SupportsFloat],
+        elevation: Sequence[SupportsFloat],
     ) -> None:
         """Start an episode in each environment.
 
@@ -200,7 +204,9 @@ class Simulator:
         """The state of every environment."""
         return self._states
 
-    def makeAction(self, index: Sequence[int], heading: Sequence[float], elevation: Sequence[float]) -> None:
+    def makeAction(
+        self, index: Sequence[SupportsIndex], heading: Sequence[SupportsFloat], elevation: Sequence[SupportsFloat]
+    ) -> None:
         """Move each environment to a navigable location, then turn its camera.
 
         Args:
@@ -218,7 +224,7 @@ class Simulator:
         for name, values in (("index", index), ("heading", heading), ("elevation", elevation)):
             self._check_length(name, values)
         for number, (state, choice) in enumerate(zip(self._states, index)):
-            if not 0 <= choice < len(state.navigableLocations):
+            if not 0 <= int(choice) < len(state.navigableLocations):
                 raise ValueError(
                     f"MatterSim: Invalid action index: {choice} in environment {number} of {len(self._states)}"
                 )

@@ -186,7 +186,7 @@ def _numbers(source: Path, row: int, record: dict[str, Any], name: str, count: i
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise DataError("expected finite numbers", file=source, record=row, field=name, value=value)
-    return values
+    return [float(value) for value in values]
 
 
 def _flags(source: Path, row: int, record: dict[str, Any], name: str, count: int) -> list[bool]:

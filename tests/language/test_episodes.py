@@ -1,0 +1,86 @@
+"""R2R files: real ones as they are, malformed ones named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ghosts.errors import DataError
+from ghosts.language.episodes import each_instruction, load_episodes
+from makers import episode_record
+
+
+def test_instruction_ids_and_a_fourth_instruction(tmp_path: Path) -> None:
+    record = episode_record(12)
+    record["instructions"].append("One more.")
+    path = tmp_path / "R2R_train.json"
+    path.write_text(json.dumps([record]))
+    found = list(each_instruction(load_episodes(path)))
+    assert [item.instr_id for item in found] == ["12_0", "12_1", "12_2", "12_3"]
+    assert found[3].text == "One more."
+
+
+def test_test_split_has_no_goal(tmp_path: Path) -> None:
+    record = episode_record(1, (0,))
+    del record["distance"]
+    path = tmp_path / "R2R_test.json"
+    path.write_text(json.dumps([record]))
+    (episode,) = load_episodes(path)
+    assert not episode.has_goal
+    assert len(episode.path) == 1
+
+
+def with_field(name: str, value: Any) -> dict[str, Any]:
+    return {**episode_record(5), name: value}
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in episode_record(5).items() if key != name}
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ("text", "record 0: expected an object"),
+        (without("scan"), "record 5, field 'scan': missing"),
+        (without("path"), "record 5, field 'path': missing"),
+        (without("path_id"), "record 0, field 'path_id': missing"),
+        (without("instructions"), "field 'instructions': missing"),
+        (with_field("path", []), "non-empty list"),
+        (with_field("path", [1, 2]), "non-empty list"),
+        (with_field("heading", "north"), "finite number"),
+        (with_field("heading", True), "finite number"),
+        (with_field("distance", None), "finite number"),
+        (with_field("path_id", "5"), "whole number"),
+        (with_field("instructions", "go"), "non-empty list"),
+        (with_field("instructions", ["go", ""]), "non-empty list"),
+    ],
+)
+def test_malformed_records(tmp_path: Path, record: Any, words: str) -> None:
+    path = tmp_path / "R2R_train.json"
+    path.write_text(json.dumps([record]))
+    with pytest.raises(DataError, match=words) as caught:
+        load_episodes(path)
+    assert str(path) in str(caught.value)
+
+
+def test_nan_and_doubles(tmp_path: Path) -> None:
+    path = tmp_path / "R2R_train.json"
+    path.write_text(json.dumps([with_field("heading", float("nan"))]))
+    with pytest.raises(DataError, match="heading"):
+        load_episodes(path)
+    path.write_text(json.dumps([episode_record(5), episode_record(5)]))
+    with pytest.raises(DataError, match="used twice"):
+        load_episodes(path)
+
+
+def test_real_files(r2r_data: Path) -> None:
+    train = load_episodes(r2r_data / "r2r" / "R2R_train.json")
+    seen = load_episodes(r2r_data / "r2r" / "R2R_val_seen.json")
+    assert (len(train), len(list(each_instruction(train)))) == (4675, 14039)
+    assert (len(seen), len(list(each_instruction(seen)))) == (340, 1021)
+    assert sum(len(episode.instructions) == 4 for episode in train + seen) == 15
+    assert max(len(episode.path) for episode in train) == 7

@@ -1,0 +1,236 @@
+"""The drop-in against the original simulator's recorded answers, and its errors, defaults and edge cases."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+import ghosts.mattersim as MatterSim
+from ghosts.world.depth_fill import fill_depth
+from makers import FACE_PX, SCAN, viewpoint_id
+
+
+def equal(found: Any, expected: Any, where: str = "state") -> None:
+    """Compare a state with its recording: floats within 1e-6, the rest exactly."""
+    if isinstance(expected, dict):
+        for key, value in expected.items():
+            equal(getattr(found, key), value, f"{where}.{key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for number, value in enumerate(expected):
+            equal(found[number], value, f"{where}[{number}]")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, abs=1e-6), where
+    else:
+        assert found == expected, where
+
+
+@pytest.mark.parametrize("restricted", [0, 1])
+@pytest.mark.parametrize("discretised", [0, 1])
+def test_recorded_navigation(golden: Path, discretised: int, restricted: int) -> None:
+    folder = golden / "simulator"
+    record = json.loads((folder / f"nav_disc{discretised}_restr{restricted}_b1.json").read_text())
+    config = record["config"]
+    sim = MatterSim.Simulator()
+    sim.setNavGraphPath(str(folder / "connectivity"))
+    sim.setRenderingEnabled(config["renderingEnabled"])
+    sim.setDiscretizedViewingAngles(config["discretizedViewingAngles"])
+    sim.setRestrictedNavigation(config["restrictedNavigation"])
+    sim.setCameraResolution(config["width"], config["height"])
+    sim.setCameraVFOV(config["vfov"])
+    sim.setBatchSize(config["batchSize"])
+    sim.initialize()
+    compared = 0
+    for episode in record["episodes"]:
+        start = episode["newEpisode"]
+        sim.newEpisode(start["scanId"], start["viewpointId"], start["heading"], start["elevation"])
+        equal(sim.getState(), episode["states"][0])
+        for action, state in zip(episode["actions"], episode["states"][1:], strict=True):
+            sim.makeAction(action["index"], action["heading"], action["elevation"])
+            equal(sim.getState(), state)
+            compared += 1
+    assert compared >= 50
+    provoke: dict[str, Callable[[], None]] = {
+        "bad_index": lambda: sim.makeAction([999], [0], [0]),
+        "bad_viewpoint": lambda: sim.newEpisode(["17DRP5sb8fy"], ["nope"], [0], [0]),
+        "bad_scan": lambda: sim.newEpisode(["nope"], ["nope"], [0], [0]),
+    }
+    for name, kind, message in record["errors"]:
+        if name == "excluded_viewpoint":
+            excluded = message.split(": ")[2].split(",")[0]
+            scan = next(
+                path.name.split("_")[0]
+                for path in (folder / "connectivity").glob("*.json")
+                if any(item["image_id"] == excluded for item in json.loads(path.read_text()))
+            )
+            action: Callable[[], None] = lambda: sim.newEpisode([scan], [excluded], [0], [0])  # noqa: B023, E731
+        else:
+            action = provoke[name]
+        with pytest.raises(Exception) as caught:  # noqa: PT011 (the kind is compared below)
+            action()
+        assert type(caught.value).__name__ == kind
+        assert str(caught.value) == message
+
+
+def simulator(root: Path, **settings: Any) -> MatterSim.Simulator:
+    """A simulator on the corridor of the test data root."""
+    sim = MatterSim.Simulator()
+    sim.setDatasetPath(str(root / "scans"))
+    sim.setNavGraphPath(str(root / "connectivity"))
+    for name, value in settings.items():
+        getattr(sim, name)(value)
+    return sim
+
+
+def test_a_program_written_for_the_original_runs(root: Path) -> None:
+    sim = simulator(root, setDepthEnabled=True, setCameraVFOV=math.radians(60))
+    sim.setCameraResolution(64, 48)
+    sim.initialize()
+    sim.newEpisode([SCAN], [viewpoint_id(1)], [0], [0])
+    state = sim.getState()[0]
+    rgb, depth = np.array(state.rgb, copy=False), np.array(state.depth, copy=False)
+    assert (rgb.shape, rgb.dtype) == ((48, 64, 3), np.uint8)
+    assert (depth.shape, depth.dtype) == ((48, 64, 1), np.uint16)
+    cv2.putText(rgb, "1", (4, 20), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (230, 40, 40))
+    assert [item.viewpointId for item in state.navigableLocations] == [viewpoint_id(1), viewpoint_id(2)]
+    sim.makeAction([1], [0.5], [-0.2])
+    state = sim.getState()[0]
+    assert (state.step, state.location.viewpointId) == (1, viewpoint_id(2))
+    assert (state.heading, state.elevation) == pytest.approx((0.5, -0.2))
+    assert "Rendered 2 frames" in sim.timingInfo()
+    sim.resetTimers()
+    assert "Rendered 0 frames" in sim.timingInfo()
+    sim.close()
+
+
+def test_colours_are_bgr(root: Path) -> None:
+    file = root / "scans" / SCAN / "matterport_skybox_images" / f"{viewpoint_id(0)}_skybox_small.jpg"
+    picture = np.zeros((FACE_PX, 6 * FACE_PX, 3), np.uint8)
+    picture[..., 2] = 255  # red in OpenCV's order
+    cv2.imwrite(str(file), picture)
+    sim = simulator(root)
+    sim.newEpisode([SCAN], [viewpoint_id(0)], [0.0], [0.0])
+    blue, _, red = sim.getState()[0].rgb.reshape(-1, 3).mean(0)
+    assert red > 250
+    assert blue < 5
+
+
+def test_defaults(root: Path) -> None:
+    sim = simulator(root)
+    sim.newEpisode([SCAN], [viewpoint_id(0)], [7.0], [2.0])
+    state = sim.getState()[0]
+    assert state.rgb.shape == (240, 320, 3)
+    assert not state.depth.any()
+    assert state.heading == pytest.approx(7.0 - 2 * math.pi)
+    assert state.elevation == 0.94
+
+
+def test_batches_and_their_sizes(root: Path) -> None:
+    sim = simulator(root, setBatchSize=2, setRenderingEnabled=False, setRestrictedNavigation=False)
+    sim.newEpisode([SCAN] * 2, [viewpoint_id(0), viewpoint_id(2)], [0, 0], [0, 0])
+    sim.makeAction([1, 0], [0, 0], [0, 0])
+    assert [state.location.viewpointId for state in sim.getState()] == [viewpoint_id(1), viewpoint_id(2)]
+    with pytest.raises(ValueError, match="Invalid action index: 5 in environment 1 of 2"):
+        sim.makeAction([0, 5], [0, 0], [0, 0])
+    assert sim.getState()[0].step == 1  # nothing was half done
+    with pytest.raises(ValueError, match="heading has 1 entries, the batch size is 2"):
+        sim.makeAction([0, 0], [0], [0, 0])
+
+
+def test_elevation_limits(root: Path) -> None:
+    sim = simulator(root, setRenderingEnabled=False)
+    assert not sim.setElevationLimits(0.1, 0.5)
+    assert not sim.setElevationLimits(-0.5, 1.6)
+    assert sim.setElevationLimits(-0.3, 0.2)
+    sim.newEpisode([SCAN], [viewpoint_id(0)], [0], [-1.0])
+    assert sim.getState()[0].elevation == -0.3
+
+
+def test_settings_are_fixed_once_initialised(root: Path) -> None:
+    sim = simulator(root, setRenderingEnabled=False)
+    sim.initialize()
+    sim.setBatchSize(5)
+    sim.setDiscretizedViewingAngles(True)
+    sim.newEpisode([SCAN], [viewpoint_id(0)], [0.2], [0])
+    assert sim.getState()[0].heading == pytest.approx(0.2)
+
+
+def test_random_episodes_are_seeded_and_included(root: Path) -> None:
+    def walk(seed: int) -> list[str]:
+        sim = simulator(root, setRenderingEnabled=False, setSeed=seed)
+        visited = []
+        for _ in range(10):
+            sim.newRandomEpisode([SCAN])
+            visited.append(sim.getState()[0].location.viewpointId)
+        return visited
+
+    assert walk(3) == walk(3)
+    assert walk(3) != walk(4)
+    assert len(set(walk(3))) > 1
+
+
+def test_errors_name_what_is_missing(root: Path, tmp_path: Path) -> None:
+    sim = MatterSim.Simulator()
+    with pytest.raises(RuntimeError, match="newEpisode must be called before makeAction"):
+        sim.makeAction([0], [0], [0])
+    sim.setNavGraphPath(str(tmp_path / "nowhere"))
+    with pytest.raises(ValueError, match=r"Could not open list of scans at: .*nowhere/scans.txt, is path valid\?"):
+        sim.initialize()
+    (root / "connectivity" / "scans.txt").write_text(f"{SCAN}\nghost\n")
+    with pytest.raises(ValueError, match=r"Could not open navigation graph file: .*ghost_connectivity.json"):
+        simulator(root).initialize()
+    (root / "connectivity" / "scans.txt").write_text(SCAN)
+    folder = root / "scans" / SCAN / "matterport_skybox_images"
+    (folder / f"{viewpoint_id(1)}_skybox_depth_small.png").unlink()
+    (folder / f"{viewpoint_id(0)}_skybox_small.jpg").write_bytes(b"\xff\xd8 half")
+    sim = simulator(root, setDepthEnabled=True)
+    with pytest.raises(ValueError, match=r"Could not open skybox depth files at: .*depth_small.png"):
+        sim.newEpisode([SCAN], [viewpoint_id(1)], [0], [0])
+    with pytest.raises(ValueError, match=r"Could not open skybox RGB files at: .*truncated JPEG"):
+        sim.newEpisode([SCAN], [viewpoint_id(0)], [0], [0])
+
+
+def test_preloading_reads_the_whole_scan(root: Path) -> None:
+    (root / "scans" / SCAN / "matterport_skybox_images" / f"{viewpoint_id(3)}_skybox_small.jpg").unlink()
+    sim = simulator(root, setPreloadingEnabled=True)
+    with pytest.raises(ValueError, match=viewpoint_id(3)):
+        sim.newEpisode([SCAN], [viewpoint_id(0)], [0], [0])
+
+
+def test_fill_keeps_what_is_known_and_follows_the_guide() -> None:
+    """Two surfaces with a hole on each side of their border: each is filled from its own side."""
+    depth, intensity = np.full((40, 40), 1.0), np.full((40, 40), 0.05)
+    depth[:, 20:], intensity[:, 20:] = 3.0, 0.95
+    missing = np.zeros((40, 40), bool)
+    missing[15:22, 14:26] = True
+    filled = fill_depth(np.where(missing, 0.0, depth), intensity, missing)
+    np.testing.assert_array_equal(filled[~missing], depth[~missing])
+    np.testing.assert_allclose(filled[missing], depth[missing], rtol=0.01)
+
+
+def test_fill_of_a_large_hole_comes_from_coarser_levels() -> None:
+    depth = np.full((80, 80), 2.0)
+    missing = np.zeros((80, 80), bool)
+    missing[25:55, 25:55] = True
+    filled = fill_depth(np.where(missing, 0.0, depth), np.full((80, 80), 0.5), missing)
+    assert (filled[missing] > 0).mean() > 0.99
+    np.testing.assert_allclose(filled[filled > 0], 2.0, rtol=1e-6)
+    assert not fill_depth(np.zeros((9, 9)), np.zeros((9, 9)), np.ones((9, 9), bool)).any()
+
+
+def test_cbf_has_the_original_s_form() -> None:
+    depth = np.asfortranarray(np.full((32, 48), 100, np.uint8))
+    mask = np.asfortranarray(np.zeros((32, 48), bool))
+    mask[10:14, 10:14] = True
+    depth[mask] = 0
+    result = np.zeros_like(depth)
+    MatterSim.cbf(depth, np.asfortranarray(np.full((32, 48), 50, np.uint8)), mask, result)
+    assert (result[~mask] == 100).all()
+    assert (np.abs(result[mask].astype(int) - 100) <= 1).all()

@@ -1,0 +1,152 @@
+"""The cube-map camera against the original simulator's recorded answers, an exact reference, and its torch twin."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ghosts import geometry
+from ghosts.errors import ConfigError
+from ghosts.types import Intrinsics
+from ghosts.world.camera import ray_cosine, sample_depth_m, sample_distance, sample_rgb, sampling_map
+from ghosts.world.camera_torch import make_bank, render_views, view_matrices
+from ghosts.world.graph import load_graph
+from ghosts.world.store import Panorama, PanoramaStore
+from makers import upright_rotation
+
+GOLDEN_CASES = [0, 3, 7, 8, *range(10, 19), 25]
+
+
+@pytest.fixture(scope="module")
+def recorded(golden: Path) -> dict[str, dict]:
+    return {case["name"]: case for case in json.loads((golden / "simulator/render_cases.json").read_text())["cases"]}
+
+
+@pytest.mark.parametrize("number", GOLDEN_CASES)
+def test_recorded_images(golden: Path, recorded: dict[str, dict], number: int) -> None:
+    case, folder = recorded[f"case{number:02d}"], golden / "simulator"
+    camera = Intrinsics(case["width"], case["height"], case["vfov"])
+    graph = load_graph(folder / "connectivity" / f"{case['scan']}_connectivity.json")
+    panorama = PanoramaStore(folder / "scans").load(case["scan"], case["viewpoint"])
+    rotation = graph.rotation[graph.index(case["viewpoint"])]
+    where = sampling_map(camera, rotation, case["heading"], case["elevation"], panorama.face_px)
+    answer = np.load(folder / case["file"])
+    off = np.abs(sample_rgb(panorama, where).astype(int) - answer["rgb"]).max(-1)
+    assert (off <= 1).mean() >= 0.9999
+    units = sample_distance(panorama, where) * ray_cosine(camera)
+    expected = answer["depth"].reshape(units.shape).astype(float)
+    assert (np.abs(np.rint(units) - expected) <= 1).mean() >= 0.999
+    metres = sample_depth_m(panorama, where, camera)
+    np.testing.assert_allclose(metres * 4000.0, units, rtol=1e-5)
+    bank = make_bank([panorama], "cpu")
+    matrices = view_matrices(rotation[None], np.array([case["heading"]]), np.array([case["elevation"]]))
+    rgb, depth = render_views(bank, torch.zeros(1, dtype=torch.int32), torch.tensor(matrices).float(), camera)
+    assert depth is not None
+    assert (np.abs(rgb[0].numpy().astype(int) - answer["rgb"]).max(-1) <= 1).mean() >= 0.9999
+    assert (np.abs(depth[0].numpy() * 4000.0 - expected) <= 1).mean() >= 0.999
+
+
+def face_panorama(face_px: int = 16) -> Panorama:
+    """Each face has one colour (its number × 40) and one distance (its number + 1 metres)."""
+    number = np.repeat(np.arange(6), face_px)
+    rgb = np.broadcast_to((number * 40).astype(np.uint8)[None, :, None], (face_px, 6 * face_px, 3)).copy()
+    depth = np.broadcast_to(((number + 1) * 4000).astype(np.uint16)[None], (face_px, 6 * face_px)).copy()
+    return Panorama(rgb, depth)
+
+
+@pytest.mark.parametrize(
+    ("heading", "elevation", "face"),
+    [
+        (0.0, 0.0, 1),
+        (math.pi / 2, 0.0, 2),
+        (math.pi, 0.0, 3),
+        (3 * math.pi / 2, 0.0, 4),
+        (0.0, math.pi / 2, 0),
+        (0.0, -math.pi / 2, 5),
+    ],
+)
+def test_each_face_is_where_it_should_be(heading: float, elevation: float, face: int) -> None:
+    camera, panorama = Intrinsics(8, 6, 0.5), face_panorama()
+    where = sampling_map(camera, upright_rotation(0.0), heading, elevation, panorama.face_px)
+    assert (sample_rgb(panorama, where) == face * 40).all()
+    depth = sample_depth_m(panorama, where, camera)
+    np.testing.assert_allclose(depth, (face + 1) * ray_cosine(camera), rtol=1e-6)
+
+
+def test_missing_depth_stays_missing_and_is_not_mixed() -> None:
+    panorama = face_panorama()
+    assert panorama.depth is not None
+    panorama.depth[:, ::2] = 0
+    camera = Intrinsics(40, 30, 1.2)
+    depth = sample_depth_m(panorama, sampling_map(camera, np.eye(3), 0.4, -0.3, 16), camera)
+    metres = depth / ray_cosine(camera)
+    assert (depth == 0).mean() > 0.3
+    assert np.isin(np.round(metres[depth > 0], 3), np.arange(1, 7)).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sampling_map_equals_an_exact_reference(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rotation, upper = np.linalg.qr(random.normal(size=(3, 3)))
+    rotation = rotation * np.sign(np.diag(upper))
+    heading, elevation, vfov = random.uniform(0, 6), random.uniform(-1.5, 1.5), random.uniform(0.4, 2.4)
+    camera = Intrinsics(int(random.integers(20, 90)), int(random.integers(20, 90)), vfov)
+    where = sampling_map(camera, rotation, heading, elevation, 64)
+    world = geometry.pixel_rays(camera) @ geometry.camera_to_world(np.zeros(3), heading, elevation)[:3, :3].T
+    cube = -world @ rotation
+    x, y, z = np.moveaxis(cube, -1, 0)
+    rules = {2: (x, -z, -y), 4: (-x, z, -y), 0: (y, x, z), 5: (-y, x, -z), 1: (z, x, -y), 3: (-z, -x, -y)}
+    largest = np.abs(cube).max(-1)
+    column, row = np.full(largest.shape, np.nan), np.full(largest.shape, np.nan)
+    for face, (major, s, t) in rules.items():
+        here = major == largest
+        column[here] = face * 64 + np.clip((s[here] / largest[here] + 1) * 32 - 0.5, 0, 63)
+        row[here] = np.clip((t[here] / largest[here] + 1) * 32 - 0.5, 0, 63)
+    gap = np.sort(np.abs(cube), -1)
+    clear = (gap[..., 2] - gap[..., 1]) / gap[..., 2] > 1e-5  # on a seam either face is right
+    np.testing.assert_allclose(where.column[clear], column[clear], atol=2e-3)
+    np.testing.assert_allclose(where.row[clear], row[clear], atol=2e-3)
+    assert np.isfinite(where.column).all()
+    assert where.column.min() >= 0
+    assert where.column.max() <= 6 * 64 - 1
+
+
+def test_torch_batch_equals_single_views() -> None:
+    random = np.random.default_rng(3)
+    panoramas = [
+        Panorama(
+            np.ascontiguousarray(np.repeat(np.repeat(random.integers(0, 255, (4, 24, 3), np.uint8), 8, 0), 8, 1)),
+            random.integers(0, 60000, (32, 192), dtype=np.uint16),
+        )
+        for _ in range(3)
+    ]
+    camera, bank = Intrinsics(33, 21, 1.1), make_bank(panoramas, "cpu")
+    which, headings, elevations = [2, 0, 1, 2], np.array([0.1, 2.0, 4.0, 5.5]), np.array([0.0, -0.5, 0.6, -1.2])
+    rotations = np.stack([upright_rotation(h) for h in (0.0, 1.0, 2.0, 3.0)])
+    matrices = torch.tensor(view_matrices(rotations, headings, elevations)).float()
+    rgb, depth = render_views(bank, torch.tensor(which, dtype=torch.int32), matrices, camera)
+    assert depth is not None
+    for k, number in enumerate(which):
+        where = sampling_map(camera, rotations[k], float(headings[k]), float(elevations[k]), 32)
+        off = np.abs(rgb[k].numpy().astype(int) - sample_rgb(panoramas[number], where))
+        assert (off <= 1).mean() > 0.999
+        same = np.isclose(depth[k].numpy(), sample_depth_m(panoramas[number], where, camera), rtol=1e-5)
+        assert same.mean() > 0.995  # nearest texel: a rounding tie may fall either way
+
+
+def test_bank_refuses_mixtures() -> None:
+    with pytest.raises(ConfigError, match="face size"):
+        make_bank([face_panorama(8), face_panorama(16)], "cpu")
+    bare = Panorama(face_panorama(8).rgb, None)
+    with pytest.raises(ConfigError, match="depth"):
+        make_bank([face_panorama(8), bare], "cpu")
+    camera = Intrinsics(8, 6, 0.5)
+    where = sampling_map(camera, np.eye(3), 0.0, 0.0, 8)
+    rgb, depth = render_views(make_bank([bare], "cpu"), torch.zeros(1, dtype=torch.int32), torch.eye(3)[None], camera)
+    assert depth is None
+    assert rgb.shape == (1, *where.row.shape, 3)

@@ -1,0 +1,132 @@
+"""Sweeps and data roots."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ghosts import geometry
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.types import Intrinsics
+from ghosts.world.camera import sample_depth_m, sample_rgb, sampling_map
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.simulator import SWEEP_CAMERA, Simulator
+from makers import SCAN, episode_record, make_root, viewpoint_id
+
+
+def test_sweep_is_the_paper_s_and_each_view_is_right(root: Path) -> None:
+    data = DataRoot(root)
+    simulator = Simulator(data.graph, data.panoramas())
+    sweep = simulator.sweep([SCAN, SCAN], [viewpoint_id(1), viewpoint_id(3)])
+    assert sweep.rgb.shape == (2, 12, 256, 320, 3)
+    assert sweep.depth_m.shape == (2, 12, 256, 320)
+    graph = data.graph(SCAN)
+    for number, row in enumerate((1, 3)):
+        panorama = data.panoramas().load(SCAN, viewpoint_id(row))
+        for view in (0, 5, 11):
+            heading = view * math.pi / 6
+            where = sampling_map(SWEEP_CAMERA, graph.rotation[row], heading, math.radians(-30), panorama.face_px)
+            np.testing.assert_array_equal(sweep.rgb[number, view], sample_rgb(panorama, where))
+            expected = sample_depth_m(panorama, where, SWEEP_CAMERA)
+            np.testing.assert_array_equal(sweep.depth_m[number, view], expected)
+            pose = geometry.camera_to_world(graph.position_m[row], heading, math.radians(-30))
+            np.testing.assert_allclose(sweep.camera_to_world[number, view], pose)
+
+
+def test_threads_and_caches_do_not_change_the_images(root: Path) -> None:
+    data = DataRoot(root)
+    names = [viewpoint_id(row) for row in (0, 1, 2, 3, 0, 2)]
+    camera = Intrinsics(40, 30, 1.0)
+    plain = Simulator(data.graph, data.panoramas(cache_bytes=0), map_bytes=0, threads=1)
+    busy = Simulator(data.graph, data.panoramas(), threads=4)
+    expected = plain.sweep([SCAN] * 6, names, camera=camera)
+    for _ in range(2):
+        found = busy.sweep([SCAN] * 6, names, camera=camera)
+        np.testing.assert_array_equal(found.rgb, expected.rgb)
+        np.testing.assert_array_equal(found.depth_m, expected.depth_m)
+    assert plain.maps.used_bytes == 0
+
+
+def test_single_views_and_poses(root: Path) -> None:
+    data = DataRoot(root)
+    simulator = Simulator(data.graph, data.panoramas())
+    sweep = simulator.render([SCAN], [viewpoint_id(0)], [[(1.0, 0.2)]], Intrinsics(64, 48, 0.8))
+    assert sweep.rgb.shape == (1, 1, 48, 64, 3)
+    pose = simulator.pose(SCAN, viewpoint_id(2), 1.5)
+    assert (pose.x_m, pose.y_m, pose.z_m, pose.heading_rad) == (0.5, 4.0, 1.5, 1.5)
+
+
+def test_data_root_contents(root: Path) -> None:
+    data = DataRoot(root)
+    assert data.scans == [SCAN]
+    assert data.splits == ["test", "train"]
+    assert data.has_images
+    assert not data.has_landmarks
+    assert [episode.path_id for episode in data.episodes("train")] == [7, 8]
+
+
+def test_data_root_errors(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="ghosts world --out"):
+        DataRoot(tmp_path / "none")
+    (tmp_path / "bare").mkdir()
+    with pytest.raises(DataError, match="no connectivity/ folder"):
+        DataRoot(tmp_path / "bare")
+    data = DataRoot(make_root(tmp_path / "root", images=False))
+    with pytest.raises(UnknownNameError, match="did you mean 'train'"):
+        data.episodes("trian")
+    with pytest.raises(UnknownNameError, match="unknown scan"):
+        data.graph("nowhere")
+    with pytest.raises(DataError, match="no scans/ folder"):
+        data.panoramas()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"scan": "other"}, "scan without navigation graph"),
+        ({"path": [viewpoint_id(0), viewpoint_id(77)]}, "viewpoint not in its scan"),
+        ({"path": [viewpoint_id(0), viewpoint_id(2)]}, "no edge between viewpoints"),
+    ],
+)
+def test_paths_are_checked_against_the_graph(tmp_path: Path, change: dict, words: str) -> None:
+    root = make_root(tmp_path / "root", images=False)
+    (root / "r2r" / "R2R_train.json").write_text(json.dumps([{**episode_record(3), **change}]))
+    with pytest.raises(DataError, match=words) as caught:
+        DataRoot(root).episodes("train")
+    assert "record 3" in str(caught.value)
+
+
+def test_opening_a_data_root_does_not_import_torch(root: Path) -> None:
+    code = (
+        "import sys; from ghosts.world.dataroot import DataRoot; from ghosts.world.simulator import Simulator;"
+        f"d = DataRoot({str(root)!r}); d.graph({SCAN!r}); d.episodes('train'); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
+def test_ninety_buildings_cost_little_memory(r2r_data: Path, tmp_path: Path) -> None:
+    """Opening all real buildings, repeated to 90, and both splits stays under 300 MB of resident memory."""
+    scans = (r2r_data / "connectivity" / "scans.txt").read_text().split()
+    folder = tmp_path / "root" / "connectivity"
+    folder.mkdir(parents=True)
+    names = (scans + [f"again{number:02d}" for number in range(90 - len(scans))])[:90]
+    for number, name in enumerate(names):
+        source = r2r_data / "connectivity" / f"{scans[number % len(scans)]}_connectivity.json"
+        (folder / f"{name}_connectivity.json").symlink_to(source)
+    (tmp_path / "root" / "r2r").symlink_to(r2r_data / "r2r")
+    code = (
+        "from pathlib import Path; from ghosts.world.dataroot import DataRoot;"
+        f"d = DataRoot({str(tmp_path / 'root')!r}); [d.graph(s) for s in d.scans]; assert len(d.scans) == 90;"
+        "d.episodes('train'); d.episodes('val_seen');"
+        # Not getrusage: its maximum is inherited from the process that started this one.
+        "print(next(row.split()[1] for row in Path('/proc/self/status').open() if row.startswith('VmHWM')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert int(done.stdout) / 1024 < 300
