@@ -57,9 +57,9 @@ class FactorisedMotion(nn.Module):
         self.headings, self.size, self.dropout = config.headings, motion.kernel, motion.dropout
         entries = motion.kernel**2
         self.squeeze = nn.Conv2d(channels, motion.hidden, 1)
-        self.far = nn.Conv2d(motion.hidden, motion.hidden, 3, padding=3, dilation=3)
-        self.near = nn.Conv2d(motion.hidden, motion.hidden, 3, padding=1)
-        self.displacement = nn.Conv2d(2 * motion.hidden, entries, 1)
+        self.far = nn.Conv2d(motion.hidden, motion.branch, 3, padding=3, dilation=3)
+        self.near = nn.Conv2d(motion.hidden, motion.branch, 3, padding=1)
+        self.displacement = nn.Conv2d(2 * motion.branch, entries, 1)
         self.language = nn.Sequential(
             nn.Linear(action, motion.language), nn.ReLU(), nn.Linear(motion.language, entries)
         )
@@ -93,7 +93,7 @@ def factorised_kernels(map_logits: Float[Tensor, "n k y x"], language_logits: Fl
     map_logits = map_logits.to(torch.promote_types(map_logits.dtype, torch.float32))
     peak = map_logits.masked_fill(~inside, -torch.inf).amax(1, keepdim=True).detach()
     # The maximum is taken over the map's own cells, so the exponent of a masked entry may be large: clamp it first.
-    map_weights = torch.exp((map_logits - peak).clamp(max=0.0)) * inside
+    map_weights = (torch.exp((map_logits - peak).clamp(max=0.0)) * inside).contiguous()
     language_weights = per_map(relative_weights(language_logits), count)
     arrival = on_device(arrival_headings, headings, size, map_weights.device, map_weights.dtype)
 

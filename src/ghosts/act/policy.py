@@ -1,0 +1,151 @@
+"""The policy over all viewpoints seen so far (paper, section 3.3), for ragged batches without loops over the batch.
+
+Candidates of all episodes are laid one after the other; `episode` says whose each is. Features of a candidate: position
+relative to the start (3), graph distances from the start and from the agent, visited, and the belief around it after
+each filter step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from ghosts.belief.histogram import gaussian_axes, marginal
+from ghosts.config import PolicyConfig
+from ghosts.errors import ConfigError
+from ghosts.types import Grid
+
+PLACE_FEATURES = 6
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Viewpoints seen so far in each of b episodes, flat."""
+
+    episode: Int[Tensor, " k"]
+    """Which episode each belongs to, in [0, b)."""
+    xyz_m: Float[Tensor, "k 3"]
+    """Position relative to the episode's start."""
+    from_start_m: Float[Tensor, " k"]
+    """Length of the shortest known path from the start."""
+    from_agent_m: Float[Tensor, " k"]
+    """Length of the shortest known path from the agent."""
+    visited: Bool[Tensor, " k"]
+    """Choosing a visited viewpoint means stop."""
+
+
+def segment_log_softmax(logits: Float[Tensor, " k"], segment: Int[Tensor, " k"], count: int) -> Float[Tensor, " k"]:
+    """Log-softmax within each of `count` segments of a flat array; empty segments are allowed."""
+    index = segment.long()
+    peak = logits.detach().new_full((count,), -torch.inf).scatter_reduce(0, index, logits.detach(), "amax")
+    shifted = logits - peak[index]
+    total = logits.new_zeros(count).index_add(0, index, shifted.exp())
+    return shifted - total.log()[index]
+
+
+def segment_arg_max(values: Float[Tensor, " k"], segment: Int[Tensor, " k"], count: int) -> Int[Tensor, " n"]:
+    """Flat index of each segment's largest value, the first of equals; −1 for an empty segment."""
+    index = segment.long()
+    peak = values.new_full((count,), -torch.inf).scatter_reduce(0, index, values, "amax")
+    place = torch.arange(len(values), device=values.device)
+    place = torch.where(values == peak[index], place, len(values))
+    first = torch.full((count,), len(values), device=values.device).scatter_reduce(0, index, place, "amin")
+    return torch.where(first == len(values), -1, first)
+
+
+def belief_around(
+    beliefs: Float[Tensor, "b t1 c y x"],
+    xy_m: Float[Tensor, "k 2"],
+    episode: Int[Tensor, " k"],
+    grid: Grid,
+    sigma_m: float,
+) -> Float[Tensor, "k t1"]:
+    """Belief at each filter step in a Gaussian neighbourhood of each position.
+
+    Args:
+        beliefs: of each episode, the first one included.
+        xy_m: positions, metres from the origin of their episode's map.
+        episode: which episode each belongs to.
+        grid: the belief's grid.
+        sigma_m: of the neighbourhood.
+
+    Returns:
+        The mean mass a cell under the Gaussian's weights; differentiable in beliefs and positions.
+    """
+    columns, rows = gaussian_axes(xy_m.to(beliefs.dtype), grid, sigma_m)
+    mass = marginal(beliefs).index_select(0, episode.long())
+    return torch.einsum("ktyx,ky,kx->kt", mass, rows, columns)
+
+
+def candidate_features(
+    candidates: Candidates,
+    beliefs: Float[Tensor, "b t1 c y x"],
+    start_xy_m: Float[Tensor, "b 2"],
+    grid: Grid,
+    sigma_m: float,
+) -> Float[Tensor, "k f"]:
+    """The policy's input: place (6), then belief at each of the T + 1 filter steps.
+
+    Args:
+        candidates: all viewpoints seen so far.
+        beliefs: of each episode at the present agent step.
+        start_xy_m: each episode's start, metres from its map's origin.
+        grid: the belief's grid.
+        sigma_m: of the neighbourhood.
+    """
+    xy_m = candidates.xyz_m[:, :2] + start_xy_m.index_select(0, candidates.episode.long())
+    around = belief_around(beliefs, xy_m, candidates.episode, grid, sigma_m)
+    place = [candidates.from_start_m, candidates.from_agent_m, candidates.visited.to(candidates.xyz_m.dtype)]
+    return torch.cat([candidates.xyz_m, torch.stack(place, 1), around.to(candidates.xyz_m.dtype)], 1)
+
+
+class Policy(nn.Module):
+    """MLP over candidates: batch-norm → hidden → 1, then a softmax over each episode's candidates.
+
+    Args:
+        config: hidden size and neighbourhood.
+        steps: filter steps T.
+    """
+
+    def __init__(self, config: PolicyConfig, steps: int) -> None:
+        super().__init__()
+        self.sigma_m = config.sigma_m
+        features = PLACE_FEATURES + steps + 1
+        self.norm = nn.BatchNorm1d(features)
+        self.hidden = nn.Linear(features, config.hidden)
+        self.logit = nn.Linear(config.hidden, 1)
+
+    def forward(
+        self,
+        candidates: Candidates,
+        beliefs: Float[Tensor, "b t1 c y x"],
+        start_xy_m: Float[Tensor, "b 2"],
+        grid: Grid,
+    ) -> Float[Tensor, " k"]:
+        """Log-probability of choosing each candidate, normalised over each episode's candidates."""
+        if self.training and len(candidates.episode) < 2:
+            raise ConfigError(
+                "the policy's batch-norm needs at least 2 candidates in training, got 1; use a larger batch"
+            )
+        features = candidate_features(candidates, beliefs, start_xy_m, grid, self.sigma_m)
+        logits = self.logit(torch.relu(self.hidden(self.norm(features))))[:, 0]
+        return segment_log_softmax(logits, candidates.episode, len(beliefs))
+
+
+def policy_loss(
+    log_probabilities: Float[Tensor, " k"], target: Int[Tensor, " b"], active: Bool[Tensor, " b"] | None = None
+) -> Float[Tensor, ""]:
+    """Cross entropy to the target candidate, averaged over the episodes that go on.
+
+    Args:
+        log_probabilities: of all candidates, flat.
+        target: flat index of each episode's target.
+        active: episodes that have not stopped; all by default.
+    """
+    costs = -log_probabilities.index_select(0, target.clamp(min=0).long())
+    if active is None:
+        return costs.mean()
+    return torch.where(active, costs, 0.0).sum() / active.sum().clamp(min=1)

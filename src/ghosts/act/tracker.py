@@ -1,0 +1,228 @@
+"""The streaming interface for robots: an instruction and RGB-D images in, where the instruction leads out.
+
+No navigation graph is needed, only the robot's own pose. Nothing is hidden in the tracker: `start` and `observe` return
+a state, `goal` reads one, and an old state can be used again (to ask "what if").
+
+    tracker = GoalTracker(model, tokenizer, backbone)
+    state = tracker.start("walk past the sofa and stop at the door", pose)
+    state = tracker.observe(state, rgb, depth_m, pose, intrinsics)
+    estimate = tracker.goal(state)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ghosts.act.model import GoalModel, cells_from_points
+from ghosts.belief.filter import FilterTrace
+from ghosts.belief.histogram import arg_max_m, cell_centres_m, entropy, marginal
+from ghosts.errors import ConfigError
+from ghosts.geometry import camera_to_world, snap_origin, to_cells
+from ghosts.language.decoder import Latents
+from ghosts.mapping.mapper import MapState
+from ghosts.mapping.points import Points, points_from_rgbd
+from ghosts.mapping.project import Reduce
+from ghosts.mapping.window import growth_window, reframe_state
+from ghosts.types import Grid, Intrinsics, Pose
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """A labelled thing the robot has detected."""
+
+    label: str
+    xyz_m: tuple[float, float, float]
+    """In the camera's frame: x right, y down, z forward."""
+
+
+@dataclass(frozen=True)
+class TrackerState:
+    """All that is known in an episode."""
+
+    latents: Latents
+    """What the instruction makes one expect to see and do."""
+    start: Pose
+    map: MapState
+    grid: Grid
+    """The map's grid; it grows when the robot comes near its edge."""
+    origin_xy_m: tuple[float, float]
+    """World position of the map's centre."""
+
+
+@dataclass(frozen=True)
+class GoalEstimate:
+    """Where the instruction leads, in world metres."""
+
+    mass: Float[np.ndarray, "y x"]
+    """Probability of each cell to hold the goal; sums to 1."""
+    x_m: Float[np.ndarray, " x"]
+    y_m: Float[np.ndarray, " y"]
+    """World coordinates of the cells' centres."""
+    position_m: tuple[float, float]
+    """Most likely goal, more precise than a cell."""
+    entropy_nats: float
+    """Uncertainty of the goal and its heading; 0 = certain."""
+    trajectory: Float[np.ndarray, "t1 c y x"]
+    """Posterior of the demonstrator's pose at the start and after each step, given the whole instruction."""
+    trajectory_xy_m: Float[np.ndarray, "t1 2"]
+    """Most likely position at each of these."""
+    trace: FilterTrace
+    """Motion kernels, predictions and likelihoods, for inspection."""
+
+
+class GoalTracker:
+    """Follow an instruction's meaning while a robot explores.
+
+    Args:
+        model: trained; it is put in evaluation mode.
+        tokenizer: instruction to word ids.
+        backbone: images to features (`mapping.backbone.Backbone`), for `observe`.
+        label_features: labels to one feature vector each, for `observe_landmarks`.
+        margin_m: the map grows when the robot comes nearer than this to its edge.
+    """
+
+    def __init__(
+        self,
+        model: GoalModel,
+        tokenizer: Callable[[str], Sequence[int]],
+        backbone: Callable[[Tensor], Tensor] | None = None,
+        label_features: Callable[[Sequence[str]], Float[Tensor, "p c"]] | None = None,
+        margin_m: float = 10.0,
+    ) -> None:
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.backbone, self.label_features, self.margin_m = backbone, label_features, margin_m
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model lives."""
+        return next(self.model.parameters()).device
+
+    @torch.no_grad()
+    def start(self, instruction: str, pose: Pose) -> TrackerState:
+        """Read an instruction given at a pose; nothing is mapped yet."""
+        words = list(self.tokenizer(instruction))
+        if not words:
+            raise ConfigError(f"the instruction has no words, got {instruction!r}")
+        tokens = torch.tensor([words], device=self.device)
+        latents = self.model.language(tokens, torch.tensor([len(words)], device=self.device))
+        grid = self.model.config.mapper.grid
+        x_m, y_m = snap_origin([pose.x_m, pose.y_m], grid)
+        empty = self.model.mapper.empty(1, grid.rows, grid.cols)
+        return TrackerState(latents, pose, empty, grid, (float(x_m), float(y_m)))
+
+    @torch.no_grad()
+    def observe(
+        self,
+        state: TrackerState,
+        rgb: np.ndarray,
+        depth_m: np.ndarray,
+        pose: Pose | Sequence[Pose],
+        intrinsics: Intrinsics,
+    ) -> TrackerState:
+        """Add one RGB-D image, or several taken together, to the map.
+
+        Args:
+            state: so far.
+            rgb: height × width × 3 (or views × …), values 0 to 255.
+            depth_m: height × width (or views × …), distance along the optical axis, 0 = no reading.
+            pose: of the camera, one a view.
+            intrinsics: of the camera.
+        """
+        if self.backbone is None:
+            raise ConfigError("this tracker has no backbone; give GoalTracker(…, backbone=…) or use observe_landmarks")
+        poses = [pose] if isinstance(pose, Pose) else list(pose)
+        shape = (len(poses), intrinsics.height, intrinsics.width)
+        rgb = rgb[None] if rgb.ndim == 3 else rgb
+        depth_m = depth_m[None] if depth_m.ndim == 2 else depth_m
+        if rgb.shape != (*shape, 3) or depth_m.shape != shape:
+            raise ConfigError(
+                f"{shape[0]} poses and {shape[1]} × {shape[2]} intrinsics need rgb {(*shape, 3)} and depth_m {shape} "
+                f"(views, rows, columns), got {rgb.shape} and {depth_m.shape}"
+            )
+        features = self.backbone(torch.as_tensor(np.ascontiguousarray(rgb), device=self.device))
+        depth = torch.as_tensor(np.ascontiguousarray(depth_m, dtype=np.float64), device=self.device)
+        to_world = torch.from_numpy(_to_world(poses)).to(self.device)
+        clip_m = self.model.config.mapper.height_clip_m
+        points = points_from_rgbd(features[None], depth[None], to_world[None], intrinsics, clip_m)
+        return self._add(state, points, poses, "max")
+
+    @torch.no_grad()
+    def observe_landmarks(self, state: TrackerState, landmarks: Sequence[Landmark], pose: Pose) -> TrackerState:
+        """Add what a detector has found to the map.
+
+        Args:
+            state: so far.
+            landmarks: labels and positions in the camera's frame.
+            pose: of the camera.
+        """
+        if self.label_features is None:
+            raise ConfigError("this tracker knows no labels; give GoalTracker(…, label_features=…) or use observe")
+        if not landmarks:
+            return self._grow(state, [pose])
+        features = self.label_features([landmark.label for landmark in landmarks]).to(self.device)
+        to_world = _to_world([pose])[0]
+        xyz_m = np.array([landmark.xyz_m for landmark in landmarks], float) @ to_world[:3, :3].T + to_world[:3, 3]
+        valid = torch.ones(1, len(landmarks), dtype=torch.bool, device=self.device)
+        points = Points(features[None], torch.from_numpy(xyz_m).to(self.device)[None], valid)
+        return self._add(state, points, [pose], "sum")
+
+    @torch.no_grad()
+    def goal(self, state: TrackerState) -> GoalEstimate:
+        """Where the instruction leads, on what has been seen so far."""
+        origin = np.array(state.origin_xy_m)
+        start = torch.tensor([[state.start.x_m, state.start.y_m]], dtype=torch.float64) - torch.from_numpy(origin)
+        heading = torch.tensor([state.start.heading_rad], device=self.device)
+        trace = self.model.track(state.map.map[:, None], state.latents, start.float().to(self.device), heading)
+        grid = self.model.belief_grid(state.grid.rows, state.grid.cols)
+        smoothed, goal = trace.smoothed()[0, 0], trace.goal[0, 0]
+        x_m, y_m = (axis.numpy() for axis in cell_centres_m(grid, dtype=torch.float64))
+        position = arg_max_m(goal, grid, radius=1).double().cpu().numpy() + origin
+        return GoalEstimate(
+            mass=marginal(goal).cpu().numpy(),
+            x_m=x_m + origin[0],
+            y_m=y_m + origin[1],
+            position_m=(float(position[0]), float(position[1])),
+            entropy_nats=float(entropy(goal)),
+            trajectory=smoothed.cpu().numpy(),
+            trajectory_xy_m=arg_max_m(smoothed, grid, radius=1).double().cpu().numpy() + origin,
+            trace=trace,
+        )
+
+    def _add(self, state: TrackerState, points: Points, poses: Sequence[Pose], reduce: Reduce) -> TrackerState:
+        state = self._grow(state, poses)
+        cells = cells_from_points(points, 1, np.array([state.origin_xy_m]), state.grid, reduce)
+        if not len(cells.item):
+            return state
+        maps, observed = self.model.mapper.unroll_cells(cells, None, state.map)
+        return replace(state, map=MapState(maps[:, 0], observed[:, 0]))
+
+    def _grow(self, state: TrackerState, poses: Sequence[Pose]) -> TrackerState:
+        """The same map with room around the robot."""
+        origin = np.array(state.origin_xy_m)
+        positions = to_cells(np.array([[pose.x_m, pose.y_m] for pose in poses]) - origin, state.grid)
+        multiple = math.lcm(8, self.model.config.filter.pool)
+        window = growth_window([(col, row) for col, row in positions.tolist()], state.grid, self.margin_m, multiple)
+        if window.rows == state.grid.rows and window.cols == state.grid.cols:
+            return state
+        x_m, y_m = window.origin(origin, state.grid).tolist()
+        return replace(
+            state,
+            map=reframe_state(state.map, window),
+            grid=window.grid(state.grid),
+            origin_xy_m=(float(x_m), float(y_m)),
+        )
+
+
+def _to_world(poses: Sequence[Pose]) -> Float[np.ndarray, "v 4 4"]:
+    return camera_to_world(
+        [[pose.x_m, pose.y_m, pose.z_m] for pose in poses],
+        [pose.heading_rad for pose in poses],
+        [pose.elevation_rad for pose in poses],
+    )

@@ -1,0 +1,41 @@
+"""Small models and synthetic observations for the tests of this room."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from ghosts.act.model import GoalModel
+from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MapperConfig, ModelConfig, MotionConfig
+from ghosts.mapping.points import Points
+from ghosts.types import Intrinsics
+
+CAMERA = Intrinsics(width=40, height=32, vfov_rad=math.radians(60))
+
+
+def small_config(headings: int = 4, kind: str = "factorised", features: int = 8) -> ModelConfig:
+    """A model of a few thousand weights on a 24 × 24 map of 0.5 m cells."""
+    return ModelConfig(
+        language=LanguageConfig(vocabulary=20, embedding=6, hidden=5, position=4, steps=3, dropout=0.0),
+        mapper=MapperConfig(features=features, channels=6, rows=24, cols=24),
+        filter=FilterConfig(
+            headings=headings,
+            motion=MotionConfig(kind=kind, hidden=4, branch=3, language=6),
+            observation=LingUNetConfig(channels=5, language=4, output=6),
+        ),
+    )
+
+
+def small_model(headings: int = 4, kind: str = "factorised", features: int = 8, seed: int = 0) -> GoalModel:
+    """The same weights every time."""
+    torch.manual_seed(seed)
+    return GoalModel(small_config(headings, kind, features))
+
+
+def random_points(items: int, count: int, features: int, seed: int = 0, reach_m: float = 5.0) -> Points:
+    """Points around the world's origin, all valid."""
+    generator = torch.Generator().manual_seed(seed)
+    xyz = (torch.rand(items, count, 3, generator=generator, dtype=torch.float64) - 0.5) * 2 * reach_m
+    values = torch.randn(items, count, features, generator=generator)
+    return Points(values, xyz, torch.ones(items, count, dtype=torch.bool))

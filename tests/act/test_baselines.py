@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from tests.act.makers import random_points, small_config
+from torch.testing import assert_close
+
+from ghosts.act.baselines import LingUNetBaseline, gaussian_blur, hand_coded_heat, heat_loss, heat_targets
+from ghosts.act.model import LingUNetModel, cells_from_points
+from ghosts.belief.histogram import arg_max_m
+from ghosts.config import BaselineConfig
+from ghosts.types import Grid
+
+SMALL = BaselineConfig(channels=5, language=4, output=6)
+
+
+@pytest.mark.parametrize("size", [(32, 32), (24, 40), (7, 5)])
+def test_lingunet_baseline_answers_at_the_maps_resolution(size: tuple[int, int]) -> None:
+    torch.manual_seed(0)
+    model = LingUNetBaseline(6, 10, SMALL)
+    goal, path = model(torch.randn(2, 3, 6, *size), torch.randn(2, 10))
+    assert goal.shape == path.shape == (2, 3, *size)
+    assert float((goal - path).detach().abs().max()) > 1e-3
+
+
+def test_defaults_are_the_papers() -> None:
+    assert (BaselineConfig().levels, BaselineConfig().sigma_m) == (5, 2.0)
+
+
+def test_heat_targets_are_scaled_to_one() -> None:
+    grid = Grid(20, 16, 0.5)
+    path = torch.tensor([[[-1.75, 0.25], [0.25, 0.25], [2.25, 2.25], [9.0, 9.0]]])
+    goal, visited = heat_targets(path, torch.tensor([[True, True, True, False]]), grid, 2.0)
+    assert_close(goal.amax(), torch.tensor(1.0))
+    assert_close(arg_max_m(goal[:, None], grid), torch.tensor([[2.25, 2.25]]))
+    # One cell beside the goal: exp(−0.5² / (2 · 2²)).
+    assert_close(goal[0, 14, 13], torch.tensor(-(0.5**2) / 8).exp())
+    for x_m, y_m in path[0, :3]:
+        row, col = round(float(y_m) / 0.5 + 9.5), round(float(x_m) / 0.5 + 7.5)
+        assert_close(visited[0, row, col], torch.tensor(1.0))
+    assert bool((visited >= goal).all())
+
+
+def test_heat_loss_is_zero_for_the_target_and_counts_valid_steps() -> None:
+    goal, path = torch.rand(2, 4, 5), torch.rand(2, 4, 5)
+    perfect_goal, perfect_path = goal[:, None].repeat(1, 3, 1, 1), path[:, None].repeat(1, 3, 1, 1)
+    assert float(heat_loss(perfect_goal, perfect_path, goal, path)) == 0.0
+    worse = perfect_goal.clone()
+    worse[0, 2] += 2.0
+    assert float(heat_loss(worse, perfect_path, goal, path)) == pytest.approx(4.0 / 6, rel=1e-5)
+    valid = torch.tensor([[True, True, False], [True, True, True]])
+    assert float(heat_loss(worse, perfect_path, goal, path, valid)) == 0.0
+
+
+def test_lingunet_model_learns_from_its_loss() -> None:
+    torch.manual_seed(0)
+    config = small_config()
+    model = LingUNetModel(config, SMALL)
+    origin = torch.zeros(2, 2).double().numpy()
+    cells = cells_from_points(random_points(4, 60, 8), 2, origin, config.mapper.grid)
+    tokens, lengths = torch.randint(2, 20, (2, 5)), torch.tensor([5, 3])
+    goal_target, path_target = heat_targets(
+        torch.randn(2, 3, 2), torch.ones(2, 3, dtype=torch.bool), config.mapper.grid, 2.0
+    )
+    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    losses = []
+    for _ in range(8):
+        loss = heat_loss(*model(cells, tokens, lengths), goal_target, path_target)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.6 * losses[0]
+
+
+@pytest.mark.parametrize("start", [(0.0, 0.0), (1.3, -0.7)])
+def test_hand_coded_prefers_the_seen_side_at_the_right_distance(start: tuple[float, float]) -> None:
+    grid = Grid(96, 96, 0.5)
+    observed = torch.zeros(1, 1, 96, 96, dtype=torch.bool)
+    observed[..., 48:, :] = True  # the northern half
+    observed[..., :, :40] = False
+    heat = hand_coded_heat(observed, torch.tensor([start]), grid)
+    x_m, y_m = arg_max_m(heat[:, None], grid)[0].tolist()
+    assert y_m > 0
+    assert 5.0 < ((x_m - start[0]) ** 2 + (y_m - start[1]) ** 2) ** 0.5 < 9.0
+
+
+def test_hand_coded_circle_is_centred_on_the_start() -> None:
+    grid = Grid(96, 96, 0.5)
+    heat = hand_coded_heat(torch.ones(1, 1, 96, 96, dtype=torch.bool), torch.zeros(1, 2), grid)[0]
+    assert_close(heat, heat.flip(0))
+    assert_close(heat, heat.flip(1))
+    assert_close(heat, heat.T)
+
+
+def test_gaussian_blur_keeps_mass_and_has_its_sigma() -> None:
+    image = torch.zeros(1, 1, 41, 41)
+    image[..., 20, 20] = 1.0
+    blurred = gaussian_blur(image, 2.0, 15)
+    offsets = torch.arange(-20.0, 21.0)
+    assert_close(blurred.sum(), torch.tensor(1.0))
+    assert float((blurred[0, 0].sum(0) * offsets**2).sum()) == pytest.approx(4.0, rel=1e-3)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from ghosts.act.policy import (
+    Candidates,
+    Policy,
+    belief_around,
+    candidate_features,
+    policy_loss,
+    segment_arg_max,
+    segment_log_softmax,
+)
+from ghosts.belief.histogram import gaussian
+from ghosts.config import PolicyConfig
+from ghosts.errors import ConfigError
+from ghosts.types import Grid
+
+GRID = Grid(12, 10, 1.0)
+EPISODE = torch.tensor([0, 1, 0, 0, 2, 1])
+
+
+def candidates(episode: Tensor = EPISODE, seed: int = 0) -> Candidates:
+    generator = torch.Generator().manual_seed(seed)
+    count = len(episode)
+    return Candidates(
+        episode=episode,
+        xyz_m=torch.randn(count, 3, generator=generator) * 3,
+        from_start_m=torch.rand(count, generator=generator) * 8,
+        from_agent_m=torch.rand(count, generator=generator) * 8,
+        visited=torch.rand(count, generator=generator) < 0.5,
+    )
+
+
+def beliefs(batch: int, steps: int, seed: int = 1) -> Tensor:
+    weights = torch.rand(batch, steps, 4, GRID.rows, GRID.cols, generator=torch.Generator().manual_seed(seed))
+    return weights / weights.sum((-3, -2, -1), keepdim=True)
+
+
+def test_segment_log_softmax_equals_one_softmax_a_segment() -> None:
+    logits = torch.tensor([1.0, -2.0, 3.0, 0.5, 700.0, 4.0])
+    result = segment_log_softmax(logits, EPISODE, 4)  # episode 3 has no candidates
+    for episode in range(3):
+        mine = episode == EPISODE
+        assert_close(result[mine], logits[mine].log_softmax(0))
+
+
+def test_segment_log_softmax_gradcheck() -> None:
+    logits = torch.randn(6, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(lambda values: segment_log_softmax(values, EPISODE, 3), (logits,))
+
+
+def test_segment_arg_max() -> None:
+    values = torch.tensor([1.0, -2.0, 3.0, 3.0, -9.0, 4.0])
+    assert segment_arg_max(values, EPISODE, 4).tolist() == [2, 5, 4, -1]
+
+
+def test_belief_around_a_position_is_metric_and_centred() -> None:
+    """Mass in the cell whose centre is the position counts most; the released code is half a cell off."""
+    grid = Grid(32, 30, 1.0)
+    belief = torch.zeros(1, 1, 4, 32, 30)
+    belief[0, 0, 2, 17, 16] = 1.0  # centre at (1.5, 1.5) m
+    offsets = torch.tensor([[1.5, 1.5], [2.5, 1.5], [0.5, 1.5], [1.5, 2.5], [1.5, 0.5], [1.5, 3.5]])
+    values = belief_around(belief, offsets, torch.zeros(6, dtype=torch.long), grid, 1.0)[:, 0]
+    assert_close(values[1:5], values[1:2].expand(4), rtol=1e-4, atol=0)
+    assert float(values[0] / values[1]) == pytest.approx(math.exp(0.5), rel=1e-3)
+    assert float(values[0] / values[5]) == pytest.approx(math.exp(2.0), rel=1e-2)
+
+
+def test_belief_around_equals_the_sum_written_out() -> None:
+    belief, xy_m = beliefs(3, 2), torch.randn(6, 2, generator=torch.Generator().manual_seed(3)) * 3
+    result = belief_around(belief, xy_m, EPISODE, GRID, 1.3)
+    for k in range(6):
+        weight = gaussian(xy_m[k], GRID, 1.3)
+        expected = (belief[EPISODE[k]].sum(1) * weight).sum((-2, -1))
+        assert_close(result[k], expected)
+
+
+def test_features_in_their_order() -> None:
+    seen, belief = candidates(), beliefs(3, 4)
+    start = torch.tensor([[0.2, -0.3], [0.0, 0.1], [0.4, 0.4]])
+    features = candidate_features(seen, belief, start, GRID, 1.0)
+    assert features.shape == (6, 6 + 4)
+    assert_close(features[:, :3], seen.xyz_m)
+    assert_close(features[:, 3], seen.from_start_m)
+    assert_close(features[:, 4], seen.from_agent_m)
+    assert_close(features[:, 5], seen.visited.float())
+    assert_close(features[:, 6:], belief_around(belief, seen.xyz_m[:, :2] + start[EPISODE], EPISODE, GRID, 1.0))
+
+
+def test_policy_treats_episodes_separately() -> None:
+    torch.manual_seed(0)
+    policy, belief, start = Policy(PolicyConfig(hidden=7), steps=3).eval(), beliefs(3, 4), torch.zeros(3, 2)
+    seen = candidates()
+    together = policy(seen, belief, start, GRID)
+    for episode in range(3):
+        mine = episode == EPISODE
+        assert_close(together[mine].exp().sum(), torch.tensor(1.0))
+        alone = Candidates(
+            episode=torch.zeros(int(mine.sum()), dtype=torch.long),
+            xyz_m=seen.xyz_m[mine],
+            from_start_m=seen.from_start_m[mine],
+            from_agent_m=seen.from_agent_m[mine],
+            visited=seen.visited[mine],
+        )
+        assert_close(together[mine], policy(alone, belief[episode : episode + 1], start[:1], GRID))
+
+
+def test_loss_is_the_cross_entropy_of_the_target() -> None:
+    log_probabilities = torch.tensor([0.5, 0.9, 0.3, 0.2, 1.0, 0.1]).log()
+    target = torch.tensor([2, 1, 4])
+    expected = -(math.log(0.3) + math.log(0.9)) / 3
+    assert float(policy_loss(log_probabilities, target)) == pytest.approx(expected, rel=1e-5)
+    active = torch.tensor([True, False, False])
+    assert float(policy_loss(log_probabilities, target, active)) == pytest.approx(-math.log(0.3), rel=1e-5)
+
+
+def test_loss_reaches_the_belief() -> None:
+    torch.manual_seed(0)
+    policy, belief = Policy(PolicyConfig(), steps=3), beliefs(3, 4).requires_grad_()
+    policy_loss(policy(candidates(), belief, torch.zeros(3, 2), GRID), torch.tensor([0, 1, 4])).backward()
+    assert belief.grad is not None
+    assert bool((belief.grad[:2].abs().amax((-3, -2, -1)) > 0).all())  # episode 2 has one candidate: nothing to choose
+
+
+def test_one_candidate_cannot_be_batch_normalised() -> None:
+    policy = Policy(PolicyConfig(), steps=3)
+    with pytest.raises(ConfigError, match="at least 2 candidates"):
+        policy(candidates(torch.zeros(1, dtype=torch.long)), beliefs(1, 4), torch.zeros(1, 2), GRID)

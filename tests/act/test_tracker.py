@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.act.makers import CAMERA, small_model
+
+from ghosts.act.tracker import GoalTracker, Landmark
+from ghosts.errors import ConfigError
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.types import Pose
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "robot.md"
+POSE = Pose(10.2, -4.1, 1.5, 0.4, -0.5)
+
+
+def words(text: str) -> list[int]:
+    return [2 + len(word) for word in text.split()]
+
+
+def labels(names) -> torch.Tensor:
+    return torch.stack([torch.full((8,), float(len(name))) for name in names])
+
+
+def tracker(**options) -> GoalTracker:
+    model = small_model()
+    torch.manual_seed(1)
+    return GoalTracker(model, words, SmallBackbone(8), labels, margin_m=3.0, **options)
+
+
+def image(seed: int, views: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    shape = (CAMERA.height, CAMERA.width) if views is None else (views, CAMERA.height, CAMERA.width)
+    return random.integers(0, 256, (*shape, 3), dtype=np.uint8), random.uniform(0.5, 3.0, shape).astype(np.float32)
+
+
+def test_before_anything_is_seen_the_goal_is_near_the_start() -> None:
+    robot = tracker()
+    estimate = robot.goal(robot.start("go ahead", POSE))
+    assert estimate.mass.sum() == pytest.approx(1.0, abs=1e-5)
+    start = estimate.trajectory[0].sum(0)
+    row, col = np.unravel_index(start.argmax(), start.shape)
+    # A cell is 1 m wide, so its centre is at most 0.5 m away on each axis.
+    assert abs(estimate.x_m[col] - POSE.x_m) <= 0.5 + 1e-9
+    assert abs(estimate.y_m[row] - POSE.y_m) <= 0.5 + 1e-9
+    assert estimate.trajectory.shape == (4, 4, 12, 12)
+    assert np.allclose(estimate.trajectory.sum((1, 2, 3)), 1.0, atol=1e-5)
+    assert 0.0 < estimate.entropy_nats < math.log(4 * 12 * 12)
+
+
+def test_arg_max_lies_in_the_heaviest_cell_in_world_metres() -> None:
+    robot = tracker()
+    state = robot.observe(robot.start("go ahead", POSE), *image(0), POSE, CAMERA)
+    estimate = robot.goal(state)
+    row, col = np.unravel_index(estimate.mass.argmax(), estimate.mass.shape)
+    assert abs(estimate.position_m[0] - estimate.x_m[col]) <= 1.0
+    assert abs(estimate.position_m[1] - estimate.y_m[row]) <= 1.0
+
+
+def test_states_are_not_changed_by_later_calls() -> None:
+    robot = tracker()
+    first = robot.observe(robot.start("go ahead", POSE), *image(0), POSE, CAMERA)
+    before = robot.goal(first).mass.copy()
+    second = robot.observe(first, *image(1), POSE, CAMERA)
+    assert np.abs(robot.goal(second).mass - before).max() > 1e-7
+    assert np.array_equal(robot.goal(first).mass, before)
+
+
+def test_views_taken_together_are_one_observation() -> None:
+    robot = tracker()
+    rgb, depth = image(3, views=2)
+    poses = [POSE, Pose(POSE.x_m, POSE.y_m, POSE.z_m, 2.0, -0.5)]
+    together = robot.observe(robot.start("go ahead", POSE), rgb, depth, poses, CAMERA)
+    swapped = robot.observe(robot.start("go ahead", POSE), rgb[::-1], depth[::-1], poses[::-1], CAMERA)
+    torch.testing.assert_close(together.map.map, swapped.map.map, rtol=1e-4, atol=1e-6)
+    alone = robot.observe(robot.start("go ahead", POSE), rgb[0], depth[0], POSE, CAMERA)
+    assert int(together.map.observed.sum()) > int(alone.map.observed.sum())
+
+
+def test_the_map_grows_and_nothing_moves_in_the_world() -> None:
+    robot = tracker()
+    state = robot.observe(robot.start("go ahead", POSE), *image(0), POSE, CAMERA)
+    far = Pose(POSE.x_m + 9.0, POSE.y_m - 2.0, POSE.z_m, 1.0, -0.5)
+    grown = robot.observe(state, np.zeros_like(image(0)[0]), np.zeros_like(image(0)[1]), far, CAMERA)  # sees nothing
+    assert (grown.grid.rows, grown.grid.cols) == (24, 40)
+    seen, seen_grown = state.map.observed[0, 0].nonzero().double(), grown.map.observed[0, 0].nonzero().double()
+
+    def world(cells: torch.Tensor, which) -> np.ndarray:
+        size = torch.tensor([which.grid.rows, which.grid.cols])
+        origin = torch.tensor(which.origin_xy_m[::-1])
+        return ((cells - (size - 1) / 2) * which.grid.cell_m + origin).numpy()
+
+    assert np.allclose(world(seen, state), world(seen_grown, grown))
+    near, wide = robot.goal(state), robot.goal(grown)
+    start_near, start_wide = near.trajectory_xy_m[0], wide.trajectory_xy_m[0]
+    assert np.linalg.norm(start_near - [POSE.x_m, POSE.y_m]) < 1.0
+    assert np.linalg.norm(start_wide - [POSE.x_m, POSE.y_m]) < 1.0
+    assert wide.x_m[0] == near.x_m[0]
+    assert np.allclose(wide.x_m[: len(near.x_m)], near.x_m)
+
+
+def test_landmarks_land_where_they_are() -> None:
+    robot = tracker()
+    east = Pose(0.0, 0.0, 1.0, math.pi / 2)  # looking along +x: two ahead and one to the right is (2, −1)
+    state = robot.start("go ahead", east)
+    state = robot.observe_landmarks(state, [Landmark("chair", (1.1, 0.3, 2.1))], east)
+    (row, col) = state.map.observed[0, 0].nonzero()[0].tolist()
+    assert ((col - 11.5) * 0.5, (row - 11.5) * 0.5) == (2.25, -1.25)
+    same = robot.observe_landmarks(state, [], east)
+    assert torch.equal(same.map.map, state.map.map)
+
+
+def test_wrong_input_is_named() -> None:
+    robot, (rgb, depth) = tracker(), image(0)
+    state = robot.start("go ahead", POSE)
+    with pytest.raises(ConfigError, match=r"need rgb \(1, 32, 40, 3\).*got \(1, 40, 32, 3\)"):
+        robot.observe(state, rgb.swapaxes(0, 1), depth, POSE, CAMERA)
+    with pytest.raises(ConfigError, match="no words"):
+        robot.start("", POSE)
+    with pytest.raises(ConfigError, match="no backbone"):
+        GoalTracker(small_model(), words).observe(state, rgb, depth, POSE, CAMERA)
+    with pytest.raises(ConfigError, match="knows no labels"):
+        GoalTracker(small_model(), words).observe_landmarks(state, [], POSE)
+
+
+def test_the_documented_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    torch.manual_seed(0)
+    names: dict = {}
+    exec(compile(example, str(DOCS), "exec"), names)
+    assert len(re.findall(r"goal at \(.*\) m, entropy \d+\.\d\d nats", capsys.readouterr().out)) == 3
+    assert names["goal"].mass.sum() == pytest.approx(1.0, abs=1e-4)
