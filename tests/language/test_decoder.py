@@ -50,7 +50,7 @@ def test_latents(kind: str, context: bool) -> None:
         assert (weights[1, :, 3:] == 0).all()
         assert (weights[2, :, 1:] == 0).all()
         torch.testing.assert_close(vectors[..., :8], weights @ states)
-    # Both end with the same decoder state; the two attentions are separate modules.
+    # Both end with the same decoder state; the two attentions have their own weights.
     assert torch.equal(latents.observations[..., 8:], latents.actions[..., 8:])
     assert not torch.allclose(latents.observation_attention[0], latents.action_attention[0])
 
@@ -75,9 +75,9 @@ def test_first_context_averages_over_words_only() -> None:
     sentence = torch.randn(1, 8)
     hidden, cell = torch.tanh(decoder.start(sentence)).chunk(2, -1)
     context = torch.cat([decoder.position[0], states[0, 0], states[0, 0]])
-    expected, _ = decoder.lstm(context[None, None], (hidden[None], cell[None]))
+    expected, _ = decoder.cell(context[None], (hidden, cell))
     latents = decoder(Encoded(states, mask, sentence))
-    torch.testing.assert_close(latents.observations[0, 0, 8:], expected[0, 0])
+    torch.testing.assert_close(latents.observations[0, 0, 8:], expected[0])
 
 
 @pytest.mark.parametrize(("kind", "context"), KINDS)

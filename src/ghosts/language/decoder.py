@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ghosts.config import LanguageConfig
-from ghosts.language.attention import Attention
+from ghosts.language.attention import Attention, padding_penalty
 from ghosts.language.encoder import Encoded, Encoder
 
 
@@ -41,9 +41,9 @@ def positional_encoding(steps: int, size: int) -> Float[Tensor, "t d"]:
 class Decoder(nn.Module):
     """LSTM decoder with one attention for observations and one for actions.
 
-    Paper: the input is the positional encoding of t alone, so all steps run in one call. Released code
-    (`decoder_context`): the previous attended contexts come along, the first being the average over the words (over the
-    padding too in the released code, which is a slip).
+    Paper: the input is the positional encoding of t alone. Released code (`decoder_context`): the previous attended
+    contexts come along, the first being the average over the words (over the padding too in the released code, which is
+    a slip).
     """
 
     position: Tensor
@@ -54,47 +54,55 @@ class Decoder(nn.Module):
         encoded = 2 * config.hidden
         self.register_buffer("position", positional_encoding(config.steps, config.position), persistent=False)
         self.start = nn.Linear(encoded, 2 * config.hidden)
-        self.lstm = nn.LSTM(config.position + (2 * encoded if self.context else 0), config.hidden, batch_first=True)
-        self.observation = Attention(config.hidden, encoded, config.attention)
-        self.action = Attention(config.hidden, encoded, config.attention)
+        self.cell = nn.LSTMCell(config.position + (2 * encoded if self.context else 0), config.hidden)
+        self.attention = Attention(config.hidden, encoded, config.attention, heads=2)
 
     def forward(self, encoded: Encoded) -> Latents:
         """Decode all filter steps."""
-        hidden, cell = torch.tanh(self.start(encoded.sentence))[None].chunk(2, -1)
-        state = (hidden.contiguous(), cell.contiguous())
-        position = self.position.to(encoded.states.dtype).expand(len(encoded.sentence), -1, -1)
-        keys = self.observation.keys(encoded.states), self.action.keys(encoded.states)
-        if not self.context:
-            decoded, _ = self.lstm(position, state)
-            return self._latents(decoded, encoded, keys)
-        count = encoded.mask.sum(1, keepdim=True).clamp(min=1)
-        context = (encoded.states.sum(1) / count).repeat(1, 2)  # padded states are zero
-        steps = []
-        for t in range(self.steps):
-            decoded, state = self.lstm(torch.cat([position[:, t], context], -1)[:, None], state)
-            steps.append(self._latents(decoded, encoded, keys))
-            seen, done = (
-                values[:, 0, : encoded.states.shape[-1]] for values in (steps[-1].observations, steps[-1].actions)
-            )
-            context = torch.cat([seen, done], -1)
+        keys, penalty = self.attention.keys(encoded.states), padding_penalty(encoded.mask)
+        start = torch.tanh(self.start(encoded.sentence)).chunk(2, -1)
+        position = self.position.to(start[0].dtype).expand(len(encoded.sentence), -1, -1).unbind(1)
+        if self.context:
+            hidden, attended, weights = self._with_context(encoded, keys, penalty, start, position)
+        else:
+            hidden = torch.stack(self._hidden_states(start, position), 1)
+            attended, weights = self.attention(hidden, keys, encoded.states, penalty)
+        observations, actions = torch.cat([attended, hidden[:, None].expand(-1, 2, -1, -1)], -1).unbind(1)
         return Latents(
-            observations=torch.cat([step.observations for step in steps], 1),
-            actions=torch.cat([step.actions for step in steps], 1),
-            observation_attention=torch.cat([step.observation_attention for step in steps], 1),
-            action_attention=torch.cat([step.action_attention for step in steps], 1),
+            observations=observations,
+            actions=actions,
+            observation_attention=weights[:, 0],
+            action_attention=weights[:, 1],
             sentence=encoded.sentence,
         )
 
-    def _latents(self, decoded: Float[Tensor, "b t h"], encoded: Encoded, keys: tuple[Tensor, Tensor]) -> Latents:
-        seen, seen_weights = self.observation(decoded, keys[0], encoded.states, encoded.mask)
-        done, done_weights = self.action(decoded, keys[1], encoded.states, encoded.mask)
-        return Latents(
-            observations=torch.cat([seen, decoded], -1),
-            actions=torch.cat([done, decoded], -1),
-            observation_attention=seen_weights,
-            action_attention=done_weights,
-            sentence=encoded.sentence,
-        )
+    def _hidden_states(self, state: tuple[Tensor, ...], inputs: tuple[Tensor, ...]) -> list[Tensor]:
+        hidden = []
+        for step in inputs:
+            state = self.cell(step, state)
+            hidden.append(state[0])
+        return hidden
+
+    def _with_context(
+        self,
+        encoded: Encoded,
+        keys: Float[Tensor, "b _ l k"],
+        penalty: Float[Tensor, "b 1 1 l"],
+        state: tuple[Tensor, ...],
+        position: tuple[Tensor, ...],
+    ) -> tuple[Float[Tensor, "b t h"], Float[Tensor, "b 2 t e"], Float[Tensor, "b 2 t l"]]:
+        """Hidden states, attended words and attention weights when each step sees what the last one attended to."""
+        count = encoded.mask.sum(1, keepdim=True).clamp(min=1)
+        context = (encoded.states.sum(1) / count).repeat(1, 2)  # padded states are zero
+        hidden, attended, weights = [], [], []
+        for step in position:
+            state = self.cell(torch.cat([step, context], -1), state)
+            seen, weight = self.attention(state[0][:, None], keys, encoded.states, penalty)
+            context = seen.flatten(1)
+            hidden.append(state[0])
+            attended.append(seen)
+            weights.append(weight)
+        return torch.stack(hidden, 1), torch.cat(attended, 2), torch.cat(weights, 2)
 
 
 class InstructionModel(nn.Module):
