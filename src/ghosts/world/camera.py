@@ -17,7 +17,7 @@ from jaxtyping import Float, Float32, Int64, UInt8, UInt16
 
 from ghosts import geometry
 from ghosts.types import Intrinsics
-from ghosts.world.store import Panorama
+from ghosts.world.store import ByteCache, Panorama
 
 DEPTH_UNITS_PER_M = 4000.0
 
@@ -114,6 +114,31 @@ def sampling_map(
             texel += shift
             np.copyto(target[box], texel, where=inside)
     return SamplingMap(column, row)
+
+
+class MapCache:
+    """Sampling maps of views that come again, bounded in bytes. Safe to share between threads."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._maps: ByteCache[SamplingMap] = ByteCache(limit_bytes, lambda item: item.nbytes)
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes held now."""
+        return self._maps.used_bytes
+
+    def get(
+        self,
+        intrinsics: Intrinsics,
+        rotation: Float[np.ndarray, "3 3"],
+        heading_rad: float,
+        elevation_rad: float,
+        face_px: int,
+    ) -> SamplingMap:
+        """`sampling_map` of the same arguments, from the cache where it was computed before."""
+        # Keyed by the rotation itself: viewpoints that share it (all of a procedural house) share their maps.
+        key = (intrinsics, rotation.tobytes(), heading_rad, elevation_rad, face_px)
+        return self._maps.get(key, lambda: sampling_map(intrinsics, rotation, heading_rad, elevation_rad, face_px))
 
 
 def _face_spans(

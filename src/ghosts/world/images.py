@@ -56,9 +56,9 @@ def write_image(path: Path, image: np.ndarray, *, quality: int = 92) -> None:
         if image.ndim == 3:
             image = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
         # Level 1 is 4 × faster than the default on 16-bit depth and 5 % larger.
-        options = [cv2.IMWRITE_JPEG_QUALITY, quality, cv2.IMWRITE_PNG_COMPRESSION, 1]
+        options = [cv2.IMWRITE_JPEG_QUALITY, quality]
         if path.suffix.lower() == ".png":
-            options = options[2:]
+            options = [cv2.IMWRITE_PNG_COMPRESSION, 1]
         if not cv2.imwrite(str(temporary), image, options):
             raise DataError("the image could not be written", file=path)
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ghosts import geometry
 from ghosts.types import Intrinsics, Pose, Sweep
-from ghosts.world.camera import SamplingMap, sample_depth_m, sample_rgb, sampling_map
+from ghosts.world.camera import MapCache, sample_depth_m, sample_rgb
 from ghosts.world.graph import NavGraph
-from ghosts.world.store import ByteCache, Panorama, PanoramaStore
+from ghosts.world.store import PanoramaStore
 
 SWEEP_CAMERA = Intrinsics(width=320, height=256, vfov_rad=math.radians(60.0))
 """The paper's camera (supplement, "Simulator")."""
@@ -41,7 +41,7 @@ class Simulator:
         threads: int | None = None,
     ) -> None:
         self.graph_of, self.store = graph_of, store
-        self.maps: ByteCache[SamplingMap] = ByteCache(map_bytes, lambda item: item.nbytes)
+        self.maps = MapCache(map_bytes)
         self._threads = threads or os.cpu_count() or 1
 
     def render(
@@ -76,7 +76,7 @@ class Simulator:
             graph, row = self.graph_of(scans[number]), rows[number]
             panorama = self.store.load(scans[number], viewpoints[number])
             heading, elevation = views[number][view]
-            where = self._map(graph, row, heading, elevation, panorama, camera)
+            where = self.maps.get(camera, graph.rotation[row], heading, elevation, panorama.face_px)
             sample_rgb(panorama, where, out=rgb[number, view])
             if panorama.depth is not None:
                 sample_depth_m(panorama, where, camera, out=depth[number, view])
@@ -102,14 +102,6 @@ class Simulator:
         graph = self.graph_of(scan)
         x, y, z = graph.position_m[graph.index(viewpoint)].tolist()
         return Pose(x, y, z, heading_rad, elevation_rad)
-
-    def _map(
-        self, graph: NavGraph, row: int, heading: float, elevation: float, panorama: Panorama, camera: Intrinsics
-    ) -> SamplingMap:
-        rotation = graph.rotation[row]
-        # Keyed by the rotation itself: viewpoints that share it (all of a procedural house) share their maps.
-        key = (rotation.tobytes(), heading, elevation, camera, panorama.face_px)
-        return self.maps.get(key, lambda: sampling_map(camera, rotation, heading, elevation, panorama.face_px))
 
 
 def _for_each(work: Callable[[int], None], count: int, threads: int) -> None:
