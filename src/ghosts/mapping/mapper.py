@@ -147,15 +147,7 @@ class Mapper(nn.Module):
 
     def _state_scale(
         self, cells: MapCells, plan: Stencil, masks: Masks | None
-    ) -> tuple[
-        Float[
-            Tensor,
-            (
-                n  # g
-            ),
-        ],
-        Float[Tensor, "n g"],
-    ]:
+    ) -> tuple[Float[Tensor, "n #g"], Float[Tensor, "n g"]]:
         """What multiplies the state-to-state sums, and what is added after."""
         bias = cast(Tensor, self.state_to_state.bias)
         if self.config.convolution == "sparse":
