@@ -1,0 +1,126 @@
+"""Place the objects and rooms of real buildings from public annotations, for training without images."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.files import atomic_path, write_json
+from ghosts.world.landmarks.build import Inputs, build_scene, summarise
+from ghosts.world.landmarks.format import read_landmarks
+from ghosts.world.landmarks.reverie import read_listings
+
+SUSPICIOUS_RESIDUAL_M = 0.1  # the right convention gives 0.02 m, a wrong one 0.3 m and more
+
+
+@dataclass(frozen=True)
+class Options:
+    """Write <out>/landmarks/<scan>.json for every building. Buildings already made from the same files are kept."""
+
+    connectivity: Path
+    """Folder with <scan>_connectivity.json (and scans.txt)."""
+    bbox: Path
+    """REVERIE's BBox folder, or the BBox.tar.gz that holds it (read in place)."""
+    regions: Path
+    """Folder with <scan>.panorama_to_region.txt."""
+    out: Path
+    """Data root to write to."""
+    r2r: Path | None = None
+    """Folder with R2R_<split>.json: copied to the data root together with the connectivity files."""
+    scans: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Only these buildings; give the option once for each."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts landmarks`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts landmarks", description=Options.__doc__)
+    console = Console()
+    scans = chosen_scans(options)
+    inputs = Inputs(options.connectivity, options.bbox, read_listings(options.bbox), options.regions)
+    folder = options.out / "landmarks"
+    written = 0
+    with Progress(console=console, transient=True) as progress:
+        for scan in progress.track(scans, description="buildings"):
+            written += build_scene(scan, inputs, folder / f"{scan}.json")
+    if options.r2r is not None:
+        copy_files(options.connectivity, options.out / "connectivity", ["*_connectivity.json", "scans.txt"])
+        copy_files(options.r2r, options.out / "r2r", ["R2R_*.json"])
+    summary = summarise([read_landmarks(folder / f"{scan}.json") for scan in scans])
+    write_json(folder / "summary.json", summary, indent=2)
+    console.print(table(summary))
+    console.print(f"{written} buildings written, {len(scans) - written} were up to date: {folder}", soft_wrap=True)
+    for line in advice(options, summary):
+        console.print(line, soft_wrap=True)
+
+
+def chosen_scans(options: Options) -> list[str]:
+    """Buildings to work on: those asked for, else all with a connectivity file.
+
+    Raises:
+        DataError: there are none.
+        UnknownNameError: one asked for has no connectivity file.
+    """
+    files = options.connectivity.glob("*_connectivity.json")
+    found = sorted(file.name.removesuffix("_connectivity.json") for file in files)
+    if not found:
+        raise DataError("no <scan>_connectivity.json here", file=options.connectivity)
+    for scan in options.scans:
+        if scan not in found:
+            raise UnknownNameError("scan", scan, found, str(options.connectivity))
+    return [scan for scan in found if scan in options.scans] if options.scans else found
+
+
+def copy_files(source: Path, target: Path, patterns: list[str]) -> None:
+    """Copy files into a data root, each whole or not at all."""
+    files = sorted(file for pattern in patterns for file in source.glob(pattern))
+    if not files:
+        raise DataError(f"holds no {patterns[0]}", file=source)
+    if source.resolve() == target.resolve():
+        return
+    for file in files:
+        with atomic_path(target / file.name) as temporary:
+            shutil.copyfile(file, temporary)
+
+
+def table(summary: dict[str, Any]) -> Table:
+    """The summary for people."""
+    rows = Table(title=f"Landmarks of {summary['buildings']} buildings", title_justify="left")
+    for heading in ("", "count", "median", "90 %"):
+        rows.add_column(heading, justify="left" if not heading else "right")
+
+    def add(name: str, count: int, quantiles: dict[str, float] | None = None) -> None:
+        values = [f"{quantiles['median']:.3f} m", f"{quantiles['p90']:.3f} m"] if quantiles else ["", ""]
+        rows.add_row(name, str(count), *values)
+
+    add("viewpoints", summary["viewpoints"])
+    add("object labels", summary["labels"])
+    add("objects", summary["objects"])
+    for name, part in summary["methods"].items():
+        add(f"  {name}: uncertainty", part["objects"], part["uncertainty_m"])
+    add("seen from ≥ 2 viewpoints: ray residual", summary["objects_seen_from_two_or_more"], summary["residual_m"])
+    return rows
+
+
+def advice(options: Options, summary: dict[str, Any]) -> list[str]:
+    """What to do next, a line each."""
+    lines = []
+    residual = summary["residual_m"]
+    if residual and residual["median"] > SUSPICIOUS_RESIDUAL_M:
+        lines.append(
+            f"Rays miss each other by {residual['median']:.2f} m (0.02 m is usual): do the boxes and the connectivity "
+            "files belong together, and are views numbered heading + 12 × {down, level, up}?"
+        )
+    missing = [name for name in ("connectivity", "r2r") if not (options.out / name).is_dir()]
+    if missing:
+        sources = {"connectivity": f"{options.connectivity}/*", "r2r": "R2R_<split>.json files"}
+        copies = " and ".join(f"{sources[name]} to {options.out / name}/" for name in missing)
+        lines.append(f"Not a complete data root yet: copy {copies}, or run again with --r2r FOLDER.")
+    return lines

@@ -1,0 +1,138 @@
+"""The label set: numbers for what can be seen, fixed by the training buildings and saved with a model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.files import read_json, write_json
+from ghosts.world.landmarks.format import SceneLandmarks
+from ghosts.world.landmarks.regions import ROOM_NAMES
+
+FORMAT, VERSION = "ghosts-labels", 1
+DEFAULT_OBJECTS = 300
+FLOOR, VIEWPOINT, UP, DOWN, UNKNOWN_OBJECT = "floor", "viewpoint", "up", "down", "unknown object"
+STRUCTURE = {FLOOR: "floor", VIEWPOINT: "way", UP: "stairs up", DOWN: "stairs down", UNKNOWN_OBJECT: "object"}
+KINDS = ("structure", "room", "object")
+_NOISE = re.compile(r"[^a-z0-9'&/ -]+")
+
+
+def normalise_label(name: str) -> str:
+    """An annotator's name as a label: lower case, `#` and odd marks as spaces, single spaces.
+
+    Example:
+        >>> normalise_label("Sofa#chair?")
+        'sofa chair'
+    """
+    return " ".join(_NOISE.sub(" ", name.lower()).split()) or "unknown"
+
+
+@dataclass(frozen=True)
+class Label:
+    """Something a cell can hold. Kinds keep names apart: `toilet` is a room and an object."""
+
+    kind: str
+    """`structure`, `room` or `object`."""
+    name: str
+    """For a room its letter."""
+    words: tuple[str, ...]
+    """What it is called, for starting an embedding from word vectors."""
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """Labels in the order of their ids."""
+
+    labels: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        if len(self._ids) != len(self.labels):
+            raise DataError("a label is listed twice", field="labels")
+        for kind, names in (("structure", STRUCTURE), ("room", ROOM_NAMES)):
+            for name in names:
+                if (kind, name) not in self._ids:
+                    raise DataError(f"a label set needs the {kind} {name!r}", field="labels")
+
+    @cached_property
+    def _ids(self) -> dict[tuple[str, str], int]:
+        return {(label.kind, label.name): number for number, label in enumerate(self.labels)}
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def structure_id(self, name: str) -> int:
+        """Id of `floor`, `viewpoint`, `up`, `down` or `unknown object`."""
+        if name not in STRUCTURE:
+            raise UnknownNameError("structure label", name, STRUCTURE)
+        return self._ids["structure", name]
+
+    def room_id(self, letter: str) -> int:
+        """Id of a room letter."""
+        if letter not in ROOM_NAMES:
+            raise UnknownNameError("room letter", letter, ROOM_NAMES)
+        return self._ids["room", letter]
+
+    def object_id(self, name: str) -> int:
+        """Id of an object's label, or of `unknown object`."""
+        return self._ids.get(("object", name), self._ids["structure", UNKNOWN_OBJECT])
+
+    def save(self, path: Path) -> None:
+        """Write as JSON."""
+        rows = [{"kind": label.kind, "name": label.name, "words": list(label.words)} for label in self.labels]
+        write_json(path, {"format": FORMAT, "version": VERSION, "labels": rows}, indent=1)
+
+    @classmethod
+    def load(cls, path: Path) -> LabelSet:
+        """Read from JSON.
+
+        Raises:
+            DataError: naming file, record, field and value.
+        """
+        value = read_json(path)
+        if not isinstance(value, dict) or (value.get("format"), value.get("version")) != (FORMAT, VERSION):
+            raise DataError(f"expected format {FORMAT!r}, version {VERSION}", file=path)
+        rows = value.get("labels")
+        if not isinstance(rows, list):
+            raise DataError("expected a list", file=path, field="labels", value=type(rows).__name__)
+        labels = []
+        for number, row in enumerate(rows):
+            if not isinstance(row, dict) or row.keys() != {"kind", "name", "words"}:
+                raise DataError("expected kind, name and words", file=path, record=number, value=row)
+            kind, name, words = row["kind"], row["name"], row["words"]
+            if kind not in KINDS:
+                raise DataError(
+                    f"expected one of {', '.join(KINDS)}", file=path, record=number, field="kind", value=kind
+                )
+            if not isinstance(name, str) or not name:
+                raise DataError("expected a text", file=path, record=number, field="name", value=name)
+            if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
+                raise DataError("expected a list of words", file=path, record=number, field="words", value=words)
+            labels.append(Label(kind, name, tuple(words)))
+        return cls(tuple(labels))
+
+
+def build_labels(scenes: Iterable[SceneLandmarks], objects: int = DEFAULT_OBJECTS) -> LabelSet:
+    """Structure and room labels, then the most frequent object labels of the given (training) buildings.
+
+    Args:
+        scenes: buildings to count in; each object counts once however many viewpoints see it.
+        objects: how many object labels to keep; ties in alphabetical order.
+    """
+    counts = Counter(item.label for scene in scenes for item in scene.objects)
+    kept = sorted(counts, key=lambda name: (-counts[name], name))[:objects]
+    return LabelSet(
+        (
+            *(Label("structure", name, _words(text)) for name, text in STRUCTURE.items()),
+            *(Label("room", letter, _words(text)) for letter, text in ROOM_NAMES.items()),
+            *(Label("object", name, _words(name)) for name in kept),
+        )
+    )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"[a-z0-9]+", text))

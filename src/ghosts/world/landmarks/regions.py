@@ -1,0 +1,91 @@
+"""Rooms: which region of a building a viewpoint lies in, and what its letter means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghosts.errors import DataError
+
+# Matterport3D's legend of region letters.
+ROOM_NAMES = {
+    "a": "bathroom",
+    "b": "bedroom",
+    "c": "closet",
+    "d": "dining room",
+    "e": "entryway foyer lobby",
+    "f": "family room lounge",
+    "g": "garage",
+    "h": "hallway",
+    "i": "library",
+    "j": "laundry room mudroom",
+    "k": "kitchen",
+    "l": "living room",
+    "m": "meeting room conference room",
+    "n": "lounge",
+    "o": "office",
+    "p": "porch terrace deck",
+    "r": "rec game",
+    "s": "stairs",
+    "t": "toilet",
+    "u": "utility room tool room",
+    "v": "tv",
+    "w": "workout gym exercise",
+    "x": "outdoor",
+    "y": "balcony",
+    "z": "other room",
+    "B": "bar",
+    "C": "classroom",
+    "D": "dining booth",
+    "S": "spa sauna",
+    "Z": "junk",
+    "-": "no label",
+}
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a viewpoint stands."""
+
+    region: str
+    """Identifier of the region within its building: two viewpoints with the same one are in the same room."""
+    room: str
+    """Letter of `ROOM_NAMES`."""
+
+
+def read_regions(path: Path) -> dict[str, Region]:
+    """Read a `<scan>.panorama_to_region.txt`: lines of `index viewpoint region_index region_letter`.
+
+    Returns:
+        The region of every viewpoint listed.
+
+    Raises:
+        DataError: naming file, line, field and value.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        hint = "Matterport3D keeps it as house_segmentations/panorama_to_region.txt of each scan; copy it to this name"
+        raise DataError("no such file", file=path, hint=hint) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot be read ({error})", file=path) from None
+    regions: dict[str, Region] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words:
+            continue
+        where = f"line {number}"
+        if len(words) != 4:
+            expected = "expected four words: index viewpoint region_index region_letter"
+            raise DataError(expected, file=path, record=where, value=line)
+        _, viewpoint, region, room = words
+        if not region.lstrip("-").isdigit():
+            raise DataError("expected a whole number", file=path, record=where, field="region_index", value=region)
+        if room not in ROOM_NAMES:
+            raise DataError("no such room letter", file=path, record=where, field="region_letter", value=room)
+        if viewpoint in regions:
+            raise DataError("viewpoint listed twice", file=path, record=where, field="viewpoint", value=viewpoint)
+        regions[viewpoint] = Region(region, room)
+    if not regions:
+        raise DataError("the file is empty", file=path)
+    return regions

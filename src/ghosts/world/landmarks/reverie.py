@@ -1,0 +1,128 @@
+"""REVERIE's object listings: `BBox/<scan>_<viewpoint>.json`, from the folder or straight from the released archive."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from zlib import error as ZlibError
+
+import numpy as np
+from jaxtyping import Float, Int64
+
+from ghosts.errors import DataError
+
+VIEWS = 36
+WIDTH, HEIGHT = 640, 480
+MAX_FILE_BYTES = 16 * 2**20  # the largest released listing is 60 KB; anything far above is no listing
+
+
+@dataclass(frozen=True, eq=False)
+class Sighting:
+    """One object as listed at one viewpoint."""
+
+    object_id: str
+    """Identifier within the building."""
+    name: str
+    """As annotated, `#` for a space."""
+    views: Int64[np.ndarray, " k"]
+    """Which of the 36 views show it: heading step + 12 × {down, level, up}. Empty: near, direction unknown."""
+    boxes: Float[np.ndarray, "k 4"]
+    """Left, top, width, height in pixels of each of those views."""
+
+
+def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
+    """Collect the listing files of every building, unparsed.
+
+    Args:
+        source: the `BBox/` folder, or the `.tar.gz` that holds it. An archive is read in place: nothing is extracted,
+            links and anything but plain files are passed over.
+
+    Returns:
+        Content of `<scan>_<viewpoint>.json` by scan, then viewpoint.
+
+    Raises:
+        DataError: there is no such file, it is no archive, or it holds no listing.
+    """
+    listings: dict[str, dict[str, bytes]] = defaultdict(dict)
+    if source.is_dir():
+        for file in sorted(source.glob("*_*.json")):
+            if file.is_file() and not file.is_symlink():
+                _add(listings, source, file.name, file.read_bytes())
+    elif source.is_file():
+        try:
+            with tarfile.open(source, "r:*") as archive:
+                for member in archive:
+                    name = PurePosixPath(member.name).name
+                    if not member.isreg() or not name.endswith(".json") or "_" not in name:
+                        continue
+                    if member.size > MAX_FILE_BYTES:
+                        raise DataError("too large for a listing", file=source, record=member.name, value=member.size)
+                    handle = archive.extractfile(member)
+                    if handle is not None:
+                        _add(listings, source, name, handle.read())
+        except (tarfile.TarError, EOFError, OSError, ZlibError) as error:
+            raise DataError(f"not a whole tar archive ({error})", file=source) from None
+    else:
+        raise DataError("no such file or folder", file=source, hint="pass REVERIE's BBox folder or BBox.tar.gz")
+    if not listings:
+        raise DataError("holds no <scan>_<viewpoint>.json", file=source, hint="pass REVERIE's BBox folder or archive")
+    return dict(listings)
+
+
+def _add(listings: dict[str, dict[str, bytes]], source: Path, name: str, content: bytes) -> None:
+    scan, _, viewpoint = name.removesuffix(".json").rpartition("_")
+    if not scan or not viewpoint:
+        raise DataError("expected a name like <scan>_<viewpoint>.json", file=source, record=name)
+    if viewpoint in listings[scan]:
+        raise DataError("listed twice", file=source, record=name)
+    listings[scan][viewpoint] = content
+
+
+def parse_listing(content: bytes, viewpoint: str, source: Path | str) -> list[Sighting]:
+    """Check one listing file and return its objects, in file order.
+
+    Args:
+        content: the file's bytes.
+        viewpoint: the viewpoint its name promises.
+        source: the file, for error messages.
+
+    Raises:
+        DataError: naming file, object, field and value.
+    """
+    try:
+        value = json.loads(content)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(f"not valid JSON: {error}", file=source) from None
+    if not isinstance(value, dict) or list(value) != [viewpoint] or not isinstance(value[viewpoint], dict):
+        found = list(value) if isinstance(value, dict) else value
+        raise DataError(f"expected one entry, viewpoint {viewpoint}, with its objects", file=source, value=found)
+    return [_parse_object(name, record, source) for name, record in value[viewpoint].items()]
+
+
+def _parse_object(object_id: str, record: Any, source: Path | str) -> Sighting:
+    def fail(field: str, problem: str) -> DataError:
+        return DataError(problem, file=source, record=object_id, field=field, value=record.get(field))
+
+    if not isinstance(record, dict):
+        raise DataError("expected an object", file=source, record=object_id, value=record)
+    if not isinstance(record.get("name"), str) or not record["name"].strip():
+        raise fail("name", "expected a text")
+    views, boxes = record.get("visible_pos"), record.get("bbox2d")
+    if not isinstance(views, list) or any(type(view) is not int or not 0 <= view < VIEWS for view in views):
+        raise fail("visible_pos", f"expected view numbers from 0 to {VIEWS - 1}")
+    if not isinstance(boxes, list) or len(boxes) != len(views):
+        raise fail("bbox2d", f"expected {len(views)} boxes, one for each of visible_pos")
+    for box in boxes:
+        if not isinstance(box, list) or len(box) != 4 or any(type(edge) not in (int, float) for edge in box):
+            raise DataError("expected [x, y, w, h]", file=source, record=object_id, field="bbox2d", value=box)
+        left, top, width, height = box
+        # Written so that NaN fails as well.
+        inside = left >= 0 and top >= 0 and left + width <= WIDTH and top + height <= HEIGHT
+        if not (inside and width > 0 and height > 0):
+            problem = f"not a box within {WIDTH} × {HEIGHT} pixels"
+            raise DataError(problem, file=source, record=object_id, field="bbox2d", value=box)
+    return Sighting(object_id, record["name"], np.array(views, np.int64), np.array(boxes, float).reshape(-1, 4))

@@ -1,0 +1,247 @@
+"""What an agent at a viewpoint sees, as labelled points: objects, the room, the floor, ways on, stairs.
+
+An object whose place is uncertain is spread over points that share its weight of 1, so a map cell receives the
+probability that it is there. The same view always gives the same points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float32, Float64, Int64
+from scipy.stats import norm
+
+from ghosts.config import require
+from ghosts.errors import ConfigError, DataError
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.graph import NavGraph
+from ghosts.world.landmarks.format import UNPLACED, SceneLandmarks, read_landmarks
+from ghosts.world.landmarks.labels import DEFAULT_OBJECTS, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
+
+
+@dataclass(frozen=True)
+class LandmarkConfig:
+    """What of the landmarks an agent is shown."""
+
+    objects: bool = True
+    """Labelled objects."""
+    unplaced: bool = True
+    """Also objects of unknown direction (method `near`), spread widely."""
+    rooms: bool = True
+    """The room's letter around the camera."""
+    floor: bool = True
+    """The navigation graph's structure: floor around the camera and along lines to its neighbours, the neighbours
+    themselves, and stairs. False leaves objects and rooms alone."""
+    sight_m: float = 0.0
+    """Objects and rooms of viewpoints in plain sight (`visible` in the graph) up to this far are seen as well;
+    0 = only what is listed here. REVERIE lists objects within 2 m, a camera sees farther."""
+    stairs_m: float = 0.5
+    """A neighbour more than this higher or lower is up or down stairs."""
+    patch_m: float = 0.5
+    """Floor and room reach this far around the camera, along each axis."""
+    step_m: float = 0.25
+    """Distance between points of a line or patch; at most a map cell, so that no cell is missed."""
+    exact_m: float = 0.1
+    """An object known better than this is one point."""
+
+    def __post_init__(self) -> None:
+        require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
+        require(self.stairs_m > 0.0, "landmarks.stairs_m must be positive", self.stairs_m)
+        require(self.patch_m >= 0.0, "landmarks.patch_m must be at least 0", self.patch_m)
+        require(self.step_m > 0.0, "landmarks.step_m must be positive", self.step_m)
+        require(self.exact_m >= 0.0, "landmarks.exact_m must be at least 0", self.exact_m)
+        if not (self.objects or self.rooms or self.floor):
+            raise ConfigError("landmarks: objects, rooms and floor are all off, so there is nothing to see")
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkView:
+    """Labelled points seen from one viewpoint."""
+
+    label_id: Int64[np.ndarray, " p"]
+    xyz_m: Float64[np.ndarray, "p 3"]
+    """World positions."""
+    weight: Float64[np.ndarray, " p"]
+    """Share of its object; 1 for points of floor, rooms, ways and stairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkTile:
+    """A view on the world-aligned lattice: cell k covers [k · cell, (k + 1) · cell) along each axis."""
+
+    cells: Int64[np.ndarray, "n 2"]
+    """Column (x) and row (y) of each entry; sorted by row, column, label."""
+    label_id: Int64[np.ndarray, " n"]
+    weight: Float32[np.ndarray, " n"]
+    """Probability that the cell holds the label, at most 1."""
+
+
+class LandmarkSource:
+    """Views of every viewpoint of a data root with landmarks. Buildings are read when first asked for.
+
+    Args:
+        root: a data root with `landmarks/`.
+        labels: the label set of the model that looks.
+        config: what is shown.
+
+    Raises:
+        DataError: the root has no landmarks.
+    """
+
+    def __init__(self, root: DataRoot, labels: LabelSet, config: LandmarkConfig | None = None) -> None:
+        if not root.has_landmarks:
+            hint = f"make them with: ghosts landmarks --out {root.path}"
+            raise DataError("no landmarks/ folder in this data root", file=root.path, hint=hint)
+        self.root, self.labels, self.config = root, labels, config or LandmarkConfig()
+        self._scenes: dict[str, SceneLandmarks] = {}
+
+    def scene(self, scan: str) -> SceneLandmarks:
+        """Landmarks of a building, checked against its navigation graph."""
+        if scan not in self._scenes:
+            self._scenes[scan] = load_scene(self.root, scan)
+        return self._scenes[scan]
+
+    def observe(self, scan: str, viewpoint: str) -> LandmarkView:
+        """What an agent at a viewpoint sees.
+
+        Raises:
+            UnknownNameError: no such scan or viewpoint.
+            DataError: its files are missing or malformed.
+        """
+        graph = self.root.graph(scan)
+        return observe(self.scene(scan), graph, graph.index(viewpoint), self.labels, self.config)
+
+    def tile(self, scan: str, viewpoint: str, cell_m: float) -> LandmarkTile:
+        """`observe`, on the lattice."""
+        return landmark_tile(self.observe(scan, viewpoint), cell_m)
+
+
+def load_scene(root: DataRoot, scan: str) -> SceneLandmarks:
+    """Read one building's landmarks and check that they fit its navigation graph.
+
+    Raises:
+        UnknownNameError: no such scan.
+        DataError: the file is missing or malformed, or lacks a viewpoint of the graph, or names one it does not have.
+    """
+    graph = root.graph(scan)
+    path: Path = root.path / "landmarks" / f"{scan}.json"
+    scene = read_landmarks(path)
+    known = set(graph.ids)
+    for name in scene.viewpoints:
+        if name not in known:
+            raise DataError("viewpoint not in the navigation graph", file=path, field="viewpoints", value=name)
+    for row, name in enumerate(graph.ids):
+        if graph.included[row] and name not in scene.viewpoints:
+            raise DataError("viewpoint of the navigation graph is missing", file=path, field="viewpoints", value=name)
+    return scene
+
+
+def training_labels(root: DataRoot, scans: list[str], objects: int = DEFAULT_OBJECTS) -> LabelSet:
+    """The label set of the given (training) buildings of a data root."""
+    return build_labels((load_scene(root, scan) for scan in scans), objects)
+
+
+def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig) -> LandmarkView:
+    """Labelled points seen from one viewpoint.
+
+    Args:
+        scene: landmarks of the building.
+        graph: its navigation graph.
+        row: the viewpoint's row in it.
+        labels: numbers of labels.
+        config: what is shown.
+    """
+    parts: list[tuple[int, Float[np.ndarray, "k 3"], float]] = []
+    in_sight = _in_sight(graph, row, config.sight_m)
+    if config.floor:
+        parts += _structure(graph, row, labels, config)
+    if config.rooms:
+        for seen in in_sight:
+            region = scene.viewpoints.get(graph.ids[seen])
+            if region is not None:
+                patch = _patch(graph.position_m[seen], config)
+                parts.append((labels.room_id(region.room), patch, 1.0))
+    if config.objects:
+        listed = sorted({item for seen in in_sight for item in scene.listed.get(graph.ids[seen], ())})
+        for item in listed:
+            landmark = scene.objects[item]
+            if config.unplaced or landmark.method != UNPLACED:
+                points = spread(scene.position_m[item], float(scene.uncertainty_m[item]), config.exact_m)
+                parts.append((labels.object_id(landmark.label), points, 1.0 / len(points)))
+    if not parts:
+        return LandmarkView(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0))
+    return LandmarkView(
+        np.concatenate([np.full(len(points), label, np.int64) for label, points, _ in parts]),
+        np.concatenate([points for _, points, _ in parts]),
+        np.concatenate([np.full(len(points), weight) for _, points, weight in parts]),
+    )
+
+
+def spread(position_m: Float[np.ndarray, " 3"], sigma_m: float, exact_m: float = 0.1) -> Float[np.ndarray, "k 3"]:
+    """Points of equal weight whose mean is the position and whose deviation along x and y is `sigma_m`.
+
+    One point below `exact_m`, 3 × 3 below three times that, 5 × 5 above: quantiles of a Gaussian, so that a map cell
+    collects about the probability that the object is in it.
+    """
+    if sigma_m < exact_m or sigma_m == 0.0:
+        return position_m[None]
+    ticks = sigma_m * _quantile_ticks(3 if sigma_m < 3.0 * exact_m else 5)
+    x, y = np.meshgrid(ticks, ticks, indexing="xy")
+    return position_m + np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], -1)
+
+
+def landmark_tile(view: LandmarkView, cell_m: float) -> LandmarkTile:
+    """Put a view on the lattice of `cell_m`: points of one label in one cell merge, their weights add up to at most 1.
+
+    The lattice is the one of `geometry.snap_origin`, so tiles of one viewpoint serve every map and can be cached.
+    """
+    require(cell_m > 0.0, "cell_m must be positive", cell_m)
+    cells = np.floor(view.xyz_m[:, :2] / cell_m).astype(np.int64)
+    keys = np.concatenate([cells[:, ::-1], view.label_id[:, None]], 1)
+    merged, where = np.unique(keys, axis=0, return_inverse=True)
+    weight = np.bincount(where.ravel(), view.weight, len(merged))
+    # Two chairs in one cell are a cell with a chair; a line of floor points is one floor.
+    return LandmarkTile(merged[:, 1::-1].copy(), merged[:, 2].copy(), np.minimum(weight, 1.0).astype(np.float32))
+
+
+@cache
+def _quantile_ticks(count: int) -> Float[np.ndarray, " n"]:
+    ticks = norm.ppf((np.arange(count) + 0.5) / count)
+    return ticks / np.sqrt((ticks**2).mean())
+
+
+def _in_sight(graph: NavGraph, row: int, sight_m: float) -> list[int]:
+    """This viewpoint and the included ones visible from it, up to a distance, in file order."""
+    distance = np.linalg.norm(graph.position_m - graph.position_m[row], axis=1)
+    seen = graph.visible[row] & graph.included & (distance <= sight_m)
+    seen[row] = True
+    return np.flatnonzero(seen).tolist()
+
+
+def _patch(centre_m: Float[np.ndarray, " 3"], config: LandmarkConfig) -> Float[np.ndarray, "k 3"]:
+    count = round(config.patch_m / config.step_m)
+    ticks = np.arange(-count, count + 1) * config.step_m
+    x, y = np.meshgrid(ticks, ticks, indexing="xy")
+    return centre_m + np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], -1)
+
+
+def _structure(
+    graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig
+) -> list[tuple[int, Float[np.ndarray, "k 3"], float]]:
+    """Floor around the camera and towards each neighbour, the neighbours, and stairs."""
+    feet_m = graph.position_m.copy()
+    feet_m[:, 2] -= graph.height_m
+    floor = labels.structure_id(FLOOR)
+    parts = [(floor, _patch(feet_m[row], config), 1.0)]
+    for other in graph.neighbours(row):
+        line = feet_m[other] - feet_m[row]
+        count = max(int(np.ceil(np.hypot(line[0], line[1]) / config.step_m)), 1)
+        parts.append((floor, feet_m[row] + np.arange(1, count + 1)[:, None] / count * line, 1.0))
+        parts.append((labels.structure_id(VIEWPOINT), feet_m[other][None], 1.0))
+        climb = float(graph.position_m[other, 2] - graph.position_m[row, 2])
+        if abs(climb) > config.stairs_m:
+            parts.append((labels.structure_id(UP if climb > 0 else DOWN), feet_m[other][None], 1.0))
+    return parts

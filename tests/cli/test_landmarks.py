@@ -1,0 +1,102 @@
+"""`ghosts landmarks` on a small building, and its advice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ghosts.cli import commands
+from ghosts.cli import main as ghosts
+from ghosts.world.dataroot import DataRoot
+
+SCAN = "tiny1"
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """One viewpoint that lists a lamp straight ahead and a bed somewhere."""
+    folder = tmp_path / "raw"
+    for name in ("connectivity", "BBox", "regions", "r2r"):
+        (folder / name).mkdir(parents=True)
+    pose = [1.0, 0, 0, 0, 0, 1.0, 0, 0, 0, 0, 1.0, 1.5, 0, 0, 0, 1.0]
+    flags = {"visible": [False], "unobstructed": [False]}
+    record = {"image_id": "v", "pose": pose, "included": True, "height": 1.5} | flags
+    (folder / "connectivity" / f"{SCAN}_connectivity.json").write_text(json.dumps([record]))
+    (folder / "connectivity" / "scans.txt").write_text(f"{SCAN}\n")
+    (folder / "regions" / f"{SCAN}.panorama_to_region.txt").write_text("0 v 0 b\n")
+    lamp = {"name": "lamp", "visible_pos": [12], "bbox2d": [[310, 230, 20, 20]]}
+    bed = {"name": "bed", "visible_pos": [], "bbox2d": []}
+    (folder / "BBox" / f"{SCAN}_v.json").write_text(json.dumps({"v": {"1": lamp, "2": bed}}))
+    path = {"path_id": 1, "scan": SCAN, "path": ["v"], "heading": 0.0, "distance": 0.0, "instructions": ["Stay."]}
+    (folder / "r2r" / "R2R_train.json").write_text(json.dumps([path]))
+    return folder
+
+
+def arguments(raw: Path, out: Path, *more: str) -> list[str]:
+    named = ("connectivity", "regions")
+    return [
+        "landmarks",
+        *(word for name in named for word in (f"--{name}", str(raw / name))),
+        *("--bbox", str(raw / "BBox"), "--out", str(out), *more),
+    ]
+
+
+def test_help_line() -> None:
+    assert commands()["landmarks"].startswith("Place the objects and rooms")
+
+
+def test_makes_a_complete_root_with_r2r(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "root"
+    ghosts(arguments(raw, out, "--r2r", str(raw / "r2r")))
+    root = DataRoot(out)
+    assert (root.scans, root.splits, root.has_landmarks) == ([SCAN], ["train"], True)
+    assert len(root.episodes("train")) == 1
+    summary = json.loads((out / "landmarks" / "summary.json").read_text())
+    assert summary["objects"] == 2
+    assert summary["methods"]["ray"]["objects"] == summary["methods"]["near"]["objects"] == 1
+    printed = capsys.readouterr().out
+    assert "1 buildings written, 0 were up to date" in printed
+    assert "Not a complete data root" not in printed
+
+
+def test_second_run_keeps_what_is_there(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "root"
+    ghosts(arguments(raw, out))
+    assert "copy" in capsys.readouterr().out
+    first = {file.name: file.read_bytes() for file in (out / "landmarks").iterdir()}
+    ghosts(arguments(raw, out))
+    assert "0 buildings written, 1 were up to date" in capsys.readouterr().out
+    assert {file.name: file.read_bytes() for file in (out / "landmarks").iterdir()} == first
+
+
+def test_says_what_to_copy(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "root"
+    ghosts(arguments(raw, out))
+    printed = capsys.readouterr().out
+    assert f"to {out / 'connectivity'}/" in printed
+    assert f"R2R_<split>.json files to {out / 'r2r'}/" in printed
+
+
+@pytest.mark.parametrize(
+    ("break_it", "message"),
+    [
+        (lambda raw: (raw / "regions" / f"{SCAN}.panorama_to_region.txt").unlink(), "panorama_to_region.txt"),
+        (lambda raw: (raw / "connectivity" / f"{SCAN}_connectivity.json").unlink(), "no <scan>_connectivity.json"),
+        (lambda raw: (raw / "BBox" / f"{SCAN}_v.json").write_text("{"), "not valid JSON"),
+        (lambda raw: (raw / "r2r" / "R2R_train.json").unlink(), "holds no R2R_*.json"),
+    ],
+)
+def test_errors_exit_with_one_line(raw: Path, tmp_path: Path, capsys, break_it, message: str) -> None:
+    break_it(raw)
+    with pytest.raises(SystemExit) as caught:
+        ghosts(arguments(raw, tmp_path / "root", "--r2r", str(raw / "r2r")))
+    assert caught.value.code == 1
+    assert message in capsys.readouterr().err
+
+
+def test_unknown_scan_suggests(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        ghosts(arguments(raw, tmp_path / "root", "--scans", "tiny2"))
+    assert "did you mean 'tiny1'" in capsys.readouterr().err

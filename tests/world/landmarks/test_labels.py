@@ -1,0 +1,91 @@
+"""The label set: what is kept, in which order, and its words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.world.landmarks.format import Landmark, SceneLandmarks
+from ghosts.world.landmarks.labels import LabelSet, build_labels, normalise_label
+from ghosts.world.landmarks.regions import ROOM_NAMES
+
+
+def scene(*names: str) -> SceneLandmarks:
+    items = [Landmark(str(k), name, (0.0, 0.0, 0.0), 0.1, None, "ray", None, ("v",)) for k, name in enumerate(names)]
+    return SceneLandmarks("s", "test", {"v": None}, tuple(items))
+
+
+def test_the_most_frequent_objects_are_kept_ties_by_name() -> None:
+    labels = build_labels([scene("chair", "lamp", "bed"), scene("chair", "bed", "art")], objects=3)
+    assert [label.name for label in labels.labels if label.kind == "object"] == ["bed", "chair", "art"]
+    assert len(labels) == 5 + len(ROOM_NAMES) + 3
+    assert labels.labels[labels.object_id("bed")].name == "bed"
+    assert labels.labels[labels.object_id("lamp")].name == "unknown object"
+
+
+def test_rooms_and_objects_of_one_name_are_apart() -> None:
+    labels = build_labels([scene("toilet", "bar")])
+    assert labels.room_id("t") != labels.object_id("toilet")
+    assert labels.labels[labels.room_id("B")].words == ("bar",)
+    assert labels.structure_id("up") != labels.structure_id("down")
+    assert len({labels.structure_id(name) for name in ("floor", "viewpoint", "up", "down", "unknown object")}) == 5
+
+
+def test_words_of_labels() -> None:
+    labels = build_labels([scene("sofa chair", "washer-dryer")])
+    assert labels.labels[labels.object_id("sofa chair")].words == ("sofa", "chair")
+    assert labels.labels[labels.object_id("washer-dryer")].words == ("washer", "dryer")
+    assert labels.labels[labels.room_id("d")].words == ("dining", "room")
+    assert all(label.words for label in labels.labels)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sofa#chair", "sofa chair"),
+        ("Toaster?", "toaster"),
+        ("picture#/#other#room", "picture / other room"),
+        ("c;lothes#hangers", "c lothes hangers"),
+        ("##", "unknown"),
+    ],
+)
+def test_normalised_names(name: str, expected: str) -> None:
+    assert normalise_label(name) == expected
+
+
+def test_unknown_names_are_refused() -> None:
+    labels = build_labels([])
+    with pytest.raises(UnknownNameError, match=r"structure label 'flor'.*'floor'"):
+        labels.structure_id("flor")
+    with pytest.raises(UnknownNameError, match="room letter 'q'"):
+        labels.room_id("q")
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    labels = build_labels([scene("chair", "sofa chair")])
+    path = tmp_path / "labels.json"
+    labels.save(path)
+    assert LabelSet.load(path) == labels
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"kind": "thing", "name": "x", "words": []}, "record 0, field 'kind'"),
+        ({"kind": "object", "name": "", "words": []}, "record 0, field 'name'"),
+        ({"kind": "object", "name": "x", "words": [1]}, "record 0, field 'words'"),
+        ({"kind": "object"}, "record 0: expected kind, name and words"),
+        ({"kind": "object", "name": "x", "words": ["x"]}, "needs the structure 'floor'"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, row: dict[str, object], message: str) -> None:
+    path = tmp_path / "labels.json"
+    path.write_text(json.dumps({"format": "ghosts-labels", "version": 1, "labels": [row]}))
+    with pytest.raises(DataError, match=message):
+        LabelSet.load(path)
+    path.write_text("{}")
+    with pytest.raises(DataError, match="expected format 'ghosts-labels'"):
+        LabelSet.load(path)
