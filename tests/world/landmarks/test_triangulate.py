@@ -148,9 +148,12 @@ def residuals(data: Path, scan: str, table: np.ndarray | None) -> list[float]:
 def test_real_rays_meet_and_wrong_conventions_do_not(r2r_data: Path, scan: str) -> None:
     right = residuals(r2r_data, scan, None)
     assert len(right) > 50
+    print(f"{scan}: {len(right)} objects, median residual {np.median(right):.4f} m")
     assert np.median(right) < 0.03
     for name, table in WRONG.items():
-        assert np.median(residuals(r2r_data, scan, table)) > 5.0 * np.median(right), name
+        wrong = np.median(residuals(r2r_data, scan, table))
+        print(f"  {name}: {wrong:.3f} m, {wrong / np.median(right):.0f} times")
+        assert wrong > 5.0 * np.median(right), name
 
 
 def test_real_placements_without_rays_are_as_uncertain_as_they_say(r2r_data: Path) -> None:
@@ -181,6 +184,8 @@ def test_real_placements_without_rays_are_as_uncertain_as_they_say(r2r_data: Pat
             mean, covariance = near(everyone, graph.position_m[absent])
             error = (mean - met.position_m)[:2]
             without_ray.append(error @ error / covariance[:2, :2].trace())
+    print(f"one ray: median error {np.median(ray_error):.3f} m over {len(ray_error)}; error² / variance:")
+    print(f"  one ray {np.mean(on_one_ray):.2f}, no ray {np.mean(without_ray):.2f}")
     assert np.median(ray_error) < 0.3
     assert 0.5 < np.mean(on_one_ray) < 1.6
     assert 0.5 < np.mean(without_ray) < 1.6
