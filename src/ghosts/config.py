@@ -86,9 +86,9 @@ class MotionConfig:
     Paper: one kernel over Θ² × M² from a 3-layer CNN on [tiled action, map]."""
     kernel: int = 7
     """Side of the kernel in belief cells."""
-    hidden: int = 96
+    hidden: int = 64
     """Channels of the map part's bottleneck (joint: of the CNN)."""
-    branch: int = 48
+    branch: int = 32
     """Channels of each of the map part's two branches (factorised only)."""
     language: int = 128
     """Hidden size of the language part's MLP (factorised only)."""

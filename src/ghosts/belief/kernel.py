@@ -122,12 +122,25 @@ def on_device(
         return constant(headings, size).to(device, dtype)
 
 
+@lru_cache(maxsize=64)
 def on_map(size: int, rows: int, cols: int, device: torch.device | None = None) -> Bool[Tensor, "k y x"]:
     """Whether a displacement from a cell ends on the map."""
-    delta = torch.from_numpy(displacements(size)).to(device)
-    row = torch.arange(rows, device=device) + delta[:, 1, None]
-    col = torch.arange(cols, device=device) + delta[:, 0, None]
-    return ((row >= 0) & (row < rows))[:, :, None] & ((col >= 0) & (col < cols))[:, None, :]
+    with torch.inference_mode(False):
+        delta = torch.from_numpy(displacements(size)).to(device)
+        row = torch.arange(rows, device=device) + delta[:, 1, None]
+        col = torch.arange(cols, device=device) + delta[:, 0, None]
+        return ((row >= 0) & (row < rows))[:, :, None] & ((col >= 0) & (col < cols))[:, None, :]
+
+
+def inverse_normaliser(
+    map_weights: Float[Tensor, "n k y x"], language_weights: Float[Tensor, "n t c k"]
+) -> tuple[Float[Tensor, "n t c p"], Float[Tensor, "n t c p"]]:
+    """1 / Z_θ(x), Z_θ(x) = Σ_k m(k; x) l_θ(k), and the probability to stay: of all T steps at once."""
+    flat, centre = map_weights.flatten(2), map_weights.shape[1] // 2
+    total = (language_weights.flatten(1, 2) @ flat).unflatten(1, language_weights.shape[1:3])
+    inverse = 1.0 / (total + STAY_WEIGHT)
+    still = flat[:, None, None, centre] * language_weights[..., centre, None] + STAY_WEIGHT
+    return inverse, still * inverse
 
 
 @runtime_checkable
@@ -184,36 +197,32 @@ class FactorisedKernel:
     """l: non-negative, already turned to each source heading."""
     arrival: Float[Tensor, "c k"]
     """Weights of the new heading (`arrival_headings`)."""
-
-    def _inverse_normaliser(self) -> Float[Tensor, "n c p"]:
-        flat = self.map_weights.flatten(2)
-        return 1.0 / (self.language_weights @ flat + STAY_WEIGHT)
-
-    def _stay(self) -> Float[Tensor, "n c p"]:
-        centre = self.map_weights.shape[1] // 2
-        return self.map_weights[:, centre].flatten(1)[:, None] * self.language_weights[:, :, centre, None] + STAY_WEIGHT
+    inverse: Float[Tensor, "n c p"]
+    """1 / Z (`inverse_normaliser`), for the cells in a row."""
+    stay: Float[Tensor, "n c p"]
+    """Probability to stay."""
 
     def propagate(self, belief: Float[Tensor, "n c y x"]) -> Float[Tensor, "n c y x"]:
         """Mass after the step."""
-        share = belief.flatten(2) * self._inverse_normaliser()
-        leaving = self.map_weights * (self.language_weights.mT @ share).view_as(self.map_weights)
+        flat = belief.flatten(2)
+        leaving = self.map_weights * (self.language_weights.mT @ (flat * self.inverse)).view_as(self.map_weights)
         moved = self.arrival @ displace(leaving).flatten(2)
-        return (moved + share * self._stay()).view_as(belief)
+        return torch.addcmul(moved, flat, self.stay).view_as(belief)
 
     def gather(self, message: Float[Tensor, "n c y x"]) -> Float[Tensor, "n c y x"]:
         """Expected message at each state's destination."""
         ahead = displace((self.arrival.mT @ message.flatten(2)).view_as(self.map_weights), back=True)
         moved = self.language_weights @ (ahead * self.map_weights).flatten(2)
-        return ((moved + message.flatten(2) * self._stay()) * self._inverse_normaliser()).view_as(message)
+        return torch.addcmul(message.flatten(2) * self.stay, moved, self.inverse).view_as(message)
 
     def dense(self) -> Float[Tensor, "n c ok y x"]:
         """Every probability; for inspection and tests."""
         batch, entries, rows, cols = self.map_weights.shape
         headings, centre = self.arrival.shape[0], entries // 2
-        inverse = self._inverse_normaliser().view(batch, headings, 1, 1, rows, cols)
+        inverse = self.inverse.view(batch, headings, 1, 1, rows, cols)
         product = self.map_weights[:, None, None] * self.language_weights[:, :, None, :, None, None]
         dense = self.arrival[None, None, :, :, None, None] * product * inverse
-        stay = (self._stay() * inverse.flatten(2)).view(batch, headings, rows, cols)
+        stay = self.stay.view(batch, headings, rows, cols)
         same = torch.eye(headings, device=dense.device, dtype=torch.bool)[None, :, :, None, None]
         dense[:, :, :, centre] = torch.where(same, stay[:, :, None], dense[:, :, :, centre])
         return dense.flatten(2, 3)

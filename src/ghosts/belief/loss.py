@@ -45,7 +45,9 @@ def filter_loss(
         targets: the demonstrator's pose at each filter step; the same for every agent step.
         valid: agent steps that count (episodes of unequal length); all by default.
     """
-    per_map = kl_divergence(targets[:, None].expand_as(posteriors), posteriors).sum(-1)
+    # The targets' own entropy is the same for every agent step; only the cross entropy is computed s times.
+    own = torch.special.xlogy(targets, targets).sum((-4, -3, -2, -1))
+    per_map = own[:, None] - (targets[:, None] * posteriors.clamp(min=PROBABILITY_FLOOR).log()).sum((-4, -3, -2, -1))
     if valid is None:
         return per_map.mean()
     return (per_map * valid).sum() / valid.sum().clamp(min=1)

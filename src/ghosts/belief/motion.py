@@ -20,6 +20,7 @@ from ghosts.belief.kernel import (
     KernelAt,
     arrival_headings,
     egocentric_rotation,
+    inverse_normaliser,
     on_device,
     on_map,
 )
@@ -94,11 +95,14 @@ def factorised_kernels(map_logits: Float[Tensor, "n k y x"], language_logits: Fl
     peak = map_logits.masked_fill(~inside, -torch.inf).amax(1, keepdim=True).detach()
     # The maximum is taken over the map's own cells, so the exponent of a masked entry may be large: clamp it first.
     map_weights = (torch.exp((map_logits - peak).clamp(max=0.0)) * inside).contiguous()
-    language_weights = per_map(relative_weights(language_logits), count)
+    language_weights = per_map(relative_weights(language_logits).to(map_weights.dtype), count)
     arrival = on_device(arrival_headings, headings, size, map_weights.device, map_weights.dtype)
 
+    with torch.autocast(map_logits.device.type, enabled=False):
+        inverse, stay = inverse_normaliser(map_weights, language_weights)
+
     def kernel_at(step: int) -> Kernel:
-        return FactorisedKernel(map_weights, language_weights[:, step].to(map_weights.dtype), arrival)
+        return FactorisedKernel(map_weights, language_weights[:, step], arrival, inverse[:, step], stay[:, step])
 
     return kernel_at
 

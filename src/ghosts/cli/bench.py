@@ -1,0 +1,116 @@
+"""Measure speed: `ghosts bench simulator` and `ghosts bench model`, on the CPU or a GPU."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from ghosts import __version__
+from ghosts.errors import ConfigError
+from ghosts.files import write_json
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """RGB-D frames a second of the simulator."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where to render."""
+    seconds: float = 3.0
+    """How long each row is measured."""
+    out: Path | None = None
+    """Also write the figures here, as JSON."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Time and peak memory of each part of the model and of a training iteration, at the paper's shapes."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where to run."""
+    quick: bool = False
+    """One timed run a row instead of five."""
+    batch: int = 5
+    """Episodes an iteration."""
+    seed: int = 0
+    """Of weights and data."""
+    out: Path | None = None
+    """Also write the figures here, as JSON."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts bench`."""
+    options: Simulator | Model = tyro.cli(
+        Annotated[Simulator, tyro.conf.subcommand("simulator")] | Annotated[Model, tyro.conf.subcommand("model")],
+        args=arguments,
+        prog="ghosts bench",
+    )
+    import torch  # here, so that `ghosts bench --help` does not wait for it
+
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("--device cuda: torch sees no CUDA device; use --device cpu")
+    rows = simulator_rows(options) if isinstance(options, Simulator) else model_rows(options)
+    if options.out is not None:
+        command = " ".join(["ghosts bench", *arguments])
+        write_json(options.out, {"command": command, **environment(options.device), "rows": rows}, indent=1)
+
+
+def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
+    """Measure and print the simulator."""
+    from ghosts.bench.simulator import measure_simulator
+
+    table = Table("what", "device", "frames a second", "original on a CPU")
+    rows = measure_simulator(options.device, seconds=options.seconds)
+    for row in rows:
+        original = "" if row.original_fps is None else f"{row.original_fps:.0f}"
+        table.add_row(row.what, row.device, f"{row.frames_per_s:,.0f}", original)
+    Console().print(table)
+    return [asdict(row) for row in rows]
+
+
+def model_rows(options: Model) -> list[dict[str, Any]]:
+    """Measure and print the model."""
+    import torch
+
+    from ghosts.bench.model import measure_model
+
+    console = Console()
+    table = Table("part", "ms", "best ms", "peak MiB", "authors' ms", "ratio")
+    table.columns[0].no_wrap = True
+    for column in table.columns[1:]:
+        column.justify = "right"
+    rows = []
+    repeats = 1 if options.quick else 5 if options.device == "cpu" else 30
+    with console.status("measuring") as status:
+        for row in measure_model(torch.device(options.device), batch=options.batch, repeats=repeats, seed=options.seed):
+            cost = row.measurement
+            authors = "" if row.authors_s is None else f"{1e3 * row.authors_s:,.0f}"
+            ratio = "" if row.speed_up is None else f"{row.speed_up:,.1f}"
+            times = (f"{1e3 * cost.seconds:,.1f}", f"{1e3 * cost.fastest_s:,.1f}")
+            table.add_row(row.what, *times, f"{cost.peak_bytes / 2**20:,.0f}", authors, ratio)
+            rows.append({"what": row.what, **asdict(cost), "authors_s": row.authors_s})
+            status.update(f"measured {row.what}")
+    console.print(table)
+    console.print("ms: median, best: fastest run. The authors': their released code on 2 idle CPU cores, same shapes.")
+    return rows
+
+
+def environment(device: str) -> dict[str, Any]:
+    """What a figure depends on besides the code."""
+    import torch
+
+    return {
+        "ghosts": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name() if device == "cuda" else platform.machine(),
+        "threads": torch.get_num_threads(),
+        "platform": sys.platform,
+    }
