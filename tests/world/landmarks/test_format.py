@@ -94,6 +94,14 @@ def test_errors_say_where(tmp_path: Path, edit: Callable[[Any], None], message: 
     assert str(path) in str(caught.value)
 
 
+def test_the_documented_example_is_read(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "landmarks.md").read_text(encoding="utf-8")
+    path = tmp_path / "17DRP5sb8fy.json"
+    path.write_text(text.split("```json")[1].split("```")[0])
+    scene = read_landmarks(path)
+    assert [item.label for item in scene.objects] == ["mirror"]
+
+
 def test_missing_and_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="ghosts landmarks"):
         read_landmarks(tmp_path / "s1.json")

@@ -67,6 +67,12 @@ class LandmarkView:
     weight: Float64[np.ndarray, " p"]
     """Share of its object; 1 for points of floor, rooms, ways and stairs."""
 
+    def turned(self, angle_rad: float) -> LandmarkView:
+        """The same view in a world turned counter-clockwise about the vertical axis through its origin."""
+        cos, sin = np.cos(angle_rad), np.sin(angle_rad)
+        turn = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
+        return LandmarkView(self.label_id, self.xyz_m @ turn.T, self.weight)
+
 
 @dataclass(frozen=True, eq=False)
 class LandmarkTile:
