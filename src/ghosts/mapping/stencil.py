@@ -95,7 +95,8 @@ def stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "b 1 y x"] |
 
 def pair_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "n d"]:
     """Convolution of the observed cells at the observed cells, without bias: one matrix product a tap of the kernel."""
-    taps = weight.permute(2, 3, 1, 0).reshape(-1, weight.shape[1], weight.shape[0])
+    # Unbound rather than indexed: the gradient of an index is a whole kernel of zeros, once a tap.
+    taps = weight.permute(2, 3, 1, 0).flatten(0, 1).unbind(0)
     centre = len(taps) // 2
     result = features @ taps[centre]
     pairs = zip(plan.pair_source.split(plan.pair_counts), plan.pair_target.split(plan.pair_counts), strict=True)
