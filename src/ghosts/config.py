@@ -39,8 +39,10 @@ class LanguageConfig:
 
     def __post_init__(self) -> None:
         require(self.vocabulary >= 3, "language.vocabulary must be at least 3", self.vocabulary)
-        require(self.steps >= 1, "language.steps must be at least 1", self.steps)
-        require(self.position % 2 == 0, "language.position must be even", self.position)
+        for name in ("embedding", "hidden", "steps"):
+            require(getattr(self, name) >= 1, f"language.{name} must be at least 1", getattr(self, name))
+        require(self.position >= 2 and self.position % 2 == 0, "language.position must be even", self.position)
+        require(self.attention in ("dot", "additive"), "language.attention must be dot or additive", self.attention)
         require(0.0 <= self.dropout < 1.0, "language.dropout must lie in [0, 1)", self.dropout)
 
 
@@ -67,7 +69,12 @@ class MapperConfig:
     """Points more than this above the camera are dropped."""
 
     def __post_init__(self) -> None:
+        for name in ("features", "channels", "kernel"):
+            require(getattr(self, name) >= 1, f"mapper.{name} must be at least 1", getattr(self, name))
         require(self.kernel % 2 == 1, "mapper.kernel must be odd", self.kernel)
+        require(
+            self.convolution in ("sparse", "masked"), "mapper.convolution must be sparse or masked", self.convolution
+        )
         require(0.0 <= self.dropout < 1.0, "mapper.dropout must lie in [0, 1)", self.dropout)
         _ = self.grid
 

@@ -36,7 +36,7 @@ def dense_update(
 
 
 def scene(seed: int, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two episodes of four steps on a 7 × 9 map; one step sees nothing at all in either."""
+    """Two episodes of four steps on a 7 × 9 map; the third step sees nothing in either."""
     generator = torch.Generator().manual_seed(seed)
     observed = torch.rand(2, 4, 1, 7, 9, generator=generator) < 0.35
     observed[:, 2] = False
@@ -190,3 +190,31 @@ def test_golden_updates(golden: Path) -> None:
         expected = torch.from_numpy(recorded[f"outputs/{step}/1"])
         torch.testing.assert_close(state.map, expected, rtol=1e-5, atol=1e-6)
         assert torch.equal(state.observed.float(), torch.from_numpy(recorded[f"outputs/{step}/2"]))
+
+
+def test_nothing_observed_at_all() -> None:
+    mapper = make()
+    nothing = torch.zeros(2, 3, 1, 4, 6, dtype=torch.bool)
+    maps, seen = mapper.unroll(torch.zeros(2, 3, 5, 4, 6), nothing)
+    assert maps.shape == (2, 3, 4, 4, 6)
+    assert not maps.any()
+    assert not seen.any()
+    features, observed = scene(8)
+    maps, seen = mapper.unroll(features, observed)
+    state = mapper.update(
+        MapState(maps[:, -1], seen[:, -1]), torch.zeros(2, 5, 7, 9), torch.zeros(2, 1, 7, 9, dtype=torch.bool)
+    )
+    assert torch.equal(state.map, maps[:, -1])
+    assert torch.equal(state.observed, seen[:, -1])
+
+
+def test_many_steps_stay_finite_and_bounded() -> None:
+    """The candidate is a tanh and the update an average, so no number of updates leaves [−1, 1]."""
+    mapper = make("sparse")
+    generator = torch.Generator().manual_seed(0)
+    observed = torch.rand(1, 100, 1, 5, 5, generator=generator) < 0.5
+    features = 100.0 * torch.randn(1, 100, 5, 5, 5, generator=generator) * observed
+    maps, _ = mapper.unroll(features.requires_grad_(), observed)
+    assert maps.abs().max() <= 1.0
+    maps[:, -1].sum().backward()
+    assert torch.isfinite(features.grad).all()

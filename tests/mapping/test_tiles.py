@@ -109,3 +109,12 @@ def test_bad_places_are_named(item: list, step: list, origin: tuple, cell_m: flo
     tiles = Tiles(torch.zeros(2, 1), torch.zeros(2, 2, dtype=torch.int), (1, 1), 0.5)
     with pytest.raises(ConfigError, match=message):
         place_tiles(tiles, item, step, np.array([origin]), Grid(8, 8, cell_m))
+
+
+def test_an_empty_view_is_an_empty_tile() -> None:
+    blind = Points(torch.zeros(2, 4, 3), torch.zeros(2, 4, 3), torch.zeros(2, 4, dtype=torch.bool))
+    tiles = tiles_from_points(blind, 0.5)
+    assert tiles.counts == (0, 0)
+    cells = place_tiles(tiles, [0, 0], [0, 1], np.zeros((1, 2)), Grid(4, 4, 0.5))
+    assert cells.counts == (0, 0)
+    assert not maps_from_cells(cells)[1].any()
