@@ -17,7 +17,7 @@ from ghosts.errors import DataError
 
 VIEWS = 36
 WIDTH, HEIGHT = 640, 480
-MAX_FILE_BYTES = 16 * 2**20  # the largest released listing is 60 KB; anything far above is no listing
+MAX_FILE_BYTES = 16 * 2**20  # the largest listing of the training buildings is 40 KB; anything far above is no listing
 
 
 @dataclass(frozen=True, eq=False)
