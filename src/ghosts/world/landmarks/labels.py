@@ -83,8 +83,11 @@ class LabelSet:
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
-        rows = [{"kind": label.kind, "name": label.name, "words": list(label.words)} for label in self.labels]
-        write_json(path, {"format": FORMAT, "version": VERSION, "labels": rows}, indent=1)
+        write_json(path, {"format": FORMAT, "version": VERSION, "labels": self.to_list()}, indent=1)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Plain JSON values."""
+        return [{"kind": label.kind, "name": label.name, "words": list(label.words)} for label in self.labels]
 
     @classmethod
     def load(cls, path: Path) -> LabelSet:
@@ -96,7 +99,11 @@ class LabelSet:
         value = read_json(path)
         if not isinstance(value, dict) or (value.get("format"), value.get("version")) != (FORMAT, VERSION):
             raise DataError(f"expected format {FORMAT!r}, version {VERSION}", file=path)
-        rows = value.get("labels")
+        return cls.from_list(value.get("labels"), path)
+
+    @classmethod
+    def from_list(cls, rows: Any, path: Path) -> LabelSet:
+        """From plain JSON values, read from `path`."""
         if not isinstance(rows, list):
             raise DataError("expected a list", file=path, field="labels", value=type(rows).__name__)
         labels = []

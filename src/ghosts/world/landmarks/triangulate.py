@@ -19,8 +19,8 @@ from ghosts.world.landmarks.reverie import HEIGHT, VIEWS, WIDTH, Sighting
 
 CAMERA = Intrinsics(WIDTH, HEIGHT, math.radians(60.0))
 STEP_RAD = math.radians(30.0)
-# Boxes that are whole in several views of one viewpoint agree within 0.5° (median; 1.6° at 90 %). Where every box is cut
-# by its view's edge, their area-weighted mean is 5.7° (12° at 90 %) off what other viewpoints triangulate.
+# Boxes that are whole in several views of one viewpoint agree within 0.5° (median; 1.6° at 90 %). Where every box is
+# cut by its view's edge, their area-weighted mean is 5.7° (12° at 90 %) off what other viewpoints triangulate.
 WHOLE_SIGMA_RAD = math.radians(1.0)
 CUT_SIGMA_RAD = math.radians(6.0)
 
