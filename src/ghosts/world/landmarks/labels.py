@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import read_json, write_json

@@ -1,0 +1,104 @@
+"""Train a model: `ghosts train goal --preset NAME --data ROOT --out RUN`; the same command goes on with an old run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from ghosts.errors import UnknownNameError
+from ghosts.presets import PRESETS, GoalExperiment, preset
+
+DEFAULT_PRESET = "landmarks-filter"
+
+
+@dataclass(frozen=True)
+class TrainGoal:
+    """Train a goal predictor (a row of Table 1)."""
+
+    experiment: Annotated[GoalExperiment, tyro.conf.arg(name="")]
+    """Everything that defines the run; starts from the preset."""
+    data: Path = Path("data")
+    """Data root."""
+    out: Path = Path("runs/goal")
+    """Folder of the run: checkpoints and log."""
+    select: str = "dev_unseen"
+    """Split on which the best checkpoint is chosen."""
+    select_examples: int = 640
+    """How many of its instructions are used for that."""
+    accelerator: str = "auto"
+    """cpu, cuda or auto."""
+    devices: int = 1
+    """Processes on this machine; use torchrun for several machines."""
+    threads: int = 2
+    """Threads that make batches."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts train`."""
+    if not arguments or arguments[0] != "goal":
+        word = arguments[0] if arguments else ""
+        if word in ("-h", "--help", ""):
+            print("usage: ghosts train goal --preset NAME --data ROOT --out RUN [options]\n\npresets:")
+            print("\n".join(f"  {name:<24} {(make.__doc__ or '').splitlines()[0]}" for name, make in PRESETS.items()))
+            return
+        raise UnknownNameError("training", word, ["goal"])
+    name, rest = _take_preset(arguments[1:])
+    options = tyro.cli(TrainGoal, default=TrainGoal(preset(name)), args=rest, prog=f"ghosts train goal --preset {name}")
+    _train(options)
+
+
+def _take_preset(arguments: list[str]) -> tuple[str, list[str]]:
+    """The value of `--preset`, and the other arguments."""
+    name, rest = DEFAULT_PRESET, []
+    pending = iter(arguments)
+    for word in pending:
+        if word == "--preset":
+            name = next(pending, "")
+        elif word.startswith("--preset="):
+            name = word.split("=", 1)[1]
+        else:
+            rest.append(word)
+    return name, rest
+
+
+def _train(options: TrainGoal) -> None:
+    # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
+    import torch
+    from lightning.fabric import Fabric
+
+    from ghosts.evaluate.goal import evaluate_goal
+    from ghosts.learn.data import examples_of, load_goal_data
+    from ghosts.learn.loop import Run, train_goal
+    from ghosts.learn.tasks import GoalTask
+    from ghosts.world.dataroot import DataRoot
+
+    experiment = options.experiment
+    data = load_goal_data(DataRoot(options.data), experiment)
+    chosen = examples_of(data, options.select)[
+        :: max(1, len(examples_of(data, options.select)) // options.select_examples)
+    ]
+    fabric = Fabric(accelerator=options.accelerator, devices=options.devices, precision=experiment.train.precision)
+    fabric.launch()
+    half = torch.bfloat16 if experiment.train.precision == "bf16-mixed" else torch.float32
+    stored = data.stored.to(fabric.device) if data.stored is not None else None
+
+    def score(task: GoalTask) -> dict[str, float]:
+        scores = evaluate_goal(
+            task,
+            data.root,
+            chosen[: options.select_examples],
+            data.builder,
+            stored=stored,
+            device=fabric.device,
+            threads=options.threads,
+            precision=half,
+        )
+        return {
+            f"{options.select} success": float(scores.success.mean()),
+            f"{options.select} error": float(scores.error_m.mean()),
+        }
+
+    train_goal(Run(experiment, data, options.out, score, options.threads), fabric)

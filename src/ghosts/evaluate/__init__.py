@@ -1,0 +1,1 @@
+"""Scores: goal prediction (Table 1), navigation metrics, tables."""

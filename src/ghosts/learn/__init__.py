@@ -1,0 +1,1 @@
+"""Learning: trajectories, cached tiles, batches, goal training, the loop, checkpoints."""

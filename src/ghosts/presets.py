@@ -1,0 +1,147 @@
+"""Experiments by name: one function a row of Table 1, returning everything that defines a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ghosts.config import (
+    BaselineConfig,
+    FilterConfig,
+    LanguageConfig,
+    LingUNetConfig,
+    MapperConfig,
+    ModelConfig,
+    MotionConfig,
+    require,
+)
+from ghosts.errors import UnknownNameError
+from ghosts.world.landmarks.source import LandmarkConfig
+
+GoalKind = Literal["filter", "lingunet", "hand-coded"]
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a model is trained."""
+
+    iterations: int = 2500
+    batch: int = 32
+    """Episodes an iteration, over all processes."""
+    agent_steps: int = 6
+    """Viewpoints an episode shows; the map of every one is supervised."""
+    learning_rate: float = 1e-3
+    schedule: Literal["one-cycle", "constant"] = "one-cycle"
+    """One-cycle: linear warm-up over 5 % of the iterations, then a cosine to zero."""
+    weight_decay: float = 1e-2
+    gradient_norm: float = 1.0
+    """Gradients are scaled down to this norm; 0 leaves them."""
+    ema: float = 0.0
+    """Decay of the running average of weights that is evaluated; 0 evaluates the weights themselves."""
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    mirrored: float = 0.5
+    """Share of episodes shown mirrored, with left and right swapped in the words."""
+    quarters: bool = False
+    """Whether episodes are turned by random quarter turns."""
+    variants: int = 1
+    """Turned copies of every building that landmarks are drawn in (any angle)."""
+    word_dropout: float = 0.05
+    """Share of words replaced by the unknown word."""
+    seed: int = 0
+    log_every: int = 25
+    evaluate_every: int = 500
+    checkpoint_every: int = 250
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "agent_steps", "variants", "log_every", "evaluate_every", "checkpoint_every"):
+            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
+        require(self.iterations >= 0, "train.iterations must not be negative", self.iterations)
+        for name in ("ema", "mirrored", "word_dropout"):
+            require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
+
+
+@dataclass(frozen=True)
+class GoalExperiment:
+    """One row of Table 1."""
+
+    name: str
+    kind: GoalKind
+    model: ModelConfig = field(default_factory=ModelConfig)
+    baseline: BaselineConfig = field(default_factory=BaselineConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    landmarks: LandmarkConfig = field(default_factory=LandmarkConfig)
+    """What is shown in a world of landmarks; not used with images."""
+
+
+def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
+    return ModelConfig(
+        language=LanguageConfig(dropout=0.3),
+        mapper=MapperConfig(features=128, dropout=0.3),
+        filter=FilterConfig(headings=headings, motion=motion or MotionConfig()),
+    )
+
+
+def landmarks_filter() -> GoalExperiment:
+    """Filter (x, y, θ) on landmarks: the prototype's recipe."""
+    return GoalExperiment("landmarks-filter", "filter", _landmark_model(), train=TrainConfig(precision="bf16-mixed"))
+
+
+def landmarks_filter_xy() -> GoalExperiment:
+    """Filter (x, y): heading left out of the state."""
+    base = landmarks_filter()
+    return replace(base, name="landmarks-filter-xy", model=_landmark_model(headings=1))
+
+
+def landmarks_filter_joint() -> GoalExperiment:
+    """Filter (x, y, θ) with the paper's joint motion kernel."""
+    base = landmarks_filter()
+    return replace(base, name="landmarks-filter-joint", model=_landmark_model(motion=MotionConfig(kind="joint")))
+
+
+def landmarks_lingunet() -> GoalExperiment:
+    """LingUNet baseline on the same map."""
+    return replace(landmarks_filter(), name="landmarks-lingunet", kind="lingunet")
+
+
+def hand_coded() -> GoalExperiment:
+    """The hand-coded baseline; nothing is trained."""
+    return replace(landmarks_filter(), name="hand-coded", kind="hand-coded")
+
+
+def tiny() -> GoalExperiment:
+    """A small filter for tests and for a first try on a CPU."""
+    model = ModelConfig(
+        language=LanguageConfig(embedding=32, hidden=32, position=16, dropout=0.0),
+        mapper=MapperConfig(features=16, channels=16, dropout=0.0, rows=48, cols=48),
+        filter=FilterConfig(
+            motion=MotionConfig(hidden=16, branch=8, language=32, dropout=0.0),
+            observation=LingUNetConfig(levels=2, channels=8, language=8, output=16),
+        ),
+    )
+    train = TrainConfig(iterations=60, batch=8, agent_steps=3, learning_rate=3e-3, log_every=10, evaluate_every=60)
+    return GoalExperiment("tiny", "filter", model, BaselineConfig(levels=2), train)
+
+
+PRESETS: dict[str, Callable[[], GoalExperiment]] = {
+    make().name: make
+    for make in (
+        landmarks_filter,
+        landmarks_filter_xy,
+        landmarks_filter_joint,
+        landmarks_lingunet,
+        hand_coded,
+        tiny,
+    )
+}
+
+
+def preset(name: str) -> GoalExperiment:
+    """An experiment by name.
+
+    Raises:
+        UnknownNameError: no such preset; suggests the nearest.
+    """
+    if name not in PRESETS:
+        raise UnknownNameError("preset", name, PRESETS)
+    return PRESETS[name]()
