@@ -31,7 +31,7 @@ def test_the_measured_iteration_trains() -> None:
     cells, plan = place(model, data)
     cells = cells.to(CPU, torch.float32)
     assert (cells.batch, cells.steps) == (2, 3)
-    losses = [float(train_step(model, optimiser, data, cells, plan)) for _ in range(8)]
+    losses = [float(train_step(model, model.language, optimiser, data, cells, plan)) for _ in range(8)]
     assert losses[-1] < losses[0]
     assert isinstance(make_optimiser(model, CPU), torch.optim.Adam)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -117,19 +118,38 @@ class GoalModel(nn.Module):
         state: MapState | None = None,
         plan: Stencil | None = None,
     ) -> GoalTrace:
+        """Read the instructions, then `follow` them; see there.
+
+        Args:
+            tokens: word ids of the instructions, padded at the end.
+            lengths: words of each instruction.
+        """
+        # Little work, many small steps: casts to half precision would cost more than they save.
+        with torch.autocast(tokens.device.type, enabled=False):
+            latents = self.language(tokens, lengths)
+        return self.follow(cells, latents, start_xy_m, start_heading_rad, masks, state, plan)
+
+    def follow(
+        self,
+        cells: MapCells,
+        latents: Latents,
+        start_xy_m: Float[Tensor, "b 2"],
+        start_heading_rad: Float[Tensor, " b"],
+        masks: Masks | None = None,
+        state: MapState | None = None,
+        plan: Stencil | None = None,
+    ) -> GoalTrace:
         """Beliefs for every agent step of every episode.
 
         Args:
             cells: what each agent step saw (`mapping.tiles.place_tiles`, or `cells_from_points`).
-            tokens: word ids of the instructions, padded at the end.
-            lengths: words of each instruction.
+            latents: of the instructions (`language`, or `language.graphed` on a GPU).
             start_xy_m: metres from the map's origin.
             start_heading_rad: clockwise from +y.
             masks: the mapper's dropout (`mapper.draw_masks`), in training.
             state: maps to go on from; empty ones by default.
             plan: the mapper's stencil, when it was made beforehand.
         """
-        latents = self.language(tokens, lengths)
         maps, observed = self.mapper.unroll_cells(cells, masks, state, plan)
         trace = self.track(maps, latents, start_xy_m, start_heading_rad)
         return GoalTrace(maps, observed, latents, trace, self.belief_grid(cells.rows, cells.cols))

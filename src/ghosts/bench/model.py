@@ -25,6 +25,8 @@ from ghosts.belief.motion import build_motion
 from ghosts.bench.measure import Measurement, measure
 from ghosts.config import ModelConfig, MotionConfig
 from ghosts.geometry import camera_to_world, snap_origin
+from ghosts.language.decoder import Latents
+from ghosts.language.graphed import graph_instructions
 from ghosts.mapping.backbone import ResNetBackbone
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import MapState
@@ -137,14 +139,22 @@ def place(model: GoalModel, data: Batch) -> tuple[MapCells, Stencil]:
     return cells, stencil(cells, model.config.mapper.kernel)
 
 
+Read = Callable[[Tensor, Tensor], Latents]
+
+
+def reader(model: GoalModel, data: Batch, device: torch.device) -> Read:
+    """The instruction model; captured as a CUDA graph on a GPU."""
+    return graph_instructions(model.language, *data.tokens.shape) if device.type == "cuda" else model.language
+
+
 def train_step(
-    model: GoalModel, optimiser: torch.optim.Optimizer, data: Batch, cells: MapCells, plan: Stencil
+    model: GoalModel, read: Read, optimiser: torch.optim.Optimizer, data: Batch, cells: MapCells, plan: Stencil
 ) -> Tensor:
     """One training iteration: forward, loss, backward, optimiser. Returns the loss."""
+    latents = read(data.tokens, data.lengths)
     with precision(cells.features.device):
         masks = model.mapper.draw_masks(cells.batch)
-        inputs = (cells, data.tokens, data.lengths, data.start_xy_m, data.heading_rad)
-        trace = model(*inputs, masks=masks, plan=plan)
+        trace = model.follow(cells, latents, data.start_xy_m, data.heading_rad, masks=masks, plan=plan)
     loss = filter_loss(trace.filter.posteriors, data.targets)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
@@ -186,7 +196,7 @@ def _image_rows(device: torch.device, batch: int, repeats: int, seed: int) -> It
 
 def _part_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int) -> Iterator[Row]:
     batch = len(data.lengths)
-    grid = model.config.mapper.grid
+    grid, read = model.config.mapper.grid, reader(model, data, device)
 
     def row(what: str, forward: Callable[[], Tensor], authors_s: float | None = None) -> Row:
         def work() -> None:
@@ -197,7 +207,7 @@ def _part_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int
         return Row(what, measure(work, device, repeats=repeats), authors_s)
 
     def run_language() -> Tensor:
-        latents = model.language(data.tokens, data.lengths)
+        latents = read(data.tokens, data.lengths)
         return latents.observations + latents.actions
 
     yield row(f"language, {model.config.language.steps} latent steps", run_language)
@@ -258,18 +268,18 @@ def _motion_rows(config: ModelConfig, targets: Tensor, device: torch.device, rep
 
 
 def _iteration_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int) -> Iterator[Row]:
-    optimiser = make_optimiser(model, device)
+    optimiser, read = make_optimiser(model, device), reader(model, data, device)
     yield Row("place tiles (host)", measure(lambda: place(model, data), device, repeats=repeats))
     cells, plan = place(model, data)
 
     def prepared() -> None:
-        train_step(model, optimiser, data, cells.to(device, torch.float32), plan.to(device))
+        train_step(model, read, optimiser, data, cells.to(device, torch.float32), plan.to(device))
 
     yield Row("iteration, tiles placed beforehand", measure(prepared, device, repeats=repeats), 108.0)
 
     def whole() -> None:
         fresh_cells, fresh_plan = place(model, data)
-        train_step(model, optimiser, data, fresh_cells.to(device, torch.float32), fresh_plan.to(device))
+        train_step(model, read, optimiser, data, fresh_cells.to(device, torch.float32), fresh_plan.to(device))
 
     yield Row("iteration, from cached tiles", measure(whole, device, repeats=repeats), 108.0)
     yield Row("optimiser", measure(optimiser.step, device, repeats=repeats))

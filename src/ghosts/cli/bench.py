@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from dataclasses import asdict, dataclass
@@ -52,6 +53,7 @@ def main(arguments: list[str]) -> None:
         args=arguments,
         prog="ghosts bench",
     )
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler that counts memory writes two lines a run otherwise
     import torch  # here, so that `ghosts bench --help` does not wait for it
 
     if options.device == "cuda" and not torch.cuda.is_available():
@@ -81,11 +83,11 @@ def model_rows(options: Model) -> list[dict[str, Any]]:
 
     from ghosts.bench.model import measure_model
 
-    console = Console()
+    console = Console(width=max(Console().width, 100))
     table = Table("part", "ms", "best ms", "peak MiB", "authors' ms", "ratio")
-    table.columns[0].no_wrap = True
-    for column in table.columns[1:]:
-        column.justify = "right"
+    for column in table.columns:
+        column.no_wrap = True
+        column.justify = "left" if column.header == "part" else "right"
     rows = []
     repeats = 1 if options.quick else 5 if options.device == "cpu" else 30
     with console.status("measuring") as status:
