@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from torch.testing import assert_close
 
 from ghosts.belief.filter import BayesFilter, FilterTrace, build_filter, pool_maps
 from ghosts.belief.histogram import pose_belief
-from ghosts.belief.kernel import KernelAt
+from ghosts.belief.kernel import KernelAt, egocentric_rotation
 from ghosts.belief.motion import factorised_kernels, joint_kernel
 from ghosts.config import FilterConfig, LingUNetConfig, MotionConfig
 from ghosts.errors import ConfigError
@@ -94,6 +96,40 @@ def test_trace_shows_every_intermediate() -> None:
     assert trace.kernel_at(0).dense().shape == (2, 4, 36, ROWS, COLS)
     assert_close(trace.goal, trace.posteriors[:, :, -1])
     assert_close(trace.beliefs[0, 1, 0], trace.start[0])
+
+
+@pytest.mark.parametrize("headings", [4, 8])
+def test_turning_world_pose_and_map_by_90_degrees_turns_every_belief(headings: int) -> None:
+    """Exact given the map's logits and likelihoods, which learned convolutions do not turn by themselves."""
+    seed, side = 31, 6
+    print("seed", seed)
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    def turn_cells(values: Tensor) -> Tensor:  # (x, y) -> (−y, x)
+        return torch.rot90(values, -1, (-2, -1))
+
+    def turn_states(values: Tensor) -> Tensor:  # and a quarter more heading bins
+        return turn_cells(values).roll(headings // 4, -3)
+
+    egocentric = normal(1, STEPS, 49)
+    language = torch.einsum("btj,ckj->btck", egocentric, egocentric_rotation(headings, 7))
+    map_logits, likelihoods = normal(1, 49, side, side), normal(1, STEPS, headings, side, side).sigmoid()
+    turned_logits = turn_cells(torch.rot90(map_logits.unflatten(1, (7, 7)), -1, (1, 2))).flatten(1, 2)
+    grid, position, heading = Grid(side, side, 1.0), torch.tensor([[0.7, -1.2]]).double(), torch.tensor([0.4]).double()
+    turned_position = torch.tensor([[1.2, 0.7]]).double()
+
+    def run(logits: Tensor, seen: Tensor, start: Tensor) -> Tensor:
+        bayes = BayesFilter(GivenMotion(factorised_kernels(logits, language)), GivenObservation(seen), pool=1)
+        empty = torch.zeros(1, STEPS, 1, dtype=torch.float64)
+        return bayes(torch.zeros(1, 1, 1, side, side, dtype=torch.float64), empty, empty, start).beliefs
+
+    beliefs = run(map_logits, likelihoods, pose_belief(position, heading, grid, 0.5, headings))
+    turned_start = pose_belief(turned_position, heading - math.pi / 2, grid, 0.5, headings)
+    turned = run(turned_logits, turn_states(likelihoods), turned_start)
+    assert_close(turned, turn_states(beliefs), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

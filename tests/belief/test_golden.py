@@ -20,7 +20,7 @@ from ghosts.belief.observation import ObservationModel
 from ghosts.config import FilterConfig, LingUNetConfig
 from ghosts.types import Grid
 
-TOLERANCE = {"rtol": 1e-5, "atol": 1e-7}
+TOLERANCE = {"rtol": 1e-5, "atol": 0.0}
 
 
 def load(golden: Path, name: str) -> tuple[dict[str, Tensor], dict]:
@@ -66,7 +66,7 @@ def test_lingunet_with_given_weights(golden: Path) -> None:
     model.load_state_dict(weights)
     maps = arrays["semantic_map"].requires_grad_()
     likelihood = model(pool_maps(maps, 2), arrays["embedding"][:, None])[:, 0]
-    assert_close(likelihood, arrays["out"].exp(), rtol=1e-5, atol=1e-6)
+    assert_close(likelihood, arrays["out"].exp(), rtol=1e-5, atol=1e-7)
     likelihood.log().sum().backward()
     recorded = arrays["grad_semantic_map"]
     assert maps.grad is not None
@@ -96,7 +96,8 @@ def test_belief_at_a_pose(golden: Path, case: str) -> None:
     grid = Grid(recorded.shape[-2], recorded.shape[-1], cell_m)
     xy_m = pose[:, :2] - arrays["xyzhe_start"][:, :2]
     belief = pose_belief(xy_m, pose[:, 3], grid, sigma_m, recorded.shape[1])
-    assert_close(belief, recorded, rtol=2e-5, atol=1e-7)
+    # Recorded bins at a right angle hold 1e-8 where cos(π/2) was not quite 0; ours are empty.
+    assert_close(belief, recorded, rtol=1e-5, atol=2e-8)
 
 
 def test_heat_map_of_one_point(golden: Path) -> None:
@@ -108,4 +109,4 @@ def test_heat_map_of_one_point(golden: Path) -> None:
     ours = gaussian(xy_m, grid, sigma_m)
     density = ours / ours.amax((-2, -1), keepdim=True) * heat.amax((-2, -1), keepdim=True)
     assert math.isclose(sigma_m, 2.0)
-    assert_close(density, heat, rtol=1e-4, atol=1e-9)
+    assert_close(density, heat, rtol=1e-5, atol=1e-9)
