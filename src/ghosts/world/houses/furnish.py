@@ -10,9 +10,10 @@ from ghosts.world.houses.furniture import KINDS
 from ghosts.world.houses.furniture_decor import curtains
 from ghosts.world.houses.house import Opening, Room, Stair, Thing
 from ghosts.world.houses.kit import Kind, Model, build, stand
-from ghosts.world.houses.placer import Placer, footprint, overlap
+from ghosts.world.houses.placer import Placer
 from ghosts.world.houses.recipes import RECIPES, Step
 from ghosts.world.houses.rooms import DOOR_WIDTH_M, HALLS
+from ghosts.world.houses.spots import footprint, overlap
 
 _SURFACE_M = {
     "nightstand": 0.545, "tv stand": 0.46, "dresser": 0.87, "console table": 0.815, "sideboard": 0.83,
@@ -21,6 +22,7 @@ _SURFACE_M = {
 """Height of the top of things that others stand on."""
 
 
+_UNITS = ("kitchen counter", "kitchen sink", "dryer")
 _CURTAINED = {
     "living room": 0.75,
     "bedroom": 0.85,
@@ -75,12 +77,19 @@ def _take(placer: Placer, step: Step) -> None:
     if step.host and not hosts:
         return
     if place == "on wall":
-        placer.on_wall(step.kind, hosts[0] if hosts else None)
+        if hosts:
+            for host in hosts:
+                placer.on_wall(step.kind, host)
+        else:
+            placer.on_wall(step.kind)
     elif place == "beside":
-        placer.beside(step.kind, hosts[0])
+        # A kitchen's units form a row; where there is no room next to the host they start another one.
+        row = step.kind in _UNITS
+        if not any(placer.beside(step.kind, host, 0.004 if row else 0.06) for host in hosts) and row:
+            placer.along_wall(step.kind)
     elif place == "front":
         placer.in_front(
-            step.kind, hosts[0], 0.35 if step.kind == "coffee table" else 0.02, facing=step.kind != "coffee table"
+            step.kind, hosts[0], 0.35 if step.kind == "coffee table" else 0.05, facing=step.kind != "coffee table"
         )
     elif place == "around":
         placer.around(step.kind, hosts[0], step.most)
@@ -94,12 +103,13 @@ def _take(placer: Placer, step: Step) -> None:
             if step.kind == "vase" and host.kind == "dining table":
                 shift = 0.0
             placer.on_top(step.kind, host, _SURFACE_M[host.kind], shift)
-    elif place == "corner":
-        placer.in_corner(step.kind)
-    elif place == "middle":
-        placer.in_middle(step.kind)
     else:
-        placer.along_wall(step.kind)
+        put = {"corner": placer.in_corner, "middle": placer.in_middle, "wall": placer.along_wall}[place]
+        # What a room must have gets three tries, each built anew, then may stand before a window.
+        tries = (True, True, True, False, False) if step.chance == 1.0 else (True,)
+        for strict in tries:
+            if put(step.kind, strict=strict) is not None:
+                break
 
 
 def _hang_doors(placer: Placer, rooms: tuple[Room, ...]) -> None:

@@ -22,7 +22,7 @@ def _bathtub(k: Kit) -> str:
         k.box(0, side * 0.36, 0, 1.66, 0.06, 0.56, "gloss", WHITE)
         k.box(side * 0.8, 0, 0, 0.07, 0.76, 0.56, "gloss", WHITE)
     k.box(0, 0, 0, 1.6, 0.7, 0.2, "gloss", WHITE)
-    k.box(0, 0, 0.2, 1.54, 0.66, 0.22, "water", (0.42, 0.66, 0.72))
+    k.box(0, 0, 0.2, 1.54, 0.66, 0.22, "glass", (0.42, 0.66, 0.72))
     for side in (-1, 1):
         k.box(0, side * 0.36, 0.55, 1.72, 0.1, 0.03, "gloss", WHITE)
         k.box(side * 0.81, 0, 0.55, 0.1, 0.8, 0.03, "gloss", WHITE)

@@ -35,17 +35,25 @@ def _counter(k: Kit) -> str:
     wide = k.span(1.2, 2.2)
     color = _front(k, word)
     _cabinets(k, wide, color, _TOP[int(k.rng.integers(len(_TOP)))])
-    k.box(-0.28, 0, 0.9, 0.02, wide, 0.5, "wall tile", WHITE)
-    k.box(-0.13, 0, 1.45, 0.32, wide, 0.62, "gloss", color)
-    count = max(1, round(wide / 0.5))
-    for i in range(count):
-        y = -wide / 2 + wide / count * (i + 0.5)
-        k.box(0.035, y, 1.47, 0.015, wide / count - 0.02, 0.58, "gloss", color)
-        k.box(0.05, y + wide / count / 2 - 0.06, 1.5, 0.014, 0.014, 0.14, "metal", STEEL)
+    k.box(-0.28, 0, 0.9, 0.02, wide, 0.12, "wall tile", WHITE)
     k.tube(0.0, wide / 2 - 0.25, 0.9, 0.06, 0.2, "gloss", PALETTE[k.word("red", "blue", "white", "yellow")])
     k.tube(-0.05, wide / 2 - 0.42, 0.9, 0.045, 0.15, "gloss", PALETTE[k.word("green", "orange", "white")])
     k.box(0.0, -wide / 2 + 0.25, 0.9, 0.24, 0.3, 0.02, "wood", (0.5, 0.32, 0.15))
     k.box(-0.14, -wide / 2 + 0.55, 0.9, 0.18, 0.12, 0.22, "wood", (0.2, 0.1, 0.05))
+    return word
+
+
+def _wall_cabinet(k: Kit) -> str:
+    word = k.word(*_FRONT)
+    color = _front(k, word)
+    wide = k.span(0.8, 1.3)
+    k.box(0, 0, 0, 0.32, wide, 0.66, "gloss", color)
+    count = max(2, round(wide / 0.45))
+    for i in range(count):
+        y = -wide / 2 + wide / count * (i + 0.5)
+        k.box(0.165, y, 0.02, 0.015, wide / count - 0.02, 0.62, "gloss", color)
+        side = 1 if i % 2 == 0 else -1
+        k.box(0.18, y + side * (wide / count / 2 - 0.06), 0.05, 0.014, 0.014, 0.14, "metal", STEEL)
     return word
 
 
@@ -54,10 +62,10 @@ def _kitchen_sink(k: Kit) -> str:
     _cabinets(k, 1.0, color, _TOP[0])
     k.box(0.03, 0, 0.87, 0.42, 0.66, 0.035, "metal", STEEL)
     k.box(0.03, 0, 0.9, 0.34, 0.56, 0.008, "metal", (0.12, 0.12, 0.13))
-    k.tube(-0.2, 0, 0.9, 0.018, 0.32, "metal", STEEL)
-    k.box(-0.11, 0, 1.19, 0.2, 0.03, 0.03, "metal", STEEL)
-    k.tube(-0.02, 0, 1.13, 0.014, 0.07, "metal", STEEL)
-    k.box(-0.28, 0, 0.9, 0.02, 1.0, 0.5, "wall tile", WHITE)
+    k.tube(-0.2, 0, 0.9, 0.018, 0.27, "metal", STEEL)
+    k.box(-0.11, 0, 1.15, 0.2, 0.03, 0.03, "metal", STEEL)
+    k.tube(-0.02, 0, 1.1, 0.014, 0.07, "metal", STEEL)
+    k.box(-0.28, 0, 0.9, 0.02, 1.0, 0.12, "wall tile", WHITE)
     k.tube(-0.15, 0.42, 0.9, 0.03, 0.18, "gloss", PALETTE[k.word("green", "yellow", "blue")])
     return ""
 
@@ -213,12 +221,13 @@ def _china_cabinet(k: Kit) -> str:
 
 
 EAT_KINDS: dict[str, Kind] = {
-    "kitchen counter": Kind(_counter, "wall", ("kitchen",), clear_m=0.8, phrase="the kitchen counter"),
-    "kitchen sink": Kind(_kitchen_sink, "wall", ("kitchen",), clear_m=0.8),
+    "kitchen counter": Kind(_counter, "beside", ("kitchen",), clear_m=0.8, phrase="the kitchen counter"),
+    "kitchen sink": Kind(_kitchen_sink, "beside", ("kitchen",), clear_m=0.8),
     "fridge": Kind(_fridge, "wall", ("kitchen",), clear_m=0.8),
     "stove": Kind(_stove, "wall", ("kitchen",), clear_m=0.8),
+    "wall cabinet": Kind(_wall_cabinet, "on wall", ("kitchen", "laundry room"), blocks=False, height_m=1.45),
     "range hood": Kind(_hood, "on wall", ("kitchen",), blocks=False, height_m=1.62),
-    "kitchen island": Kind(_island, "middle", ("kitchen",), clear_m=0.75),
+    "kitchen island": Kind(_island, "middle", ("kitchen",), clear_m=0.65),
     "bar stool": Kind(_bar_stool, "around", ("kitchen",), clear_m=0.0),
     "microwave": Kind(_microwave, "on top", ("kitchen", "pantry")),
     "trash can": Kind(_trash_can, "corner", ("kitchen", "office", "laundry room"), clear_m=0.1),

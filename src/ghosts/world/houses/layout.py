@@ -266,7 +266,7 @@ def make_layout(rng: np.random.Generator) -> tuple[list[Slot], str]:
     storeys = 2 if rng.random() < 0.45 else 1
     for _ in range(400):
         skeleton = STYLES[style](rng, storeys)
-        fewer = float(rng.uniform(0.9, 1.5))
+        fewer = float(rng.uniform(0.85, 1.35))
         slots: list[Slot] = []
         for storey in range(storeys):
             halls, strips = skeleton.halls, skeleton.strips

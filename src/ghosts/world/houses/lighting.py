@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32
 from torch import Tensor
 
 from ghosts.world.houses.house import House
 from ghosts.world.houses.raycast import Frames, Solids, cast
 
-SHADOW_PX = 64
+SHADOW_PX = 96
 SAMPLES = 4
 _PER_ROOM = 7
 _LAMP_COLOR = (1.0, 0.84, 0.64)
@@ -31,18 +31,21 @@ class Lights:
 
     position: Float32[Tensor, "l s 3"]
     """Sample points of each light."""
-    facing: Float32[Tensor, "l 3"]
-    """Direction a window lights; zero for a lamp."""
+    facing_of: tuple[tuple[int, float] | None, ...]
+    """Axis (0 = x, 1 = y) and sign of the direction a window lights; None for a lamp."""
     power: Float32[Tensor, "l 3"]
-    of_room: Int64[Tensor, "r g"]
-    """Lights that count in each room, −1 = none."""
+    table: tuple[tuple[int, ...], ...]
+    """Lights that count in each room, its own lamp first."""
     shadow: Float32[Tensor, "l s 6 f f"]
     """Distance of what each sample point sees, along ±x, ±y, ±z."""
 
 
-def gather_lights(house: House) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
-    """Sample points `l s 3`, facing `l 3`, power `l 3` and room of every lamp and window."""
-    points, facing, power, owner = [], [], [], []
+def gather_lights(house: House) -> tuple[np.ndarray, tuple[tuple[int, float] | None, ...], np.ndarray, list[int]]:
+    """Sample points `l s 3`, facing, power `l 3` and room of every lamp and window."""
+    points: list[list[tuple[float, float, float]]] = []
+    facing: list[tuple[int, float] | None] = []
+    power: list[list[float]] = []
+    owner: list[int] = []
     ring = [(math.cos(a), math.sin(a)) for a in np.arange(SAMPLES) * (2 * math.pi / SAMPLES) + 0.4]
     for room in house.rooms:
         lamps = [t for t in house.things if t.room == room.index and t.kind in LAMP_KINDS]
@@ -51,7 +54,7 @@ def gather_lights(house: House) -> tuple[np.ndarray, np.ndarray, np.ndarray, lis
         area = (room.x1_m - room.x0_m) * (room.y1_m - room.y0_m)
         for x, y, z in spots:
             points.append([(x + 0.16 * c, y + 0.16 * s, z + 0.05 * (k % 2)) for k, (c, s) in enumerate(ring)])
-            facing.append((0.0, 0.0, 0.0))
+            facing.append(None)
             strength = (1.7 + 0.17 * min(area, 26.0)) / len(spots) ** 0.8
             power.append([strength * c for c in _LAMP_COLOR])
             owner.append(room.index)
@@ -72,10 +75,10 @@ def gather_lights(house: House) -> tuple[np.ndarray, np.ndarray, np.ndarray, lis
                 else (opening.x_m + inward * 0.13, opening.y_m + u, z)
             )
         points.append(quad)
-        facing.append((0.0, inward, 0.0) if along else (inward, 0.0, 0.0))
+        facing.append((1, inward) if along else (0, inward))
         power.append([2.3 * opening.width_m * height * c for c in _DAY_COLOR])
         owner.append(room.index)
-    return np.array(points, np.float32), np.array(facing, np.float32), np.array(power, np.float32), owner
+    return np.array(points, np.float32), tuple(facing), np.array(power, np.float32), owner
 
 
 def make_lights(house: House, solids: Solids, casters: Tensor) -> Lights:
@@ -110,19 +113,20 @@ def make_lights(house: House, solids: Solids, casters: Tensor) -> Lights:
             for k in range(0, len(frames.origin), step)
         ]
     )  # fmt: skip
-    table = torch.from_numpy(_lights_of_rooms(house, owner, points, power))
     return Lights(
         position,
-        torch.from_numpy(facing).to(device),
+        facing,
         torch.from_numpy(power).to(device),
-        table.to(device),
+        _lights_of_rooms(house, owner, points, power),
         shadow.view(*position.shape[:2], 6, SHADOW_PX, SHADOW_PX),
     )
 
 
-def _lights_of_rooms(house: House, owner: list[int], points: np.ndarray, power: np.ndarray) -> np.ndarray:
+def _lights_of_rooms(
+    house: House, owner: list[int], points: np.ndarray, power: np.ndarray
+) -> tuple[tuple[int, ...], ...]:
     """For each room the lights that matter most: its own, then those of rooms it opens to."""
-    table = np.full((len(house.rooms), _PER_ROOM), -1, np.int64)
+    table = []
     joined: dict[int, set[int]] = {room.index: set() for room in house.rooms}
     pairs = [o.rooms for o in house.openings if o.kind != "window" and o.rooms[1] >= 0] + [
         s.rooms for s in house.stairs
@@ -136,65 +140,75 @@ def _lights_of_rooms(house: House, owner: list[int], points: np.ndarray, power: 
         own.sort(key=lambda k: -power[k].sum())
         next_door = [k for k, r in enumerate(owner) if r in joined[room.index]]
         next_door.sort(key=lambda k: float(np.linalg.norm(points[k].mean(0) - center)) / float(power[k].sum()) ** 0.5)
-        chosen = (own[: _PER_ROOM - 2] + next_door)[:_PER_ROOM]
-        table[room.index, : len(chosen)] = chosen
-    return table
+        table.append(tuple((own[: _PER_ROOM - 2] + next_door)[:_PER_ROOM]))
+    return tuple(table)
 
 
-def _unshadowed(
-    lights: Lights, light: Tensor, sample: int, delta: Tensor, distance: Tensor, jitter: tuple[Tensor, Tensor]
-) -> Tensor:
-    """1 where a sample point of a light sees the point, else 0; the shadow map is read with a dither of one texel."""
-    size = delta.abs()
-    axis = size.argmax(-1)
-    major = delta.gather(-1, axis[:, None])[:, 0]
-    face = axis * 2 + (major < 0)
-    inverse = 1.0 / size.gather(-1, axis[:, None])[:, 0].clamp(min=1e-6)
-    u = delta.gather(-1, ((axis + 1) % 3)[:, None])[:, 0] * inverse
-    v = delta.gather(-1, ((axis + 2) % 3)[:, None])[:, 0] * inverse
-    f = lights.shadow.shape[-1]
-    col = ((u + 1) * (0.5 * f) + jitter[0]).long().clamp(0, f - 1)
-    row = ((v + 1) * (0.5 * f) + jitter[1]).long().clamp(0, f - 1)
-    place = (((light * SAMPLES + sample) * 6 + face) * f + row) * f + col
-    # A texel is wider the farther the surface: the bias grows with distance.
-    return (lights.shadow.view(-1)[place] > distance * 0.965 - 0.03).float()
-
-
-def direct(lights: Lights, point: Tensor, normal: Tensor | None, room: Tensor, dither: Tensor) -> tuple[Tensor, Tensor]:
+def direct(lights: Lights, point: Tensor, normal: Tensor | None, room: Tensor, dither: Tensor) -> Tensor:
     """Light that arrives straight from lamps and windows.
+
+    Points are grouped by room, because a room's lights are few and the same for all its points.
 
     Args:
         lights: the sources.
         point: `n 3`.
         normal: `n 3`, or None for the mean over all directions (ambient light).
-        room: room index of each point.
-        dither: `n 2` in (−0.5, 0.5), breaks up the shadow maps' texels.
+        room: room index of each point, `n`.
+        dither: `2 n` in (−0.5, 0.5), breaks up the shadow maps' texels.
 
     Returns:
-        RGB `n 3`, and the direction to the strongest lamp of the room `n 3`.
+        RGB, `n 3`.
     """
     total = torch.zeros_like(point)
-    main = lights.position[lights.of_room[room, 0].clamp(min=0), 0] - point
-    jitter = (dither[:, 0], dither[:, 1])
-    for g in range(lights.of_room.shape[1]):
-        light = lights.of_room[room, g]
-        there = (light >= 0).float()
-        light = light.clamp(min=0)
-        facing, power = lights.facing[light], lights.power[light]
-        is_lamp = facing.abs().sum(-1) < 0.5
-        amount = torch.zeros_like(there)
-        for sample in range(SAMPLES):
-            delta = point - lights.position[light, sample]
-            distance = delta.square().sum(-1).sqrt().clamp(min=1e-3)
-            weight = 1.0 / (distance * distance + 0.35)
-            leaving = (delta * facing).sum(-1) / distance
-            weight = weight * torch.where(is_lamp, torch.ones_like(leaving), leaving.clamp(min=0.0))
-            if normal is not None:
-                # Wrapped a little round the edge, as large soft sources do.
-                cosine = -(delta * normal).sum(-1) / distance
-                weight = weight * ((cosine + 0.12) / 1.12).clamp(min=0.0)
-            else:
-                weight = weight * 0.25
-            amount = amount + weight * _unshadowed(lights, light, sample, delta, distance, jitter)
-        total = total + power * (amount * there / SAMPLES)[:, None]
-    return total, main / main.square().sum(-1, keepdim=True).sqrt().clamp(min=1e-3)
+    for number in room.unique().tolist():
+        where = (room == number).nonzero()[:, 0]
+        xyz = point[where].T.contiguous()
+        facing = None if normal is None else normal[where].T.contiguous()
+        total[where] = _room_light(lights, lights.table[number], xyz, facing, dither[:, where]).T
+    return total
+
+
+def _room_light(lights: Lights, chosen: tuple[int, ...], xyz: Tensor, normal: Tensor | None, dither: Tensor) -> Tensor:
+    """Light of the chosen sources at points `3 n`, as `3 n`."""
+    total = torch.zeros_like(xyz)
+    for light in chosen:
+        middle = lights.position[light].mean(0)
+        dx, dy, dz = (xyz[axis] - middle[axis] for axis in range(3))
+        square = dx * dx + dy * dy + dz * dz
+        inverse = (square + 1e-4).rsqrt()
+        weight = (square + 0.35).reciprocal_()
+        if normal is not None:
+            # Wrapped a little round the edge, as large soft sources do.
+            cosine = (dx * normal[0] + dy * normal[1] + dz * normal[2]).mul_(inverse)
+            weight *= (0.107 - 0.893 * cosine).clamp_(min=0.0)
+        else:
+            weight *= 0.25
+        facing = lights.facing_of[light]
+        if facing is not None:
+            weight *= ((dx, dy)[facing[0]] * inverse).mul_(facing[1]).clamp_(min=0.0)
+        weight *= _seen(lights, light, xyz, dither)
+        total.addcmul_(lights.power[light][:, None], weight[None])
+    return total
+
+
+def _seen(lights: Lights, light: int, xyz: Tensor, dither: Tensor) -> Tensor:
+    """Share of a light's sample points that see each point; shadow maps are read with a dither of one texel."""
+    f = SHADOW_PX
+    share = torch.zeros_like(xyz[0])
+    for k in range(SAMPLES):
+        position = lights.position[light, k]
+        x, y, z = (xyz[axis] - position[axis] for axis in range(3))
+        ax, ay, az = x.abs(), y.abs(), z.abs()
+        on_x, on_z = (ax >= ay) & (ax >= az), az > torch.maximum(ax, ay)
+        major = torch.where(on_x, x, torch.where(on_z, z, y))
+        scale = (0.5 * f) / major.abs().clamp_(min=1e-6)
+        # Face ±a has the axes a + 1 (columns) and a + 2 (rows), cyclically.
+        col = torch.where(on_x, y, torch.where(on_z, x, z)).mul_(scale).add_(dither[0]).add_(0.5 * f).clamp_(0, f - 1)
+        row = torch.where(on_x, z, torch.where(on_z, y, x)).mul_(scale).add_(dither[1]).add_(0.5 * f).clamp_(0, f - 1)
+        face = torch.where(on_x, 0, torch.where(on_z, 4, 2)).to(torch.int32) + (major < 0)
+        place = (face * f + row.to(torch.int32)) * f + col.to(torch.int32)
+        depth = lights.shadow[light, k].view(-1)[place]
+        distance = (x * x + y * y + z * z).sqrt_()
+        # A texel is wider the farther the surface: the bias grows with distance.
+        share += depth > distance * 0.965 - 0.03
+    return share.div_(SAMPLES)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float32
 from torch import Tensor
 
-from ghosts.world.houses import textures
+from ghosts.world.houses import textures, textures_art
 from ghosts.world.houses.textures import Points
 
 
@@ -46,20 +46,20 @@ _REFLECT: dict[str, tuple[Texture, float]] = {
     "metal": (textures.metal, 0.5),
     "glass": (textures.plain, 0.5),
     "leaves": (textures.leaves, 0.05),
-    "books": (textures.books, 0.0),
-    "rug": (textures.rug, 0.0),
-    "picture": (textures.picture, 0.0),
-    "wicker": (textures.wicker, 0.0),
-    "keys": (textures.keys, 0.2),
-    "clock": (textures.clock, 0.1),
-    "globe": (textures.globe, 0.3),
+    "books": (textures_art.books, 0.0),
+    "rug": (textures_art.rug, 0.0),
+    "picture": (textures_art.picture, 0.0),
+    "wicker": (textures_art.wicker, 0.0),
+    "keys": (textures_art.keys, 0.2),
+    "clock": (textures_art.clock, 0.1),
+    "globe": (textures_art.globe, 0.3),
     "leather": (textures.fabric, 0.25),
 }
 _GLOW: dict[str, tuple[Texture, float]] = {
-    "screen": (textures.screen, 0.9),
-    "fire": (textures.fire, 1.5),
-    "water": (textures.water, 0.35),
-    "sky": (textures.sky, 1.6),
+    "screen": (textures_art.screen, 0.9),
+    "fire": (textures_art.fire, 1.5),
+    "water": (textures_art.water, 0.35),
+    "sky": (textures_art.sky, 1.6),
     "lamp": (textures.plain, 1.7),
     "mirror": (textures.mirror, 0.62),
 }

@@ -249,7 +249,7 @@ def _windows(
             elif room.kind in ("living room", "dining room") and rng.random() < 0.4:
                 bottom = 0.35
             elif room.kind == "kitchen":
-                bottom = 1.1
+                bottom = 1.25
             if width < 0.6:
                 continue
             x, y = (middle, coordinate) if axis == "x" else (coordinate, middle)

@@ -13,39 +13,12 @@ from ghosts.world.houses.house import Opening, Room, Stair, Thing
 from ghosts.world.houses.kit import Model, build, stand
 from ghosts.world.houses.layout import Rect
 from ghosts.world.houses.rooms import WALL_M
+from ghosts.world.houses.spots import WallUse, footprint, grow, overlap
 
 CELL_M = 0.1
 LANE_HALF_M = 0.36
 _SKIRT_M = 0.02
 _SIDES = (("S", math.pi / 2), ("N", -math.pi / 2), ("W", 0.0), ("E", math.pi))
-
-
-def footprint(thing: Thing) -> Rect:
-    """Axis-aligned rectangle around a thing."""
-    c, s = abs(math.cos(thing.yaw_rad)), abs(math.sin(thing.yaw_rad))
-    hx, hy = thing.half_m[0] * c + thing.half_m[1] * s, thing.half_m[0] * s + thing.half_m[1] * c
-    x, y, _ = thing.center_m
-    return Rect(x - hx, y - hy, x + hx, y + hy)
-
-
-def overlap(a: Rect, b: Rect, margin: float = 0.0) -> bool:
-    """Whether two rectangles come closer than `margin`."""
-    return a.x0 < b.x1 + margin and b.x0 < a.x1 + margin and a.y0 < b.y1 + margin and b.y0 < a.y1 + margin
-
-
-def _grow(rect: Rect, by: float) -> Rect:
-    return Rect(rect.x0 - by, rect.y0 - by, rect.x1 + by, rect.y1 + by)
-
-
-@dataclass(frozen=True)
-class WallUse:
-    """A stretch of a wall that is taken between two heights (above the floor)."""
-
-    side: str
-    low: float
-    high: float
-    bottom_m: float
-    top_m: float
 
 
 @dataclass
@@ -130,7 +103,7 @@ class Placer:
         edge = math.ceil(LANE_HALF_M / CELL_M)
         free[edge:-edge, edge:-edge] = True
         for rect in self.solids + ([extra] if extra is not None else []):
-            grown = _grow(rect, LANE_HALF_M)
+            grown = grow(rect, LANE_HALF_M)
             i0, i1 = (math.ceil((v - room.y0_m) / CELL_M - 1e-9) for v in (grown.y0, grown.y1))
             j0, j1 = (math.ceil((v - room.x0_m) / CELL_M - 1e-9) for v in (grown.x0, grown.x1))
             free[max(i0, 0) : max(i1, 0), max(j0, 0) : max(j1, 0)] = False
@@ -156,8 +129,8 @@ class Placer:
         if not inside:
             return False
         if not spec.blocks:
-            return not any(overlap(rect, _grow(solid, -0.02)) for solid in self.solids) or not strict
-        if any(overlap(rect, solid, 0.03) for solid in self.solids):
+            return not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids) or not strict
+        if any(overlap(rect, solid, 0.003) for solid in self.solids):
             return False
         if any(overlap(rect, zone) for zone in self.keep_free if strict or zone in self.keep_free[: len(self.gates)]):
             return False
@@ -216,29 +189,29 @@ class Placer:
         """Build an object of a kind."""
         return build(kind, KINDS[kind], self.rng)
 
-    def along_wall(self, kind: str, sides: str = "SNWE") -> Thing | None:
+    def along_wall(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand an object with its back to a wall."""
         model = self.make(kind)
         spots = []
         for side, yaw in _SIDES:
             low, high = self.wall_range(side)
             room_left = high - low - 2 * model.half_m[1] - 0.06
-            if side not in sides or room_left < 0:
+            if room_left < 0:
                 continue
             steps = max(1, int(room_left / 0.15))
             spots += [(side, yaw, low + 0.03 + model.half_m[1] + room_left * k / steps) for k in range(steps + 1)]
-        for k in self.rng.permutation(len(spots))[:40]:
+        for k in self.rng.permutation(len(spots)):
             side, yaw, along = spots[int(k)]
             x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
-            if self.fits(model, x, y, yaw) and self._front_is_free(model, x, y, yaw):
+            if self.fits(model, x, y, yaw, strict=strict) and self._front_is_free(model, x, y, yaw, strict):
                 return self.add(model, x, y, self.room.floor_z_m, yaw)
         return None
 
-    def _front_is_free(self, model: Model, x: float, y: float, yaw: float) -> bool:
+    def _front_is_free(self, model: Model, x: float, y: float, yaw: float, strict: bool) -> bool:
         spec = KINDS[model.kind]
         if spec.clear_m <= 0:
             return True
-        zone = self._front(stand(model, spec, 0, x, y, 0.0, yaw), spec.clear_m)
+        zone = self._front(stand(model, spec, 0, x, y, 0.0, yaw), spec.clear_m if strict else 0.45)
         room = self.room
         inside = (
             room.x0_m - 0.01 <= zone.x0
@@ -248,7 +221,7 @@ class Placer:
         )
         return inside and not any(overlap(zone, solid) for solid in self.solids)
 
-    def in_corner(self, kind: str) -> Thing | None:
+    def in_corner(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand an object in a corner, its back to one of the two walls."""
         model, room = self.make(kind), self.room
         spots = []
@@ -259,11 +232,11 @@ class Placer:
         for k in self.rng.permutation(len(spots)):
             side, yaw, along = spots[int(k)]
             x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
-            if self.fits(model, x, y, yaw) and self._front_is_free(model, x, y, yaw):
+            if self.fits(model, x, y, yaw, strict=strict) and self._front_is_free(model, x, y, yaw, strict):
                 return self.add(model, x, y, room.floor_z_m, yaw)
         return None
 
-    def in_middle(self, kind: str) -> Thing | None:
+    def in_middle(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand or lay an object near the middle of the room, free on all sides."""
         model, room, spec = self.make(kind), self.room, KINDS[kind]
         wide, deep = room.x1_m - room.x0_m, room.y1_m - room.y0_m
@@ -275,23 +248,23 @@ class Placer:
             y = room.center_m[1] + float(self.rng.normal(0, 0.1 * deep))
             thing = stand(model, spec, room.index, x, y, room.floor_z_m, yaw)
             rect = footprint(thing)
-            gap = spec.clear_m if spec.blocks else 0.1
-            grown = _grow(rect, gap)
+            gap = (spec.clear_m if strict else 0.45) if spec.blocks else 0.1
+            grown = grow(rect, gap)
             if grown.x0 < room.x0_m or grown.y0 < room.y0_m or grown.x1 > room.x1_m or grown.y1 > room.y1_m:
                 continue
             if spec.blocks and any(overlap(grown, solid) for solid in self.solids):
                 continue
-            if self.fits(model, x, y, yaw):
+            if self.fits(model, x, y, yaw, strict=strict):
                 return self.add(model, x, y, room.floor_z_m, yaw)
         return None
 
-    def beside(self, kind: str, host: Thing) -> Thing | None:
+    def beside(self, kind: str, host: Thing, gap: float) -> Thing | None:
         """Stand an object next to its host, backs in line."""
         model = self.make(kind)
         c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
         for side in self.rng.permutation([-1.0, 1.0]):
             dx = model.half_m[0] - host.half_m[0]
-            dy = side * (host.half_m[1] + model.half_m[1] + 0.06)
+            dy = side * (host.half_m[1] + model.half_m[1] + gap)
             x, y = host.center_m[0] + dx * c - dy * s, host.center_m[1] + dx * s + dy * c
             if self.fits(model, x, y, host.yaw_rad):
                 return self.add(model, x, y, self.room.floor_z_m, host.yaw_rad)

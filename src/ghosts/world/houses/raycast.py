@@ -293,3 +293,21 @@ def _hit_cylinder(ray: Rays, offset: Tensor, half: Tensor, turn: Tensor) -> Tens
 
 
 _HIT = (_hit_aabb, _hit_box, _hit_cylinder, _hit_ellipsoid)
+
+
+def intersect(
+    solids: Solids, ids: Int64[Tensor, " p"], origin: Float32[Tensor, "p 3"], ray: Float32[Tensor, "p 3"]
+) -> Float32[Tensor, " p"]:
+    """Entry parameter of each ray into its own solid (ray by ray), infinite where it misses."""
+    t = torch.full_like(origin[:, 0], _FAR)
+    form = solids.form[ids]
+    for kind in range(4):
+        where = (form == kind).nonzero()[:, 0]
+        if len(where):
+            chosen = ids[where]
+            x, y, z = ray[where].split(1, 1)
+            if kind == _AABB:
+                x, y, z = x.reciprocal(), y.reciprocal(), z.reciprocal()
+            offset = solids.center[chosen] - origin[where]
+            t[where] = _HIT[kind]((x, y, z), offset, solids.half[chosen], solids.turn[chosen])[:, 0]
+    return t

@@ -76,19 +76,19 @@ ROOM_KINDS: dict[str, RoomKind] = {
     ),
     "office": RoomKind((7, 16), 1.8, (0, 1), (), True, 0.0, ("planks", "carpet"), ("paint", "paint", "brick"), 2),
     "laundry room": RoomKind(
-        (4, 9), 1.6, (0, 1), ("kitchen", "bathroom"), True, 0.0, ("tile", "checker"), ("paint",), 1
+        (4, 9), 2.2, (0, 1), ("kitchen", "bathroom"), True, 0.0, ("tile", "checker"), ("paint",), 1
     ),
-    "closet": RoomKind((2.5, 6.5), 1.0, (0, 1), ("bedroom",), True, 0.0, ("carpet", "planks"), ("paint",), 2),
+    "closet": RoomKind((2.5, 6.5), 2.2, (0, 1), ("bedroom",), True, 0.0, ("carpet", "planks"), ("paint",), 2),
     "library": RoomKind(
         (9, 20), 1.6, (0, 1), ("living room", "office"), False, 0.15, ("parquet", "planks"), ("paint", "stripes"), 1
     ),
     "gym": RoomKind((10, 22), 1.4, (0, 1), (), False, 0.0, ("rubber", "planks"), ("paint", "brick"), 1),
     "entryway": RoomKind((4, 10), 3.0, (0,), ("living room",), False, 0.7, ("tile", "marble", "planks"), ("paint",), 1),
-    "nursery": RoomKind((8, 16), 1.0, (0, 1), ("bedroom",), False, 0.0, ("carpet", "planks"), ("stripes", "paint"), 1),
+    "nursery": RoomKind((8, 16), 1.6, (0, 1), ("bedroom",), False, 0.0, ("carpet", "planks"), ("stripes", "paint"), 1),
     "music room": RoomKind(
-        (11, 24), 1.0, (0, 1), ("living room",), False, 0.2, ("parquet", "planks"), ("paint", "brick"), 1
+        (11, 24), 1.6, (0, 1), ("living room",), False, 0.2, ("parquet", "planks"), ("paint", "brick"), 1
     ),
-    "pantry": RoomKind((2.5, 6), 0.7, (0,), ("kitchen",), True, 0.0, ("tile", "checker"), ("paint",), 1),
+    "pantry": RoomKind((2.5, 6), 1.5, (0,), ("kitchen",), True, 0.0, ("tile", "checker"), ("paint",), 1),
     "hallway": RoomKind((4, 30), 0.0, (0, 1), (), False, 1.0, ("planks", "tile", "parquet"), ("paint",), 9),
     "stair hall": RoomKind((12, 30), 0.0, (0, 1), (), False, 1.0, ("planks", "parquet"), ("paint",), 9),
 }

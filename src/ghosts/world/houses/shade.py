@@ -9,14 +9,17 @@ from torch import Tensor
 
 from ghosts.world.houses import lighting
 from ghosts.world.houses.materials import evaluate
-from ghosts.world.houses.raycast import Frames, Hits
+from ghosts.world.houses.raycast import Frames, Hits, intersect
 from ghosts.world.houses.textures import Points
 from ghosts.world.houses.volume import room_of, sample
 
 if TYPE_CHECKING:
     from ghosts.world.houses.render import Scene
 
-_EXPOSURE = 1.25
+_EXPOSURE = 0.5
+_CPU_CHUNK = 131072
+"""Pixels shaded at once on the CPU: temporaries stay in its caches."""
+_NEIGHBOURS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))
 _AMBIENT = 1.15
 _BOX, _TURNED, _CYLINDER, _ELLIPSOID = range(4)
 
@@ -24,23 +27,65 @@ _BOX, _TURNED, _CYLINDER, _ELLIPSOID = range(4)
 def shade(scene: Scene, frames: Frames, hits: Hits) -> Tensor:
     """Colours of all pixels, uint8 `m h w 3`."""
     rays = frames.rays()
-    view = rays / rays.square().sum(-1, keepdim=True).sqrt()
-    point = frames.origin[:, None, None] + view * hits.distance[..., None].nan_to_num(posinf=0.0)
-    shape = hits.index.shape
-    linear = radiance(
-        scene, hits.index.reshape(-1), point.reshape(-1, 3), view.reshape(-1, 3), hits.distance.reshape(-1)
-    )
-    return to_bytes(linear).view(*shape, 3)
+    length = rays.square().sum(-1, keepdim=True).sqrt()
+    view = (rays / length).view(-1, 3)
+    reach = hits.distance.nan_to_num(posinf=0.0).view(-1, 1)
+    start = frames.origin[:, None].expand(-1, frames.height * frames.width, -1).reshape(-1, 3)
+    index = hits.index.view(-1)
+    size = reach[:, 0] * (2.0 / frames.width * float(frames.right[0].norm()))
+    step = _CPU_CHUNK if index.device.type == "cpu" else len(index)
+    parts = [
+        radiance(scene, index[p], start[p] + view[p] * reach[p], view[p], size[p])
+        for p in (slice(k, k + step) for k in range(0, len(index), step))
+    ]
+    color = to_display(torch.cat(parts)).view(*hits.index.shape, 3)
+    return (smooth_edges(scene, frames, hits, color) * 255.0 + 0.5).to(torch.uint8)
 
 
-def to_bytes(linear: Tensor) -> Tensor:
-    """Tone curve and gamma: linear light to 8-bit sRGB-like values."""
+def smooth_edges(scene: Scene, frames: Frames, hits: Hits, color: Tensor) -> Tensor:
+    """Blend colours along the outlines of solids.
+
+    Four more rays go through each pixel whose right or lower neighbour shows another solid (and that neighbour), but
+    only at the solids seen there and beside; a ray takes the colour of the neighbour whose solid it meets.
+    """
+    index = hits.index
+    edge = torch.zeros_like(index, dtype=torch.bool)
+    across, down = index[:, :, 1:] != index[:, :, :-1], index[:, 1:] != index[:, :-1]
+    edge[:, :, 1:] |= across
+    edge[:, :, :-1] |= across
+    edge[:, 1:] |= down
+    edge[:, :-1] |= down
+    m, i, j = edge.nonzero(as_tuple=True)
+    if len(m) == 0:
+        return color
+    rows = torch.stack([(i + di).clamp(0, frames.height - 1) for di, _ in _NEIGHBOURS], 1)
+    cols = torch.stack([(j + dj).clamp(0, frames.width - 1) for _, dj in _NEIGHBOURS], 1)
+    ids = index[m[:, None], rows, cols]
+    near = color[m[:, None], rows, cols]
+    origin = frames.origin[m][:, None].expand(-1, len(_NEIGHBOURS), -1).reshape(-1, 3)
+    total = torch.zeros_like(near[:, 0])
+    for di, dj in ((-0.125, -0.375), (0.375, -0.125), (0.125, 0.375), (-0.375, 0.125)):
+        u = (j + 0.5 + dj) * (2.0 / frames.width) - 1.0
+        v = (i + 0.5 + di) * (2.0 / frames.height) - 1.0
+        ray = frames.forward[m] + frames.right[m] * u[:, None] + frames.down[m] * v[:, None]
+        ray = torch.where(ray.abs() < 1e-8, torch.full_like(ray, 1e-8), ray)
+        ray = ray[:, None].expand(-1, len(_NEIGHBOURS), -1).reshape(-1, 3)
+        t = intersect(scene.solids, ids.view(-1).clamp(min=0), origin, ray).view(ids.shape)
+        t = torch.where(ids < 0, torch.full_like(t, 1e6), t)
+        total += near.gather(1, t.argmin(1)[:, None, None].expand(-1, 1, 3))[:, 0]
+    result = color.clone()
+    result[m, i, j] = total / 4
+    return result
+
+
+def to_display(linear: Tensor) -> Tensor:
+    """Tone curve and gamma: linear light to sRGB-like values in 0..1."""
     x = linear * _EXPOSURE
     toned = x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14)
-    return (toned.clamp(0.0, 1.0).pow(1.0 / 2.2) * 255.0 + 0.5).to(torch.uint8)
+    return toned.clamp(0.0, 1.0).pow(1.0 / 2.2)
 
 
-def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, distance: Tensor) -> Tensor:
+def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Tensor) -> Tensor:
     """Linear light that leaves points towards the eye.
 
     Args:
@@ -48,14 +93,14 @@ def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, distance:
         index: solid at each point, −1 for none, `n`.
         point: world coordinates, `n 3`.
         view: directions of sight, `n 3`.
-        distance: from the eye, `n`.
+        size: width of a pixel there in metres, `n`.
     """
     out = torch.zeros_like(point)
     seen = (index >= 0).nonzero()[:, 0]
     if len(seen) < len(index):
         out[index < 0] = 0.0
-        index, point, view = index[seen], point[seen], view[seen]
-    own, normal, points = _surface(scene, index, point, view)
+        index, point, view, size = index[seen], point[seen], view[seen], size[seen]
+    own, normal, points = _surface(scene, index, point, view, size)
     albedo, emission = torch.empty_like(point), torch.empty_like(point)
     gloss = torch.empty_like(own[:, 0])
     material = scene.material[index]
@@ -71,27 +116,40 @@ def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, distance:
 def _light(scene: Scene, point: Tensor, normal: Tensor, view: Tensor, gloss: Tensor, albedo: Tensor) -> Tensor:
     """Incoming light over π, with highlights folded in relative to the albedo."""
     room = room_of(scene.volume, point + normal * 0.07)
-    # Interleaved gradient noise by position: the same surface point gets the same dither from every view.
-    seed = (point * 317.0).sum(-1)
-    dither = torch.stack([_fraction(seed * 0.7548), _fraction(seed * 0.5698)], -1) - 0.5
-    straight, lamp = lighting.direct(scene.lights, point + normal * 0.02, normal, room, dither)
-    close = sample(scene.volume, point + normal * 0.15)
-    wide = sample(scene.volume, point + normal * 0.36)
-    open_sky = (1.0 - 0.95 * close[:, 3:4]).clamp(0.0, 1.0) ** 1.3 * (1.0 - 0.75 * wide[:, 4:5]).clamp(0.0, 1.0)
-    ambient = _AMBIENT * wide[:, :3] * open_sky
-    half = lamp - view
-    half = half / half.square().sum(-1, keepdim=True).sqrt()
-    glint = (half * normal).sum(-1).clamp(min=0.0) ** 48
+    # Noise by position: the same surface point gets the same dither from every view.
+    seed = torch.sin(point[:, 0] * 129.9 + point[:, 1] * 782.3 + point[:, 2] * 377.1)
+    dither = torch.stack([_fraction(seed * 4375.85), _fraction(seed * 2646.19)]) - 0.5
+    straight = lighting.direct(scene.lights, point + normal * 0.02, normal, room, dither)
+    close = sample(scene.volume, scene.volume.near, point + normal * 0.15)[0]
+    field = sample(scene.volume, scene.volume.field, point + normal * 0.36)
+    open_sky = (1.0 - 0.95 * close).clamp(0.0, 1.0).pow_(1.3) * (1.0 - 0.75 * field[3]).clamp_(0.0, 1.0)
+    light = straight * (0.35 + 0.65 * open_sky)[:, None] + _AMBIENT * (field[:3] * open_sky).T
+    shiny = (gloss > 0).nonzero()[:, 0]
+    light[shiny] *= 1.0 + _shine(
+        scene, point[shiny], normal[shiny], view[shiny], room[shiny], gloss[shiny], albedo[shiny]
+    )
+    return light
+
+
+def _shine(
+    scene: Scene, point: Tensor, normal: Tensor, view: Tensor, room: Tensor, gloss: Tensor, albedo: Tensor
+) -> Tensor:
+    """Highlight of the room's lamp and the sheen of grazing sight, relative to the diffuse light."""
+    lamps = torch.stack([scene.lights.position[chosen[0]].mean(0) for chosen in scene.lights.table])
+    half = lamps[room] - point
+    half = half * half.square().sum(-1, keepdim=True).rsqrt() - view
+    glint = (half * normal).sum(-1).square() / half.square().sum(-1).clamp(min=1e-6)
     rim = (1.0 + (view * normal).sum(-1)).clamp(0.0, 1.0) ** 4
-    shine = (gloss * (1.2 * glint + 0.5 * rim))[:, None] * (straight + ambient)
-    return straight * (0.35 + 0.65 * open_sky) + ambient + shine / (albedo + 0.15)
+    return (gloss * (1.2 * glint**24 + 0.5 * rim))[:, None] / (albedo + 0.15)
 
 
 def _fraction(x: Tensor) -> Tensor:
     return x - x.floor()
 
 
-def _surface(scene: Scene, index: Tensor, point: Tensor, view: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+def _surface(
+    scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Tensor
+) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
     """Own coordinates, world normals, and the fields of `Points`."""
     form, half, turn = scene.solids.form[index], scene.own_half[index], scene.own_turn[index]
     offset = point - scene.solids.center[index]
@@ -118,4 +176,6 @@ def _surface(scene: Scene, index: Tensor, point: Tensor, view: Tensor) -> tuple[
     v = torch.where(level, own[:, 1], own[:, 2])
     ru = torch.where(level | sideways, half[:, 0], half[:, 1])
     rv = torch.where(level, half[:, 1], half[:, 2])
-    return own, normal, (u, v, ru, rv, own, level.float(), view, normal, scene.color[index], index)
+    # A pixel covers more of a surface that is seen at a slant.
+    size = size * (view * normal).sum(-1).abs().clamp(min=0.06).rsqrt()
+    return own, normal, (u, v, ru, rv, own, level.float(), view, normal, scene.color[index], size, index)

@@ -24,8 +24,10 @@ class Volume:
     origin: tuple[float, float, float]
     room: Int64[Tensor, "z y x"]
     """Room of each voxel, in walls that of a neighbour."""
-    field: Float32[Tensor, "1 5 z y x"]
-    """Ambient RGB, then occupancy averaged over 0.3 m and 0.7 m."""
+    near: Float32[Tensor, "1 1 z y x"]
+    """Occupancy averaged over 0.3 m."""
+    field: Float32[Tensor, "1 4 z y x"]
+    """Ambient RGB, then occupancy averaged over 0.7 m."""
 
 
 def make_volume(house: House, lights: Lights, primitives: tuple[Primitive, ...]) -> Volume:
@@ -60,11 +62,9 @@ def make_volume(house: House, lights: Lights, primitives: tuple[Primitive, ...])
     occupied = torch.from_numpy(np.minimum(solid, 1.0)).to(device)
     rooms = torch.from_numpy(_nearest_room(room)).to(device)
     ambient = _ambient(house, lights, torch.from_numpy(room).to(device), rooms, origin)
-    near, wide = occupied, occupied
-    near = _blur(near, 1)
-    wide = _blur(wide, 3)
-    field = torch.cat([ambient, near[None], wide[None]])[None].contiguous()
-    return Volume((float(origin[0]), float(origin[1]), float(origin[2])), rooms, field)
+    near, wide = _blur(occupied, 1), _blur(occupied, 3)
+    field = torch.cat([ambient, wide[None]])[None].contiguous()
+    return Volume((float(origin[0]), float(origin[1]), float(origin[2])), rooms, near[None, None], field)
 
 
 def _block(origin: np.ndarray, shape: np.ndarray, low: tuple, high: tuple) -> tuple[slice, slice, slice]:
@@ -150,7 +150,7 @@ def _ambient(house: House, lights: Lights, free_room: Tensor, rooms: Tensor, ori
     for k in range(0, len(z), step):
         part = slice(k, k + step)
         point = torch.stack([x[part], y[part], z[part]], -1).float() * VOXEL_M + start
-        light, _ = direct(lights, point, None, owner[part], torch.zeros(len(point), 2, device=free.device))
+        light = direct(lights, point, None, owner[part], torch.zeros(2, len(point), device=free.device))
         field[:, z[part], y[part], x[part]] = light.T
     flat = field[:, z, y, x].T
     count = torch.zeros(len(house.rooms), device=free.device).index_add_(
@@ -170,15 +170,13 @@ def _ambient(house: House, lights: Lights, free_room: Tensor, rooms: Tensor, ori
     return field
 
 
-def sample(volume: Volume, point: Tensor) -> Tensor:
-    """Trilinear values of the volume's field at points: `n 3` → `n 5`."""
-    depth, height, width = volume.field.shape[2:]
+def sample(volume: Volume, values: Tensor, point: Tensor) -> Tensor:
+    """Trilinear values of one of the volume's arrays (`1 c z y x`) at points: `n 3` → `c n`."""
+    depth, height, width = values.shape[2:]
     size = torch.tensor([width, height, depth], dtype=torch.float32, device=point.device)
     origin = torch.tensor(volume.origin, dtype=torch.float32, device=point.device)
     grid = ((point - origin) / VOXEL_M + 0.5) * (2.0 / size) - 1.0
-    return F.grid_sample(volume.field, grid[None, :, None, None], align_corners=False, padding_mode="border")[
-        0, :, :, 0, 0
-    ].T
+    return F.grid_sample(values, grid[None, :, None, None], align_corners=False, padding_mode="border")[0, :, :, 0, 0]
 
 
 def room_of(volume: Volume, point: Tensor) -> Tensor:
