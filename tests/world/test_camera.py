@@ -56,7 +56,7 @@ def face_panorama(face_px: int = 16) -> Panorama:
     number = np.repeat(np.arange(6), face_px)
     rgb = np.broadcast_to((number * 40).astype(np.uint8)[None, :, None], (face_px, 6 * face_px, 3)).copy()
     depth = np.broadcast_to(((number + 1) * 4000).astype(np.uint16)[None], (face_px, 6 * face_px)).copy()
-    return Panorama(rgb, depth)
+    return Panorama.from_rgb(rgb, depth)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_sampling_map_equals_an_exact_reference(seed: int) -> None:
 def test_torch_batch_equals_single_views() -> None:
     random = np.random.default_rng(3)
     panoramas = [
-        Panorama(
+        Panorama.from_rgb(
             np.ascontiguousarray(np.repeat(np.repeat(random.integers(0, 255, (4, 24, 3), np.uint8), 8, 0), 8, 1)),
             random.integers(0, 60000, (32, 192), dtype=np.uint16),
         )
@@ -142,7 +142,7 @@ def test_torch_batch_equals_single_views() -> None:
 def test_bank_refuses_mixtures() -> None:
     with pytest.raises(ConfigError, match="face size"):
         make_bank([face_panorama(8), face_panorama(16)], "cpu")
-    bare = Panorama(face_panorama(8).rgb, None)
+    bare = Panorama(face_panorama(8).rgbx, None)
     with pytest.raises(ConfigError, match="depth"):
         make_bank([face_panorama(8), bare], "cpu")
     camera = Intrinsics(8, 6, 0.5)

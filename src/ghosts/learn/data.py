@@ -74,7 +74,8 @@ def load_goal_data(
     if vocabulary is None:
         vocabulary = build_vocabulary(item.text for item in each_instruction(train))
     splits = {
-        name: make_examples(root, root.episodes(name), steps)
+        # Held-out buildings are unseen: their paths do not belong in val_seen.
+        name: make_examples(root, [item for item in root.episodes(name) if item.scan not in set(held_out)], steps)
         for name in root.splits
         if name != "train" and all(episode.has_goal for episode in root.episodes(name))
     }

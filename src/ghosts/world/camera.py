@@ -171,7 +171,8 @@ def sample_rgb(
     panorama: Panorama, where: SamplingMap, out: UInt8[np.ndarray, "h w 3"] | None = None
 ) -> UInt8[np.ndarray, "h w 3"]:
     """Colour image of a view, bilinear."""
-    return cv2.remap(panorama.rgb, where.column, where.row, cv2.INTER_LINEAR, dst=out)
+    sampled = cv2.remap(panorama.rgbx, where.column, where.row, cv2.INTER_LINEAR)
+    return cv2.cvtColor(sampled, cv2.COLOR_RGBA2RGB, dst=out)
 
 
 def sample_distance(panorama: Panorama, where: SamplingMap) -> UInt16[np.ndarray, "h w"]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+import cv2
 import numpy as np
 from jaxtyping import UInt8, UInt16
 
@@ -64,19 +65,30 @@ class ByteCache(Generic[Value]):
 class Panorama:
     """Six cube faces side by side: 0 = up, 1–4 around, 5 = down."""
 
-    rgb: UInt8[np.ndarray, "f w 3"]
+    rgbx: UInt8[np.ndarray, "f w 4"]
+    """Colour and an unused byte: OpenCV samples four channels 1.7 times as fast as three."""
     depth: UInt16[np.ndarray, "f w"] | None
     """Euclidean distance from the camera centre, 0.25 mm a unit, 0 = no reading; None where depth was not asked for."""
+
+    @classmethod
+    def from_rgb(cls, rgb: UInt8[np.ndarray, "f w 3"], depth: UInt16[np.ndarray, "f w"] | None) -> Panorama:
+        """From a colour strip and a depth strip."""
+        return cls(cv2.cvtColor(rgb, cv2.COLOR_RGB2RGBA), depth)
+
+    @property
+    def rgb(self) -> UInt8[np.ndarray, "f w 3"]:
+        """The colour strip."""
+        return self.rgbx[..., :3]
 
     @property
     def face_px(self) -> int:
         """Side of a face in pixels."""
-        return self.rgb.shape[0]
+        return self.rgbx.shape[0]
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return self.rgb.nbytes + (self.depth.nbytes if self.depth is not None else 0)
+        return self.rgbx.nbytes + (self.depth.nbytes if self.depth is not None else 0)
 
 
 class PanoramaStore:
@@ -109,7 +121,7 @@ class PanoramaStore:
         colour, distance = self.paths(scan, viewpoint)
         rgb = read_skybox_rgb(colour, hint=f"no colour skybox for viewpoint {viewpoint} of scan {scan}")
         if not self.depth:
-            return Panorama(rgb, None)
+            return Panorama.from_rgb(rgb, None)
         depth = read_skybox_depth(distance, hint=f"no depth skybox for viewpoint {viewpoint} of scan {scan}")
         if depth.shape != rgb.shape[:2]:
             raise DataError(
@@ -118,4 +130,4 @@ class PanoramaStore:
                 field="size",
                 value=f"{depth.shape[0]} px faces, colour {rgb.shape[0]} px",
             )
-        return Panorama(rgb, depth)
+        return Panorama.from_rgb(rgb, depth)
