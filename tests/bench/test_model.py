@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from ghosts.act.model import GoalModel
-from ghosts.bench.model import make_optimiser, measure_model, place, synthetic_batch, train_step
+from ghosts.bench.model import make_optimiser, measure_model, parts, place, synthetic_batch, train_step
 from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MapperConfig, ModelConfig
 
 CPU = torch.device("cpu")
@@ -29,9 +29,9 @@ def test_the_measured_iteration_trains() -> None:
     data = synthetic_batch(SMALL, 2, 3, CPU, seed=0)
     optimiser = torch.optim.Adam(model.parameters(), 1e-2)
     cells, plan = place(model, data)
-    cells = cells.to(CPU, torch.float32)
+    use = parts(model, data, CPU)
     assert (cells.batch, cells.steps) == (2, 3)
-    losses = [float(train_step(model, model.language, optimiser, data, cells, plan)) for _ in range(8)]
+    losses = [float(train_step(model, use, optimiser, data, cells, plan)) for _ in range(8)]
     assert losses[-1] < losses[0]
     assert isinstance(make_optimiser(model, CPU), torch.optim.Adam)
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ghosts.act.baselines import LingUNetBaseline
 from ghosts.act.policy import Policy
 from ghosts.belief.filter import FilterTrace, build_filter
+from ghosts.belief.graphed import Track
 from ghosts.belief.histogram import pose_belief
 from ghosts.config import BaselineConfig, ModelConfig
 from ghosts.language.decoder import InstructionModel, Latents
@@ -94,6 +95,7 @@ class GoalModel(nn.Module):
         latents: Latents,
         start_xy_m: Float[Tensor, "b 2"],
         start_heading_rad: Float[Tensor, " b"],
+        track: Track | None = None,
     ) -> FilterTrace:
         """Filter the demonstrator's trajectory on given maps.
 
@@ -102,10 +104,11 @@ class GoalModel(nn.Module):
             latents: of each episode.
             start_xy_m: metres from the map's origin.
             start_heading_rad: clockwise from +y.
+            track: the filter, when it was captured (`belief.graphed`).
         """
         grid = self.belief_grid(maps.shape[-2], maps.shape[-1])
         start = self.start_belief(start_xy_m, start_heading_rad, grid)
-        return self.filter(maps, latents.actions, latents.observations, start)
+        return (track or self.filter)(maps, latents.actions, latents.observations, start)
 
     def forward(
         self,
@@ -138,6 +141,7 @@ class GoalModel(nn.Module):
         masks: Masks | None = None,
         state: MapState | None = None,
         plan: Stencil | None = None,
+        track: Track | None = None,
     ) -> GoalTrace:
         """Beliefs for every agent step of every episode.
 
@@ -149,9 +153,10 @@ class GoalModel(nn.Module):
             masks: the mapper's dropout (`mapper.draw_masks`), in training.
             state: maps to go on from; empty ones by default.
             plan: the mapper's stencil, when it was made beforehand.
+            track: the filter, when it was captured (`belief.graphed`).
         """
         maps, observed = self.mapper.unroll_cells(cells, masks, state, plan)
-        trace = self.track(maps, latents, start_xy_m, start_heading_rad)
+        trace = self.track(maps, latents, start_xy_m, start_heading_rad, track)
         return GoalTrace(maps, observed, latents, trace, self.belief_grid(cells.rows, cells.cols))
 
 

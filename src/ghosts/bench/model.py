@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from ghosts.act.model import GoalModel
+from ghosts.belief.graphed import Track, graph_filter
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.belief.motion import build_motion
@@ -139,22 +140,36 @@ def place(model: GoalModel, data: Batch) -> tuple[MapCells, Stencil]:
     return cells, stencil(cells, model.config.mapper.kernel)
 
 
-Read = Callable[[Tensor, Tensor], Latents]
+@dataclass(frozen=True)
+class Parts:
+    """The parts of the model that a GPU runs as captured graphs; on a CPU they are the model's own."""
+
+    read: Callable[[Tensor, Tensor], Latents]
+    track: Track
 
 
-def reader(model: GoalModel, data: Batch, device: torch.device) -> Read:
-    """The instruction model; captured as a CUDA graph on a GPU."""
-    return graph_instructions(model.language, *data.tokens.shape) if device.type == "cuda" else model.language
+def parts(model: GoalModel, data: Batch, device: torch.device) -> Parts:
+    """Instruction model and filter, captured on a GPU for the batch's shapes."""
+    if device.type != "cuda":
+        return Parts(model.language, model.filter)
+    read = graph_instructions(model.language, *data.tokens.shape)
+    batch, (rows, cols) = len(data.lengths), (model.config.mapper.rows, model.config.mapper.cols)
+    # The mapper writes channels-last maps; the captured filter expects the strides it was shown.
+    maps = torch.zeros(batch, AGENT_STEPS, rows, cols, model.config.mapper.channels, device=device)
+    latent = torch.zeros(batch, model.config.language.steps, 3 * model.config.language.hidden, device=device)
+    example = (maps.permute(0, 1, 4, 2, 3), latent, latent, data.targets[:, 0])
+    return Parts(read, graph_filter(model.filter, *example, torch.bfloat16))
 
 
 def train_step(
-    model: GoalModel, read: Read, optimiser: torch.optim.Optimizer, data: Batch, cells: MapCells, plan: Stencil
+    model: GoalModel, use: Parts, optimiser: torch.optim.Optimizer, data: Batch, cells: MapCells, plan: Stencil
 ) -> Tensor:
     """One training iteration: forward, loss, backward, optimiser. Returns the loss."""
-    latents = read(data.tokens, data.lengths)
+    latents = use.read(data.tokens, data.lengths)
     with precision(cells.features.device):
         masks = model.mapper.draw_masks(cells.batch)
-        trace = model.follow(cells, latents, data.start_xy_m, data.heading_rad, masks=masks, plan=plan)
+        inputs = (cells, latents, data.start_xy_m, data.heading_rad)
+        trace = model.follow(*inputs, masks=masks, plan=plan, track=use.track)
     loss = filter_loss(trace.filter.posteriors, data.targets)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
@@ -196,7 +211,7 @@ def _image_rows(device: torch.device, batch: int, repeats: int, seed: int) -> It
 
 def _part_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int) -> Iterator[Row]:
     batch = len(data.lengths)
-    grid, read = model.config.mapper.grid, reader(model, data, device)
+    grid, use = model.config.mapper.grid, parts(model, data, device)
 
     def row(what: str, forward: Callable[[], Tensor], authors_s: float | None = None) -> Row:
         def work() -> None:
@@ -207,7 +222,7 @@ def _part_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int
         return Row(what, measure(work, device, repeats=repeats), authors_s)
 
     def run_language() -> Tensor:
-        latents = read(data.tokens, data.lengths)
+        latents = use.read(data.tokens, data.lengths)
         return latents.observations + latents.actions
 
     yield row(f"language, {model.config.language.steps} latent steps", run_language)
@@ -268,18 +283,18 @@ def _motion_rows(config: ModelConfig, targets: Tensor, device: torch.device, rep
 
 
 def _iteration_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int) -> Iterator[Row]:
-    optimiser, read = make_optimiser(model, device), reader(model, data, device)
+    optimiser, use = make_optimiser(model, device), parts(model, data, device)
     yield Row("place tiles (host)", measure(lambda: place(model, data), device, repeats=repeats))
     cells, plan = place(model, data)
 
     def prepared() -> None:
-        train_step(model, read, optimiser, data, cells.to(device, torch.float32), plan.to(device))
+        train_step(model, use, optimiser, data, cells.to(device), plan.to(device))
 
     yield Row("iteration, tiles placed beforehand", measure(prepared, device, repeats=repeats), 108.0)
 
     def whole() -> None:
         fresh_cells, fresh_plan = place(model, data)
-        train_step(model, read, optimiser, data, fresh_cells.to(device, torch.float32), fresh_plan.to(device))
+        train_step(model, use, optimiser, data, fresh_cells.to(device), fresh_plan.to(device))
 
     yield Row("iteration, from cached tiles", measure(whole, device, repeats=repeats), 108.0)
     yield Row("optimiser", measure(optimiser.step, device, repeats=repeats))
