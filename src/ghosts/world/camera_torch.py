@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, Int32, UInt8
 from torch import Tensor
 
+from ghosts import geometry
 from ghosts.errors import ConfigError
 from ghosts.types import Intrinsics
-from ghosts.world.camera import CUBE_FACES, DEPTH_UNITS_PER_M, cube_from_camera
+from ghosts.world.camera import CUBE_FACES, DEPTH_UNITS_PER_M
 from ghosts.world.store import Panorama
 
 
@@ -44,11 +45,17 @@ def make_bank(panoramas: list[Panorama], device: torch.device | str) -> Panorama
         raise ConfigError(f"panoramas of one bank need one face size, got {sorted(sizes)}")
     if len({panorama.depth is None for panorama in panoramas}) != 1:
         raise ConfigError("panoramas of one bank all have depth or all have none")
-    weights = np.array([1, 1 << 8, 1 << 16], np.int32)
-    words = np.stack([(panorama.rgb.astype(np.int32) @ weights).ravel() for panorama in panoramas])
+    words = np.stack([pack_rgb(panorama.rgb) for panorama in panoramas])
     depths = [panorama.depth.ravel().view(np.int16) for panorama in panoramas if panorama.depth is not None]
     distance = torch.from_numpy(np.stack(depths)).to(device) if depths else None
     return PanoramaBank(torch.from_numpy(words).to(device), distance, sizes.pop())
+
+
+def pack_rgb(rgb: UInt8[np.ndarray, "h w 3"]) -> Int32[np.ndarray, " texels"]:
+    """Colours as the bank's 32-bit words."""
+    words = np.zeros((*rgb.shape[:2], 4), np.uint8)
+    words[..., :3] = rgb
+    return words.view("<i4").ravel()
 
 
 def view_matrices(
@@ -57,8 +64,8 @@ def view_matrices(
     elevations_rad: Float[np.ndarray, " b"],
 ) -> Float[np.ndarray, "b 3 3"]:
     """Camera-to-cube matrices of a batch of views."""
-    triples = zip(rotations, headings_rad.tolist(), elevations_rad.tolist())
-    return np.stack([cube_from_camera(rotation, heading, elevation) for rotation, heading, elevation in triples])
+    world_from_camera = geometry.camera_to_world(np.zeros(3), headings_rad, elevations_rad)[:, :3, :3]
+    return -np.swapaxes(rotations, 1, 2) @ world_from_camera
 
 
 def render_views(
@@ -100,6 +107,19 @@ def _compiled() -> Any:
     return torch.compile(_render, dynamic=False)
 
 
+def render_labels(
+    labels: UInt8[Tensor, "n texels"],
+    face_px: int,
+    which: Int[Tensor, " b"],
+    matrices: Float[Tensor, "b 3 3"],
+    camera: Intrinsics,
+) -> UInt8[Tensor, "b h w"]:
+    """Look up label strips, nearest texel; arguments as `render_views`."""
+    u, v, face, _, _ = _texels(face_px, matrices, camera.width, camera.height, math.tan(camera.vfov_rad / 2))
+    start = which[:, None, None].long() * labels.shape[1] + face * face_px
+    return labels.reshape(-1)[start + (v + 0.5).to(torch.int32) * (6 * face_px) + (u + 0.5).to(torch.int32)]
+
+
 def _render(
     rgbx: Tensor,
     distance: Tensor | None,
@@ -110,23 +130,7 @@ def _render(
     height: int,
     tangent: float,
 ) -> tuple[Tensor, Tensor | None]:
-    columns = (torch.arange(width, device=rgbx.device) + 0.5 - width / 2) * (2 * tangent / height)
-    rows = (torch.arange(height, device=rgbx.device) + 0.5 - height / 2) * (2 * tangent / height)
-    x, y = columns[None, None, :], rows[None, :, None]
-    axes = [
-        matrices[:, k, 0, None, None] * x + matrices[:, k, 1, None, None] * y + matrices[:, k, 2, None, None]
-        for k in range(3)
-    ]
-    largest = torch.maximum(torch.maximum(axes[0].abs(), axes[1].abs()), axes[2].abs())
-    s, t, face = axes[0], axes[1], torch.zeros_like(largest, dtype=torch.int32)
-    for number, ((major, sign), (s_axis, s_sign), (t_axis, t_sign)) in enumerate(CUBE_FACES):
-        here = sign * axes[major] == largest
-        s = torch.where(here, s_sign * axes[s_axis], s)
-        t = torch.where(here, t_sign * axes[t_axis], t)
-        face = torch.where(here, number, face)
-    scale = (0.5 * face_px) / largest
-    u = (s * scale + (0.5 * face_px - 0.5)).clamp(0.0, face_px - 1.0)
-    v = (t * scale + (0.5 * face_px - 0.5)).clamp(0.0, face_px - 1.0)
+    u, v, face, x, y = _texels(face_px, matrices, width, height, tangent)
     stride = 6 * face_px
     start = which[:, None, None] * (rgbx.shape[1]) + (face * face_px)
     left, top = u.floor(), v.floor()
@@ -146,3 +150,27 @@ def _render(
     nearest = start + (v + 0.5).to(torch.int32) * stride + (u + 0.5).to(torch.int32)
     units = (distance.reshape(-1)[nearest].to(torch.int32) & 0xFFFF).float()
     return rgb, units * (1.0 / DEPTH_UNITS_PER_M) * torch.rsqrt(x * x + y * y + 1.0)
+
+
+def _texels(
+    face_px: int, matrices: Tensor, width: int, height: int, tangent: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Column and row of each pixel's ray on its face, the face, and the ray at z = 1."""
+    columns = (torch.arange(width, device=matrices.device) + 0.5 - width / 2) * (2 * tangent / height)
+    rows = (torch.arange(height, device=matrices.device) + 0.5 - height / 2) * (2 * tangent / height)
+    x, y = columns[None, None, :], rows[None, :, None]
+    axes = [
+        matrices[:, k, 0, None, None] * x + matrices[:, k, 1, None, None] * y + matrices[:, k, 2, None, None]
+        for k in range(3)
+    ]
+    largest = torch.maximum(torch.maximum(axes[0].abs(), axes[1].abs()), axes[2].abs())
+    s, t, face = axes[0], axes[1], torch.zeros_like(largest, dtype=torch.int32)
+    for number, ((major, sign), (s_axis, s_sign), (t_axis, t_sign)) in enumerate(CUBE_FACES):
+        here = sign * axes[major] == largest
+        s = torch.where(here, s_sign * axes[s_axis], s)
+        t = torch.where(here, t_sign * axes[t_axis], t)
+        face = torch.where(here, number, face)
+    scale = (0.5 * face_px) / largest
+    u = (s * scale + (0.5 * face_px - 0.5)).clamp(0.0, face_px - 1.0)
+    v = (t * scale + (0.5 * face_px - 0.5)).clamp(0.0, face_px - 1.0)
+    return u, v, face, x, y
