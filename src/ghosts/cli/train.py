@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -34,6 +35,8 @@ class TrainGoal:
     """Processes on this machine; use torchrun for several machines."""
     threads: int = 2
     """Threads that make batches."""
+    tensorboard: bool = False
+    """Also log for TensorBoard, in `<out>/tensorboard`."""
 
 
 def main(arguments: list[str]) -> None:
@@ -80,7 +83,14 @@ def _train(options: TrainGoal) -> None:
     chosen = examples_of(data, options.select)[
         :: max(1, len(examples_of(data, options.select)) // options.select_examples)
     ]
-    fabric = Fabric(accelerator=options.accelerator, devices=options.devices, precision=experiment.train.precision)
+    # Goal prediction leaves the policy alone (LingUNet also the decoder), which plain data parallelism refuses.
+    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    fabric = Fabric(
+        accelerator=options.accelerator,
+        devices=options.devices,
+        strategy="ddp_find_unused_parameters_true" if several else "auto",
+        precision=experiment.train.precision,
+    )
     fabric.launch()
     half = torch.bfloat16 if experiment.train.precision == "bf16-mixed" else torch.float32
     stored = data.stored.to(fabric.device) if data.stored is not None else None
@@ -95,10 +105,11 @@ def _train(options: TrainGoal) -> None:
             device=fabric.device,
             threads=options.threads,
             precision=half,
+            fabric=fabric,
         )
         return {
             f"{options.select} success": float(scores.success.mean()),
             f"{options.select} error": float(scores.error_m.mean()),
         }
 
-    train_goal(Run(experiment, data, options.out, score, options.threads), fabric)
+    train_goal(Run(experiment, data, options.out, score, options.threads, options.tensorboard), fabric)

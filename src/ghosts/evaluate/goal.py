@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from lightning.fabric import Fabric
 from torch import Tensor
 
+from ghosts.errors import DataError
 from ghosts.geometry import to_cells
 from ghosts.learn.batches import Builder, prefetch
 from ghosts.learn.examples import Example
@@ -63,6 +66,7 @@ def evaluate_goal(
     batch: int = 64,
     threads: int = 2,
     precision: torch.dtype = torch.float32,
+    fabric: Fabric | None = None,
 ) -> GoalScores:
     """Predict every instruction's goal at every time step of its fixed walk.
 
@@ -77,7 +81,13 @@ def evaluate_goal(
         batch: instructions at a time.
         threads: that make batches.
         precision: of the networks (bfloat16 on a GPU); the filter runs in float32.
+        fabric: processes that share the batches; all of them get all scores, the same as one process alone.
+
+    Raises:
+        DataError: there is nothing to evaluate.
     """
+    if not examples:
+        raise DataError("no instructions to evaluate", file=root.path)
     task.eval()
     walks = [
         sample_walk(
@@ -85,15 +95,23 @@ def evaluate_goal(
         )
         for example in examples
     ]
-    parts: list[list[np.ndarray]] = []
-    starts = list(range(0, len(examples), batch))
-    for data in prefetch(lambda at: builder.build(examples[at : at + batch], walks[at : at + batch]), starts, threads):
-        moved = data.to(device)
-        with torch.autocast(device.type, precision, enabled=precision != torch.float32):
-            prediction = task.predict(moved, stored)
-        scores = score_goal(prediction, moved.path_xy_m[:, -1])
-        parts.append([item.float().cpu().numpy() for item in (*scores, moved.goal_seen, moved.seen_m2)])
-    error, nll, confidence, seen, area = (np.concatenate(column) for column in zip(*parts))
+    rank, world = (fabric.global_rank, fabric.world_size) if fabric is not None else (0, 1)
+    # Whole batches are shared out, so that the numbers do not depend on how many share them.
+    starts = list(range(0, len(examples), batch))[rank::world]
+    columns = torch.zeros(5, len(examples), steps)
+    with closing(
+        prefetch(lambda at: builder.build(examples[at : at + batch], walks[at : at + batch]), starts, threads)
+    ) as batches:
+        for at, data in zip(starts, batches):
+            moved = data.to(device)
+            with torch.autocast(device.type, precision, enabled=precision != torch.float32):
+                prediction = task.predict(moved, stored)
+            scores = score_goal(prediction, moved.path_xy_m[:, -1])
+            found = torch.stack([item.float() for item in (*scores, moved.goal_seen, moved.seen_m2)])
+            columns[:, at : at + batch] = found.cpu()
+    if fabric is not None and world > 1:
+        columns = torch.as_tensor(fabric.all_reduce(columns.to(fabric.device), reduce_op="sum")).cpu()
+    error, nll, confidence, seen, area = columns.numpy()
     names = tuple(example.instr_id for example in examples)
     return GoalScores(names, error, seen > 0.5, area, nll, confidence)
 
@@ -104,7 +122,7 @@ def score_goal(
     """Error in metres, negative log-likelihood, and mass within 3 m of the prediction."""
     error = (prediction.goal_xy_m - goal_xy_m[:, None]).norm(dim=-1)
     grid, mass = prediction.grid, prediction.goal
-    place = to_cells(goal_xy_m.clone(), grid).round().long()
+    place = torch.floor(to_cells(goal_xy_m.clone(), grid) + 0.5).long()
     size = torch.tensor([grid.cols, grid.rows], device=place.device)
     inside = ((place >= 0) & (place < size)).all(-1)
     place = torch.where(inside[:, None], place, 0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -196,7 +197,7 @@ class Builder:
         self, examples: Sequence[Example], turns: Sequence[Turn], unknown: Bool[np.ndarray, "b l"] | None
     ) -> tuple[Tensor, Tensor]:
         ids = self.vocabulary.encode([example.text for example in examples])
-        swap = mirror_words(self.vocabulary)
+        swap = _mirror_words(self.vocabulary)
         for number, turn in enumerate(turns):
             if turn.mirrored:
                 ids[number] = swap[ids[number]]
@@ -210,7 +211,8 @@ class Builder:
         first = torch.full((cells.batch, cells.rows, cells.cols), cells.steps, dtype=torch.long)
         flat = (cells.item * cells.rows + cells.row) * cells.cols + cells.col
         first.view(-1).scatter_reduce_(0, flat, cells.step, "amin")
-        goal = geometry.to_cells(goal_xy_m.copy(), self.grid).round().astype(np.int64)
+        # Not round(): it takes a goal on a cell's edge to the even neighbour, tiles take it to the one above.
+        goal = np.floor(geometry.to_cells(goal_xy_m.copy(), self.grid) + 0.5).astype(np.int64)
         on_map = ((goal >= 0) & (goal < [self.grid.cols, self.grid.rows])).all(1)
         goal = np.where(on_map[:, None], goal, 0)
         when = first[torch.arange(cells.batch), torch.from_numpy(goal[:, 1]), torch.from_numpy(goal[:, 0])]
@@ -235,7 +237,12 @@ def mirror_words(vocabulary: Vocabulary) -> Int[np.ndarray, " words"]:
     return swap
 
 
-def prefetch(make: Callable[[int], Batch], numbers: Sequence[int], threads: int, ahead: int = 4) -> Iterator[Batch]:
+_mirror_words = lru_cache(maxsize=8)(mirror_words)
+
+
+def prefetch(
+    make: Callable[[int], Batch], numbers: Sequence[int], threads: int, ahead: int = 4
+) -> Generator[Batch, None, None]:
     """Make batches in threads, handed out in order; an error in a thread is raised where its batch is due.
 
     Args:
@@ -278,6 +285,9 @@ def prefetch(make: Callable[[int], Batch], numbers: Sequence[int], threads: int,
                 raise found
             yield found
     finally:
+        # Waited for: a thread that is still in torch when the interpreter ends takes the process down with it.
         stop.set()
         for _ in workers:
             room.release()
+        for worker in workers:
+            worker.join()

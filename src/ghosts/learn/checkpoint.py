@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ from ghosts.errors import DataError
 from ghosts.files import atomic_path
 
 FORMAT = 1
+LAST, BEST = "last.safetensors", "best.safetensors"
+
+
+_DAMAGED = "copy it again, or remove it and train again"
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,41 @@ def provenance() -> dict[str, Any]:
 def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
     """Write a checkpoint atomically."""
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {"format": str(FORMAT), "about": json.dumps(about), "checksum": str(_checksum(kept))}
     with atomic_path(path) as temporary:
-        save_file(kept, temporary, metadata={"format": str(FORMAT), "about": json.dumps(about)})
+        save_file(kept, temporary, metadata=metadata)
+
+
+def _checksum(tensors: dict[str, Tensor]) -> int:
+    """CRC-32 of all bytes in the order of their names."""
+    total = 0
+    for name in sorted(tensors):
+        total = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, total)
+    return total
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a process that was killed while writing a checkpoint left beside it."""
+    for name in (LAST, BEST):
+        for path in folder.glob(f".{Path(name).stem}.*{Path(name).suffix}"):
+            path.unlink(missing_ok=True)
+
+
+def differences(old: Any, new: Any, where: str = "") -> list[str]:
+    """Where two configs differ, as "train.batch 32 → 64"; tuples equal lists, since JSON knows no tuples.
+
+    Example:
+        >>> differences({"train": {"batch": 32}}, {"train": {"batch": 64}})
+        ['train.batch 32 → 64']
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        return [
+            line
+            for name in dict.fromkeys([*old, *new])
+            for line in differences(old.get(name), new.get(name), f"{where}.{name}" if where else name)
+        ]
+    same = json.dumps(old) == json.dumps(new)
+    return [] if same else [f"{where} {json.dumps(old)} → {json.dumps(new)}"]
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
@@ -67,10 +105,12 @@ def load_checkpoint(path: Path) -> Checkpoint:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except (SafetensorError, OSError) as error:
-        raise DataError(f"damaged checkpoint ({error})", file=path) from None
+        raise DataError(f"damaged checkpoint ({error})", file=path, hint=_DAMAGED) from None
     if metadata.get("format") != str(FORMAT):
         hint = f"this version reads format {FORMAT}; train again or use the version that wrote it"
         raise DataError("unknown checkpoint format", file=path, field="format", value=metadata.get("format"), hint=hint)
+    if metadata.get("checksum") != str(_checksum(tensors)):
+        raise DataError("damaged checkpoint (its checksum differs)", file=path, hint=_DAMAGED)
     return Checkpoint(tensors, json.loads(metadata["about"]))
 
 

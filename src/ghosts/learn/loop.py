@@ -6,11 +6,9 @@ that was interrupted goes on as if it had not been, and a batch does not depend 
 
 from __future__ import annotations
 
-import json
 import math
-import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,26 +17,31 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from lightning.fabric import Fabric
-from rich.progress import Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from torch import Tensor
+from torch import Tensor, nn
 
 from ghosts.config import to_dict
 from ghosts.errors import ConfigError, DataError
 from ghosts.learn.batches import Batch, Turn, prefetch
 from ghosts.learn.checkpoint import (
+    BEST,
+    LAST,
+    differences,
     load_checkpoint,
     optimiser_tensors,
     provenance,
+    remove_leftovers,
     restore_optimiser,
     save_checkpoint,
 )
 from ghosts.learn.data import GoalData
+from ghosts.learn.interrupt import StopRequest
+from ghosts.learn.report import Report, reporting
 from ghosts.learn.tasks import GoalTask
 from ghosts.learn.trajectories import sample_walk
 from ghosts.mapping.mapper import Masks
 from ghosts.presets import GoalExperiment, TrainConfig
 
-LAST, BEST, LOG = "last.safetensors", "best.safetensors", "log.jsonl"
+LOG = "log.jsonl"
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,44 @@ class Run:
     data: GoalData
     out: Path
     score: Callable[[GoalTask], dict[str, float]] | None = None
-    """Evaluates a model during training; the result's first value chooses the best checkpoint (higher is better)."""
+    """Evaluates a model during training, in every process with the same result; the result's first value chooses the
+    best checkpoint (higher is better)."""
     threads: int = 2
     """That make batches."""
+    tensorboard: bool = False
+    """Also log for TensorBoard, in `<out>/tensorboard`."""
+
+
+@dataclass
+class _State:
+    """How far a run has come."""
+
+    iteration: int
+    """Iterations done."""
+    average: dict[str, Tensor]
+    """Averaged weights; empty without averaging."""
+    best: float
+    """Best score so far."""
+    losses: Float[Tensor, " n"]
+    """Of the last iterations, which no row of the log covers yet."""
+
+
+class _Inputs:
+    """Hides a batch from Fabric, which would convert positions to half precision and refuses frozen dataclasses."""
+
+    def __init__(self, batch: Batch, stored: Float[Tensor, "n c"] | None, masks: Masks | None) -> None:
+        self.batch, self.stored, self.masks = batch, stored, masks
+
+
+class _Step(nn.Module):
+    """What Fabric wraps: the task's loss of hidden inputs."""
+
+    def __init__(self, task: GoalTask) -> None:
+        super().__init__()
+        self.task = task
+
+    def forward(self, inputs: _Inputs) -> Float[Tensor, ""]:
+        return self.task(inputs.batch, inputs.stored, inputs.masks)
 
 
 def learning_rate(config: TrainConfig, iteration: int) -> float:
@@ -100,61 +138,81 @@ def make_training_batch(run: Run, iteration: int, rank: int, world: int) -> Batc
 def train_goal(run: Run, fabric: Fabric) -> GoalTask:
     """Train, or go on where a run in the same folder stopped.
 
+    The first Ctrl-C or SIGTERM ends the iteration, saves, and raises `KeyboardInterrupt`.
+
     Returns:
         The trained task, with averaged weights where the config asks for them.
 
     Raises:
-        ConfigError: the batch cannot be shared out evenly.
-        DataError: the folder holds another experiment's run.
+        ConfigError: there is nothing to train, the batch cannot be shared out evenly, or the vocabulary does not fit.
+        DataError: the folder holds another experiment's run, or a damaged one.
     """
     config = run.experiment.train
-    if config.batch % fabric.world_size:
-        raise ConfigError(
-            f"train.batch {config.batch} cannot be shared by {fabric.world_size} processes; choose a multiple"
-        )
+    _check(run, fabric)
     torch.manual_seed(config.seed)
     labels = len(run.data.labels) if run.data.labels is not None else 0
     task = GoalTask(run.experiment.kind, run.experiment.model, run.experiment.baseline, labels)
     optimiser = torch.optim.AdamW(
         task.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=fabric.device.type == "cuda"
     )
-    start, average, best = _resume(run, task, optimiser)
-    module, optimiser = fabric.setup(task, optimiser)
-    average = {name: value.to(fabric.device) for name, value in average.items()}
+    module, optimiser = fabric.setup(_Step(task), optimiser)
+    state = _resume(run, task, optimiser, fabric)
     stored = run.data.stored.to(fabric.device) if run.data.stored is not None else None
-    iteration = start
-    with _progress(run, fabric, start) as report:
-        batches = prefetch(
-            lambda number: make_training_batch(run, number, fabric.global_rank, fabric.world_size),
-            range(start, config.iterations),
-            run.threads,
-        )
-        try:
-            for iteration, batch in enumerate(_timed(batches, report), start):
-                for group in optimiser.param_groups:
-                    group["lr"] = learning_rate(config, iteration)
-                torch.manual_seed((config.seed * 1_000_003 + iteration) * 1009 + fabric.global_rank)
-                module.train()
-                masks = _share_masks(task, config, iteration, fabric)
-                loss = module(batch.to(fabric.device), stored, masks)
-                optimiser.zero_grad()
-                fabric.backward(loss)
-                if config.gradient_norm > 0.0:
-                    fabric.clip_gradients(module, optimiser, max_norm=config.gradient_norm)
-                optimiser.step()
-                _update_average(average, task, config.ema, iteration)
-                report.add(iteration, loss, learning_rate(config, iteration))
-                done = iteration + 1
-                if run.score is not None and (done % config.evaluate_every == 0 or done == config.iterations):
-                    best = _score(run, task, average, done, best, fabric, report)
-                if done % config.checkpoint_every == 0 or done == config.iterations:
-                    _save(run, task, optimiser, average, done, best, fabric)
-        except KeyboardInterrupt:
-            _save(run, task, optimiser, average, iteration, best, fabric)
-            raise
-    if average:
-        task.load_state_dict(average, strict=False)
+    numbers = range(state.iteration, config.iterations)
+    with (
+        reporting(config, fabric, run.out / LOG, state.iteration, state.losses, tensorboard=run.tensorboard) as report,
+        StopRequest() as stop,
+        closing(
+            prefetch(
+                lambda number: make_training_batch(run, number, fabric.global_rank, fabric.world_size),
+                numbers,
+                run.threads,
+            )
+        ) as batches,
+    ):
+        for iteration, batch in zip(numbers, report.timed(batches)):
+            rate = learning_rate(config, iteration)
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+            torch.manual_seed((config.seed * 1_000_003 + iteration) * 1009 + fabric.global_rank)
+            module.train()
+            masks = _share_masks(task, config, iteration, fabric)
+            loss = module(_Inputs(batch.to(fabric.device), stored, masks))
+            optimiser.zero_grad()
+            fabric.backward(loss)
+            if config.gradient_norm > 0.0:
+                fabric.clip_gradients(module, optimiser, max_norm=config.gradient_norm)
+            optimiser.step()
+            update_average(state.average, dict(task.named_parameters()), config.ema, iteration)
+            report.add(iteration, loss, rate)
+            state.iteration = iteration + 1
+            last = state.iteration == config.iterations
+            if run.score is not None and (state.iteration % config.evaluate_every == 0 or last):
+                _score(run, task, state, fabric, report)
+            stopping = _agreed(stop, state.iteration, config, fabric)
+            if stopping or last or state.iteration % config.checkpoint_every == 0:
+                state.losses = report.pending()
+                _save(run, task, optimiser, state, fabric)
+            if stopping and not last:
+                raise KeyboardInterrupt
+    if state.average:
+        task.load_state_dict(state.average, strict=False)
     return task
+
+
+def _check(run: Run, fabric: Fabric) -> None:
+    config, known = run.experiment.train, len(run.data.builder.vocabulary)
+    if run.experiment.kind == "hand-coded":
+        raise ConfigError(
+            f"preset {run.experiment.name!r} has nothing to train; run: ghosts eval goal --preset {run.experiment.name}"
+        )
+    if config.batch % fabric.world_size:
+        raise ConfigError(
+            f"train.batch {config.batch} cannot be shared by {fabric.world_size} processes; choose a multiple"
+        )
+    if known > run.experiment.model.language.vocabulary:
+        size = run.experiment.model.language.vocabulary
+        raise ConfigError(f"the data has {known} words, the model {size}; set --model.language.vocabulary {known}")
 
 
 def _share_masks(task: GoalTask, config: TrainConfig, iteration: int, fabric: Fabric) -> Masks | None:
@@ -167,28 +225,67 @@ def _share_masks(task: GoalTask, config: TrainConfig, iteration: int, fabric: Fa
     return Masks(input=masks.input[mine], state=masks.state[mine])
 
 
-def _update_average(average: dict[str, Tensor], task: GoalTask, decay: float, iteration: int) -> None:
+def update_average(average: dict[str, Tensor], weights: dict[str, Any], decay: float, iteration: int) -> None:
+    """Move averaged weights towards the present ones, in place.
+
+    Args:
+        average: averaged weights by name; nothing happens when it is empty.
+        weights: present ones, the same names or more.
+        decay: share of the average that stays.
+        iteration: from 0; the memory is short at first, or the random start would linger.
+    """
     if not average:
         return
-    # A short memory at first, or the random start would linger.
     decay = min(decay, (1.0 + iteration) / (10.0 + iteration))
-    now = dict(task.named_parameters())
-    torch._foreach_lerp_(list(average.values()), [now[name].detach() for name in average], 1.0 - decay)
+    torch._foreach_lerp_(list(average.values()), [weights[name].detach() for name in average], 1.0 - decay)
 
 
-def _resume(run: Run, task: GoalTask, optimiser: torch.optim.Optimizer) -> tuple[int, dict[str, Tensor], float]:
+def _agreed(stop: StopRequest, iteration: int, config: TrainConfig, fabric: Fabric) -> bool:
+    """Whether to stop now. Several processes stop together, or some would wait for the others for ever."""
+    if fabric.world_size == 1:
+        return stop.asked
+    if iteration % config.log_every:  # asking costs a message between all processes
+        return False
+    asked = torch.tensor(float(stop.asked), device=fabric.device)
+    return bool(torch.as_tensor(fabric.all_reduce(asked, reduce_op="sum")) > 0)
+
+
+def _resume(run: Run, task: GoalTask, optimiser: Any, fabric: Fabric) -> _State:
+    """Load the folder's last checkpoint into task and optimiser; the optimiser is on its device by now."""
     average = (
         {name: value.detach().clone() for name, value in task.named_parameters()} if run.experiment.train.ema else {}
     )
     path = run.out / LAST
     if not path.is_file():
-        return 0, average, -math.inf
+        return _State(0, average, -math.inf, torch.zeros(0))
+    if fabric.is_global_zero:
+        remove_leftovers(run.out)
     stored = load_checkpoint(path)
-    if stored.about["experiment"] != to_dict(run.experiment):
-        raise DataError("the folder holds another run", file=path, hint="choose another --out, or remove the folder")
+    changed = differences(stored.about["experiment"], to_dict(run.experiment))
+    hint = "choose another --out, or remove the folder"
+    if changed:
+        raise DataError(f"the folder holds another run: {'; '.join(changed[:4])}", file=path, hint=hint)
+    for name, value in _data_identity(run).items():
+        if stored.about[name] != value:
+            raise DataError(f"the folder holds a run on other data (another {name})", file=path, hint=hint)
     task.load_state_dict(stored.part("model"))
-    restore_optimiser(optimiser, stored.part("optimiser"))
-    return int(stored.about["iteration"]), stored.part("ema") or average, float(stored.about["best"])
+    restore_optimiser(optimiser.optimizer, stored.part("optimiser"))
+    for name, value in stored.part("ema").items():
+        average[name].copy_(value)
+    return _State(
+        int(stored.about["iteration"]),
+        average,
+        float(stored.about["best"]),
+        stored.tensors.get("losses", torch.zeros(0)),
+    )
+
+
+def _data_identity(run: Run) -> dict[str, Any]:
+    labels = run.data.labels
+    return {
+        "vocabulary": list(run.data.builder.vocabulary.words),
+        "labels": labels.to_list() if labels is not None else None,
+    }
 
 
 def about(run: Run, iteration: int, best: float) -> dict[str, Any]:
@@ -197,55 +294,38 @@ def about(run: Run, iteration: int, best: float) -> dict[str, Any]:
         "iteration": iteration,
         "best": best,
         "experiment": to_dict(run.experiment),
-        "vocabulary": list(run.data.builder.vocabulary.words),
-        "labels": run.data.labels.to_list() if run.data.labels is not None else None,
+        **_data_identity(run),
         **provenance(),
     }
 
 
-def _save(
-    run: Run,
-    task: GoalTask,
-    optimiser: Any,
-    average: dict[str, Tensor],
-    iteration: int,
-    best: float,
-    fabric: Fabric,
-) -> None:
+def _save(run: Run, task: GoalTask, optimiser: Any, state: _State, fabric: Fabric) -> None:
     if not fabric.is_global_zero:
         return
     tensors = {f"model/{name}": value for name, value in task.state_dict().items()}
-    tensors |= {f"ema/{name}": value for name, value in average.items()}
+    tensors |= {f"ema/{name}": value for name, value in state.average.items()}
     tensors |= {f"optimiser/{name}": value for name, value in optimiser_tensors(optimiser).items()}
-    save_checkpoint(run.out / LAST, tensors, about(run, iteration, best))
+    tensors["losses"] = state.losses
+    save_checkpoint(run.out / LAST, tensors, about(run, state.iteration, state.best))
 
 
-def _score(
-    run: Run,
-    task: GoalTask,
-    average: dict[str, Tensor],
-    iteration: int,
-    best: float,
-    fabric: Fabric,
-    report: _Report,
-) -> float:
-    """Evaluate on the first process; keep the weights when they are the best so far."""
+def _score(run: Run, task: GoalTask, state: _State, fabric: Fabric, report: Report) -> None:
+    """Evaluate; keep the weights when they are the best so far."""
     assert run.score is not None
-    if fabric.is_global_zero:
-        with _weights(task, average):
-            scores = run.score(task)
-            report.scored(iteration, scores)
-            value = next(iter(scores.values()))
-            if value > best:
-                best = value
+    with _weights(task, state.average):
+        scores = run.score(task)
+        report.scored(state.iteration, scores)
+        value = next(iter(scores.values()))
+        if value > state.best:
+            state.best = value
+            if fabric.is_global_zero:
                 tensors = {f"model/{name}": tensor for name, tensor in task.state_dict().items()}
-                save_checkpoint(run.out / BEST, tensors, {**about(run, iteration, best), "scores": scores})
+                save_checkpoint(run.out / BEST, tensors, {**about(run, state.iteration, value), "scores": scores})
     fabric.barrier()
-    return best
 
 
 @contextmanager
-def _weights(task: GoalTask, weights: dict[str, Tensor]) -> Any:
+def _weights(task: GoalTask, weights: dict[str, Tensor]) -> Iterator[None]:
     """Use other weights for a while."""
     kept = {name: value.detach().clone() for name, value in task.named_parameters() if name in weights}
     task.load_state_dict(weights, strict=False)
@@ -253,77 +333,3 @@ def _weights(task: GoalTask, weights: dict[str, Tensor]) -> Any:
         yield
     finally:
         task.load_state_dict(kept, strict=False)
-
-
-class _Report:
-    """The progress line and the log."""
-
-    def __init__(self, run: Run, bar: Progress | None, start: int) -> None:
-        self._run, self._bar = run, bar
-        self._line = bar.add_task("training", total=run.experiment.train.iterations, completed=start) if bar else None
-        self._losses: list[Float[Tensor, ""]] = []
-        self._since, self.waited_s = time.perf_counter(), 0.0
-
-    def add(self, iteration: int, loss: Float[Tensor, ""], rate: float) -> None:
-        """Count an iteration; the loss stays on its device until the line is due."""
-        self._losses.append(loss.detach())
-        config = self._run.experiment.train
-        if (iteration + 1) % config.log_every and iteration + 1 != config.iterations:
-            return
-        mean = float(torch.stack(self._losses).mean())
-        elapsed = time.perf_counter() - self._since
-        row = {
-            "iteration": iteration + 1,
-            "loss": mean,
-            "learning_rate": rate,
-            "episodes_per_s": len(self._losses) * config.batch / elapsed,
-            "waiting": self.waited_s / elapsed,
-        }
-        self._write(row)
-        if self._bar is not None and self._line is not None:
-            text = f"loss {mean:7.3f}  {row['episodes_per_s']:6.0f} episodes/s"
-            self._bar.update(self._line, completed=iteration + 1, description=text)
-        self._losses, self._since, self.waited_s = [], time.perf_counter(), 0.0
-        if not math.isfinite(mean):
-            raise DataError(f"the loss became {mean} at iteration {iteration + 1}", hint="lower --train.learning-rate")
-
-    def scored(self, iteration: int, scores: dict[str, float]) -> None:
-        """Log an evaluation; its time does not count as training."""
-        self._write({"iteration": iteration, **scores})
-        if self._bar is not None:
-            text = "  ".join(f"{name} {value:.3f}" for name, value in scores.items())
-            self._bar.console.print(f"iteration {iteration}: {text}")
-        self._since = time.perf_counter()
-
-    def _write(self, row: dict[str, Any]) -> None:
-        if self._bar is not None:
-            self._run.out.mkdir(parents=True, exist_ok=True)
-            with open(self._run.out / LOG, "a", encoding="utf-8") as log:
-                log.write(json.dumps(row) + "\n")
-
-
-@contextmanager
-def _progress(run: Run, fabric: Fabric, start: int) -> Any:
-    bar = None
-    if fabric.is_global_zero:
-        bar = Progress(
-            TextColumn("{task.description}"),
-            *Progress.get_default_columns()[1:2],
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-    holder: AbstractContextManager[Any] = bar if bar is not None else nullcontext()
-    with holder:
-        yield _Report(run, bar, start)
-
-
-def _timed(batches: Any, report: _Report) -> Any:
-    """Hand batches on, counting the time spent waiting for them."""
-    source = iter(batches)
-    while True:
-        begin = time.perf_counter()
-        batch = next(source, None)
-        report.waited_s += time.perf_counter() - begin
-        if batch is None:
-            return
-        yield batch

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ghosts.act.baselines import hand_coded_heat, heat_loss, heat_targets
 from ghosts.act.model import GoalModel, LingUNetModel
-from ghosts.belief.histogram import arg_max_m, marginal, pose_belief
+from ghosts.belief.histogram import arg_max_m, marginal, normalise, pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.config import BaselineConfig, ModelConfig
 from ghosts.errors import ConfigError
@@ -128,7 +128,6 @@ class GoalTask(nn.Module):
 
 
 def _from_heat(heat: Float[Tensor, "b s y x"], grid: Grid) -> Prediction:
-    """Heat as a distribution: what is negative counts as nothing."""
-    positive = heat.clamp(min=0.0)
-    mass = positive / positive.sum((-2, -1), keepdim=True).clamp(min=1e-12)
+    """Heat as a distribution: what is negative counts as nothing, and nothing anywhere as anywhere."""
+    mass = normalise(heat.clamp(min=0.0)[:, :, None])[:, :, 0]
     return Prediction(arg_max_m(heat[:, :, None], grid), mass, grid)
