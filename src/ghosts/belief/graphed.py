@@ -1,6 +1,7 @@
 """The filter as a CUDA graph: many small kernels, which take longer to launch one by one than to run.
 
-Measured on an H200 with `ghosts bench model --device cuda`, batch 5, 6 agent steps × 6 filter steps.
+Measured on an H200 (`ghosts bench model --device cuda`; batch 5, 6 agent steps × 6 filter steps): a training iteration
+takes 47 ms with the filter launched kernel by kernel and 17 ms with it captured.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ghosts.errors import ConfigError
-from ghosts.geometry import from_cells, heading_bins, heading_to_angle, to_cells
+from ghosts.geometry import TAU, from_cells, heading_to_angle, to_cells
 from ghosts.types import Grid
 
 NO_MASS = 1e-30
@@ -64,7 +64,8 @@ def spread_headings(heading_rad: Float[Tensor, "*n"], headings: int) -> Float[Te
     """Headings (clockwise from +y) spread over belief bins: `geometry.heading_weights` for tensors on any device."""
     if headings == 1:
         return torch.ones_like(heading_rad)[..., None]
-    bins = torch.as_tensor(heading_bins(headings), device=heading_rad.device, dtype=heading_rad.dtype)
+    # As `geometry.heading_bins`, but made on the device: a copy from the host would make a GPU wait.
+    bins = torch.arange(headings, device=heading_rad.device, dtype=heading_rad.dtype) * (TAU / headings)
     weights = torch.cos(heading_to_angle(heading_rad)[..., None] - bins)
     # cos(π/2) is not quite 0 in floating point; a bin at a right angle must stay empty.
     weights = torch.where(weights < 1e-6, 0.0, weights)

@@ -100,6 +100,8 @@ def model_rows(options: Model) -> list[dict[str, Any]]:
             rows.append({"what": row.what, **asdict(cost), "authors_s": row.authors_s})
             status.update(f"measured {row.what}")
     console.print(table)
+    if options.device == "cuda":
+        console.print("Parts are launched kernel by kernel; an iteration replays captured graphs (their pool: no MiB).")
     console.print("ms: median, best: fastest run. The authors': their released code on 2 idle CPU cores, same shapes.")
     return rows
 
