@@ -1,0 +1,112 @@
+"""The figures that describe a data root, real or made: graph, paths, language."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ghosts.errors import DataError
+from ghosts.files import read_json
+from ghosts.geometry import heading_of, turn_rad
+from ghosts.language.episodes import Episode, load_episodes
+from ghosts.world.graph import NavGraph, parse_graph
+
+SPLITS = ("train", "val_seen", "val_unseen")
+RARE = 5
+"""A word counts for the vocabulary of the model from this many occurrences on (as in R2R's code)."""
+
+
+def statistics(root: Path) -> dict[str, Any]:
+    """Measure a data root.
+
+    Args:
+        root: folder with `connectivity/` and `r2r/`.
+
+    Returns:
+        Figures by name, in the order of the table in `docs/data.md`.
+
+    Raises:
+        DataError: a file is missing or malformed, or a path uses a scan without a graph.
+    """
+    files = [root / "r2r" / f"R2R_{split}.json" for split in SPLITS]
+    episodes = {path.stem.removeprefix("R2R_"): load_episodes(path) for path in files if path.is_file()}
+    if not episodes:
+        raise DataError("no R2R_<split>.json found", file=root / "r2r", hint='make one with "ghosts world --out DIR"')
+    scans = sorted({episode.scan for split in episodes.values() for episode in split})
+    paths = {scan: root / "connectivity" / f"{scan}_connectivity.json" for scan in scans}
+    graphs = {scan: parse_graph(scan, read_json(path), path) for scan, path in paths.items()}
+    every = [episode for split in episodes.values() for episode in split if episode.has_goal]
+    result: dict[str, Any] = {f"paths, {split}": len(split_episodes) for split, split_episodes in episodes.items()}
+    result |= _graph_figures(list(graphs.values()))
+    result["paths a house"] = len(every) / len(scans)
+    return result | _path_figures(every, graphs) | _language_figures(every, episodes.get("train", every))
+
+
+def _graph_figures(graphs: list[NavGraph]) -> dict[str, Any]:
+    degrees = np.concatenate([graph.adjacent[graph.included].sum(1) for graph in graphs])
+    lengths = np.concatenate(
+        [
+            np.linalg.norm(graph.position_m[:, None] - graph.position_m[None], axis=-1)[graph.adjacent]
+            for graph in graphs
+        ]
+    )
+    return {
+        "houses": len(graphs),
+        "viewpoints a house": float(np.mean([graph.included.sum() for graph in graphs])),
+        "degree": float(degrees.mean()),
+        "edge length, mean (m)": float(lengths.mean()),
+        "edge length, median (m)": float(np.median(lengths)),
+        "edge length, 95 % (m)": float(np.percentile(lengths, 95)),
+        "camera height (m)": float(np.mean(np.concatenate([graph.height_m[graph.included] for graph in graphs]))),
+    }
+
+
+def _path_figures(episodes: list[Episode], graphs: dict[str, NavGraph]) -> dict[str, Any]:
+    walks = [graphs[e.scan].position_m[[graphs[e.scan].index(name) for name in e.path]] for e in episodes]
+    distance = np.array([episode.distance_m for episode in episodes], float)
+    moves = np.array([len(episode.path) - 1 for episode in episodes])
+    straight = np.array([np.linalg.norm(walk[-1, :2] - walk[0, :2]) for walk in walks])
+    floors = np.mean([abs(walk[-1, 2] - walk[0, 2]) > 1.2 for walk in walks])
+    first = [abs(turn_rad(e.heading_rad, heading_of(w[1] - w[0]))) for e, w in zip(episodes, walks)]
+    return {
+        "path length, mean (m)": float(distance.mean()),
+        "path length, spread (m)": float(distance.std()),
+        "moves a path": float(moves.mean()),
+        "start to goal, straight (m)": float(straight.mean()),
+        "paths that change floor (%)": 100.0 * float(floors),
+        "first turn below 30° (%)": 100.0 * float(np.mean(np.array(first) < math.radians(30))),
+        "first turn above 150° (%)": 100.0 * float(np.mean(np.array(first) > math.radians(150))),
+    }
+
+
+def _language_figures(episodes: list[Episode], train: list[Episode]) -> dict[str, Any]:
+    counts = np.array([len(_words(text)) for episode in episodes for text in episode.instructions])
+    words = Counter(word for episode in train for text in episode.instructions for word in _words(text))
+    pairs = Counter(
+        pair
+        for episode in train
+        for text in episode.instructions
+        for tokens in [_words(text)]
+        for pair in itertools.pairwise(tokens)
+    )
+    texts = [text for episode in train for text in episode.instructions]
+    return {
+        "instructions": len(counts),
+        "words an instruction, mean": float(counts.mean()),
+        "words an instruction, spread": float(counts.std()),
+        "words an instruction, 5–95 %": f"{np.percentile(counts, 5):.0f}–{np.percentile(counts, 95):.0f}",
+        "different words in train": len(words),
+        f"of these ≥ {RARE} times": sum(count >= RARE for count in words.values()),
+        "different word pairs in train": len(pairs),
+        "instructions written only once (%)": 100.0 * sum(n == 1 for n in Counter(texts).values()) / len(texts),
+    }
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())

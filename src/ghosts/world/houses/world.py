@@ -1,0 +1,327 @@
+"""Makes a whole data root of procedural houses: connectivity, R2R files, skyboxes, `world.json`.
+
+Every house is its own piece of work with its own seed, so the bytes do not depend on the number of workers, and a run
+that was stopped goes on with what is missing. Files appear whole or not at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ghosts import __version__
+from ghosts.config import require
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.files import read_json, write_json, write_text
+from ghosts.world.houses.house import House
+from ghosts.world.houses.instructions import write_instructions
+from ghosts.world.houses.paths import sample_paths
+from ghosts.world.houses.plan import house_name, make_house
+from ghosts.world.houses.sight import things_seen
+from ghosts.world.houses.statistics import SPLITS, statistics
+from ghosts.world.houses.viewpoints import HouseGraph, connectivity, make_graph
+
+_MOST_HOUSES = 2500
+_SEEDS_A_WORLD = 4 * _MOST_HOUSES  # room for three spare seeds a house
+_LEAST_PATHS = 20
+Report = Callable[[str, int], None]
+"""Called with ("house" | "panorama", how many were finished)."""
+
+
+@dataclass(frozen=True)
+class WorldConfig:
+    """What a world is like."""
+
+    houses: int = 20
+    """Number of houses."""
+    seed: int = 0
+    """Seed of the world; the same seed gives the same graph and text, byte for byte."""
+    paths: int = 77
+    """Paths a house at most (R2R: 77 in a building)."""
+    unseen: float = 0.15
+    """Share of the houses kept for val_unseen (at least one)."""
+    seen: float = 0.07
+    """Share of a training house's paths kept for val_seen."""
+    faces: int = 256
+    """Pixels a side of a skybox face."""
+
+    def __post_init__(self) -> None:
+        require(
+            2 <= self.houses <= _MOST_HOUSES, f"houses must lie in 2..{_MOST_HOUSES} (train and unseen)", self.houses
+        )
+        require(0 <= self.seed < 400_000, "seed must lie in 0..399999", self.seed)
+        require(1 <= self.paths <= 1000, "paths must lie in 1..1000", self.paths)
+        require(0.0 < self.unseen < 1.0, "unseen must lie in (0, 1)", self.unseen)
+        require(0.0 <= self.seen < 1.0, "seen must lie in [0, 1)", self.seen)
+        require(self.faces >= 16 and self.faces % 16 == 0, "faces must be a multiple of 16", self.faces)
+
+
+def make_world(
+    root: Path,
+    config: WorldConfig,
+    *,
+    images: bool = True,
+    workers: int = 1,
+    device: str = "cpu",
+    report: Report = lambda what, count: None,
+) -> dict[str, Any]:
+    """Write a data root, or finish one.
+
+    Args:
+        root: folder to write.
+        config: what the world is like.
+        images: whether to render skyboxes.
+        workers: processes; 1 works in this one. On a GPU one process feeds it and writes with threads.
+        device: where to render, "cpu" or "cuda".
+        report: told about progress.
+
+    Returns:
+        The content of `world.json`.
+
+    Raises:
+        DataError: the folder holds another world.
+    """
+    _refuse_other_world(root, config, images)
+    with _workers(workers if device == "cpu" else 1) as pool:
+        plans = _run(
+            pool, [(_describe_house, (root, config, index)) for index in range(config.houses)], report, "house"
+        )
+        records = sorted(plans, key=lambda record: int(record["index"]))
+        _write_index(root, config, records)
+        if images:
+            _write_images(root, config, records, pool, workers, device, report)
+    summary = _summary(root, config, records)
+    write_json(root / "world.json", summary, indent=1)
+    return summary
+
+
+def load_house(root: Path, scan: str) -> House:
+    """The geometry of a house of a data root, made again from its seed.
+
+    Raises:
+        DataError: the root is no procedural world, or was made by a version whose houses differ.
+        UnknownNameError: no such house in it.
+    """
+    houses = read_json(root / "world.json", hint='only roots made by "ghosts world" hold one')["houses"]
+    if scan not in houses:
+        raise UnknownNameError("scan", scan, houses, str(root))
+    house = make_house(int(houses[scan]["seed"]))
+    if house.name != scan or len(house.rooms) != houses[scan]["rooms"] or len(house.things) != houses[scan]["things"]:
+        raise DataError(
+            f"house {scan!r} was made by another version of ghosts and cannot be made again",
+            file=root / "world.json",
+            hint='make the world anew with "ghosts world"',
+        )
+    return house
+
+
+def describe(seed: int, count: int) -> tuple[House, HouseGraph, list[dict[str, Any]]]:
+    """A house, its graph, and its paths with instructions and the facts they state (plain JSON values)."""
+    house = make_house(seed)
+    graph = make_graph(house)
+    seen = things_seen(house, graph)
+    rng = np.random.default_rng([seed, 0x7061_7468])
+    paths = []
+    for path in sample_paths(house, graph, count, rng):
+        told = write_instructions(house, graph, path, seen, rng)
+        paths.append(
+            {
+                "distance": path.length_m,
+                "path": [graph.viewpoints[step].name for step in path.steps],
+                "heading": path.heading_rad,
+                "instructions": [item.text for item in told],
+                "styles": [item.style for item in told],
+                "facts": [[_plain_fact(fact) for fact in item.facts] for item in told],
+            }
+        )
+    return house, graph, paths
+
+
+def _plain_fact(fact: Any) -> dict[str, Any]:
+    """A fact without the fields that say nothing, numbers rounded."""
+    values = dataclasses.asdict(fact)
+    kept = {name: value for name, value in values.items() if value not in (-1, "", 0.0) or name in ("step", "at_m")}
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in kept.items()}
+
+
+def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, Any]:
+    """Write one house's connectivity file and its paths, unless they are there. Returns the record of its paths."""
+    for attempt in range(_SEEDS_A_WORLD // _MOST_HOUSES):
+        seed = config.seed * _SEEDS_A_WORLD + attempt * _MOST_HOUSES + index
+        stored = root / "houses" / f"{house_name(seed)}.json"
+        if stored.is_file():
+            return dict(read_json(stored))
+        try:
+            house, graph, paths = describe(seed, config.paths)
+        except DataError:
+            if attempt == _SEEDS_A_WORLD // _MOST_HOUSES - 1:
+                raise
+            continue  # furniture cut a room off: take the next seed
+        if len(paths) >= min(config.paths, _LEAST_PATHS):
+            break
+    for number, path in enumerate(paths):
+        path["path_id"] = index * 1000 + number
+    write_json(root / "connectivity" / f"{house.name}_connectivity.json", connectivity(graph))
+    record = {
+        "scan": house.name,
+        "index": index,
+        "seed": seed,
+        "made": _made(config),
+        "rooms": len(house.rooms),
+        "storeys": len({room.storey for room in house.rooms}),
+        "things": len(house.things),
+        "viewpoints": [[point.name, *point.position_m] for point in graph.viewpoints],
+        "paths": paths,
+    }
+    write_json(stored, record)
+    return record
+
+
+def _made(config: WorldConfig) -> dict[str, Any]:
+    """What a house's graph and text depend on."""
+    return {"version": __version__, "seed": config.seed, "paths": config.paths}
+
+
+def _refuse_other_world(root: Path, config: WorldConfig, images: bool) -> None:
+    hint = "choose another --out, or the options it was made with"
+    for path in sorted((root / "houses").glob("h*.json"))[:1]:
+        made = read_json(path)["made"]
+        if made != _made(config):
+            raise DataError("the folder holds another world", file=path, field="made", value=made, hint=hint)
+    stored = root / "scans" / "images.json"
+    if images and stored.is_file() and read_json(stored) != {"faces": config.faces}:
+        raise DataError("the folder holds other images", file=stored, value=read_json(stored), hint=hint)
+    if not (root / "houses").is_dir() and (root / "connectivity").is_dir():
+        raise DataError("the folder holds data of another kind", file=root, hint="choose another --out")
+
+
+def _split(config: WorldConfig, records: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """R2R records by split: unseen houses apart, and the last paths of every other house as val_seen."""
+    order = np.random.default_rng([config.seed, 0x7370_6C69]).permutation(len(records))
+    unseen = set(order[: max(1, round(config.unseen * len(records)))].tolist())
+    splits: dict[str, list[dict[str, Any]]] = {split: [] for split in SPLITS}
+    for index, record in enumerate(records):
+        paths = record["paths"]
+        held = max(1, round(config.seen * len(paths))) if config.seen else 0
+        for number, path in enumerate(paths):
+            fields = {"distance": path["distance"], "scan": record["scan"], "path_id": path["path_id"]}
+            fields |= {name: path[name] for name in ("path", "heading", "instructions")}
+            name = "val_unseen" if index in unseen else "val_seen" if number >= len(paths) - held else "train"
+            splits[name].append(fields)
+    return splits
+
+
+def _write_index(root: Path, config: WorldConfig, records: list[dict[str, Any]]) -> None:
+    """scans.txt and the R2R files."""
+    write_text(root / "connectivity" / "scans.txt", "".join(f"{record['scan']}\n" for record in records))
+    for split, episodes in _split(config, records).items():
+        write_json(root / "r2r" / f"R2R_{split}.json", episodes)
+
+
+def _summary(root: Path, config: WorldConfig, records: list[dict[str, Any]]) -> dict[str, Any]:
+    splits = {split: sorted({path["scan"] for path in paths}) for split, paths in _split(config, records).items()}
+    options = " ".join(f"--{field.name} {getattr(config, field.name)}" for field in dataclasses.fields(config))
+    return {
+        "kind": "procedural houses",
+        "version": __version__,
+        "seed": config.seed,
+        "command": f"ghosts world --out DIR {options}",
+        "config": dataclasses.asdict(config),
+        "splits": splits,
+        "houses": {
+            record["scan"]: {name: record[name] for name in ("seed", "rooms", "storeys", "things")}
+            | {"viewpoints": len(record["viewpoints"]), "paths": len(record["paths"])}
+            for record in records
+        },
+        "statistics": statistics(root),
+    }
+
+
+def _write_images(
+    root: Path,
+    config: WorldConfig,
+    records: list[dict[str, Any]],
+    pool: Executor | None,
+    workers: int,
+    device: str,
+    report: Report,
+) -> None:
+    """Render what is missing, house by house; a house is shared by several workers when there are few houses."""
+    write_json(root / "scans" / "images.json", {"faces": config.faces})
+    parts = 1 if pool is None else max(1, -(-2 * workers // len(records)))
+    jobs = []
+    for record in records:
+        points = [(str(p[0]), (float(p[1]), float(p[2]), float(p[3]))) for p in record["viewpoints"]]
+        for part in range(parts):
+            jobs.append(
+                (_render_house, (root, record["scan"], record["seed"], points[part::parts], config.faces, device))
+            )
+    _run(pool, jobs, report, "panorama")
+
+
+def _render_house(
+    root: Path, scan: str, seed: int, points: list[tuple[str, tuple[float, float, float]]], faces: int, device: str
+) -> int:
+    """Write the skyboxes of some viewpoints that are not there yet. Returns how many viewpoints are done."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from ghosts.world.houses.render import prepare, render_panorama, skybox_paths, write_skybox
+
+    missing = [(n, p) for n, p in points if not all(path.is_file() for path in skybox_paths(root / "scans", scan, n))]
+    if missing:
+        scene = prepare(make_house(seed), device)
+        with ThreadPoolExecutor(
+            1 if device == "cpu" else 8
+        ) as writers:  # a GPU renders faster than one core compresses
+            written = [
+                writers.submit(write_skybox, root / "scans", scan, name, render_panorama(scene, position, faces))
+                for name, position in missing
+            ]
+            for future in written:
+                future.result()
+    return len(points)
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[Executor | None]:
+    """A pool of processes of one thread each, or None for one worker."""
+    if count <= 1:
+        yield None
+        return
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
+def _run(
+    pool: Executor | None, jobs: list[tuple[Callable[..., Any], tuple[Any, ...]]], report: Report, what: str
+) -> list[Any]:
+    """Run jobs, in this process or in the pool, telling about each that ends."""
+    results = []
+    if pool is None:
+        for function, arguments in jobs:
+            results.append(function(*arguments))
+            report(what, results[-1] if isinstance(results[-1], int) else 1)
+        return results
+    futures: list[Future[Any]] = [pool.submit(function, *arguments) for function, arguments in jobs]
+    for future in as_completed(futures):
+        results.append(future.result())
+        report(what, results[-1] if isinstance(results[-1], int) else 1)
+    return results
