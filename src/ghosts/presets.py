@@ -20,6 +20,7 @@ from ghosts.errors import UnknownNameError
 from ghosts.world.landmarks.source import LandmarkConfig
 
 GoalKind = Literal["filter", "lingunet", "hand-coded"]
+Observation = Literal["landmarks", "images", "any"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class TrainConfig:
     learning_rate: float = 1e-3
     schedule: Literal["one-cycle", "constant"] = "one-cycle"
     """One-cycle: linear warm-up over 5 % of the iterations, then a cosine to zero."""
+    optimiser: Literal["adamw", "adam"] = "adamw"
+    """Adam (the paper's) adds weight decay to the gradient, AdamW to the weights."""
     weight_decay: float = 1e-2
     gradient_norm: float = 1.0
     """Gradients are scaled down to this norm; 0 leaves them."""
@@ -72,6 +75,8 @@ class GoalExperiment:
     train: TrainConfig = field(default_factory=TrainConfig)
     landmarks: LandmarkConfig = field(default_factory=LandmarkConfig)
     """What is shown in a world of landmarks; not used with images."""
+    observation: Observation = "landmarks"
+    """What the map is made from: labelled landmarks, a frozen backbone's tiles of images, or what the data root has."""
 
 
 def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
@@ -104,33 +109,90 @@ def landmarks_lingunet() -> GoalExperiment:
     return replace(landmarks_filter(), name="landmarks-lingunet", kind="lingunet")
 
 
+def _image_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
+    # 64: the channels of the houses' backbone (`ghosts backbone`).
+    model = _landmark_model(headings, motion)
+    return replace(model, mapper=replace(model.mapper, features=64))
+
+
+def houses_filter() -> GoalExperiment:
+    """Filter (x, y, θ) on images of houses: the default."""
+    train = TrainConfig(precision="bf16-mixed")
+    return GoalExperiment("houses-filter", "filter", _image_model(), train=train, observation="images")
+
+
+def houses_filter_xy() -> GoalExperiment:
+    """Filter (x, y) on images of houses: heading left out of the state."""
+    return replace(houses_filter(), name="houses-filter-xy", model=_image_model(headings=1))
+
+
+def houses_filter_joint() -> GoalExperiment:
+    """Filter (x, y, θ) on images of houses with the paper's joint motion kernel."""
+    return replace(houses_filter(), name="houses-filter-joint", model=_image_model(motion=MotionConfig(kind="joint")))
+
+
+def houses_lingunet() -> GoalExperiment:
+    """LingUNet baseline on images of houses."""
+    return replace(houses_filter(), name="houses-lingunet", kind="lingunet")
+
+
 def hand_coded() -> GoalExperiment:
-    """The hand-coded baseline; nothing is trained."""
-    return replace(landmarks_filter(), name="hand-coded", kind="hand-coded")
+    """The hand-coded baseline, in either world; nothing is trained."""
+    return replace(landmarks_filter(), name="hand-coded", kind="hand-coded", observation="any")
+
+
+def paper() -> GoalExperiment:
+    """The paper's own sizes and training, on images through ResNet-34 (Matterport3D)."""
+    model = ModelConfig(
+        # The paper names no dropout but the mapper's (supplement, "Mapper").
+        language=LanguageConfig(
+            embedding=300, hidden=256, steps=6, attention="dot", decoder_context=False, dropout=0.0
+        ),
+        mapper=MapperConfig(features=768, channels=128, convolution="sparse", dropout=0.5, rows=96, cols=96),
+        filter=FilterConfig(headings=4, motion=MotionConfig(kind="joint", kernel=7, dropout=0.0)),
+    )
+    train = TrainConfig(
+        iterations=8000,
+        batch=5,
+        agent_steps=6,
+        learning_rate=1e-3,
+        schedule="constant",
+        optimiser="adam",
+        weight_decay=1e-7,
+        gradient_norm=0.0,
+        mirrored=0.0,
+        word_dropout=0.0,
+    )
+    return GoalExperiment("paper", "filter", model, train=train, observation="images")
 
 
 def tiny() -> GoalExperiment:
-    """A small filter for tests and for a first try on a CPU."""
+    """A small filter for tests and for a first try on a CPU, in either world."""
     model = ModelConfig(
         language=LanguageConfig(embedding=32, hidden=32, position=16, dropout=0.0),
-        mapper=MapperConfig(features=16, channels=16, dropout=0.0, rows=48, cols=48),
+        mapper=MapperConfig(features=64, channels=16, dropout=0.0, rows=48, cols=48),
         filter=FilterConfig(
             motion=MotionConfig(hidden=16, branch=8, language=32, dropout=0.0),
             observation=LingUNetConfig(levels=2, channels=8, language=8, output=16),
         ),
     )
     train = TrainConfig(iterations=60, batch=8, agent_steps=3, learning_rate=3e-3, log_every=10, evaluate_every=60)
-    return GoalExperiment("tiny", "filter", model, BaselineConfig(levels=2), train)
+    return GoalExperiment("tiny", "filter", model, BaselineConfig(levels=2), train, observation="any")
 
 
 PRESETS: dict[str, Callable[[], GoalExperiment]] = {
     make().name: make
     for make in (
+        houses_filter,
+        houses_filter_xy,
+        houses_filter_joint,
+        houses_lingunet,
         landmarks_filter,
         landmarks_filter_xy,
         landmarks_filter_joint,
         landmarks_lingunet,
         hand_coded,
+        paper,
         tiny,
     )
 }

@@ -6,7 +6,7 @@ embedded by the model). Both kinds share the cells and everything that is done w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Float32, Int32, Int64
 from torch import Tensor
 
+from ghosts.mapping.tile_store import StoredTiles
 from ghosts.world.landmarks.source import LandmarkSource, landmark_tile
 
 
@@ -97,6 +98,23 @@ def landmark_bank(
     numbers = {place: number for number, place in enumerate(places)}
     return TileBank(
         cell_m, numbers, angles_rad, _starts(np.array(counts)), np.concatenate(cells).astype(np.int32), entries
+    )
+
+
+def tile_bank(stored: StoredTiles, rows: Mapping[str, Sequence[int]]) -> TileBank:
+    """Stored tiles as a bank; cells and features stay memory-mapped.
+
+    Args:
+        stored: the file.
+        rows: for each building of interest, the graph's row of each of its viewpoints.
+    """
+    numbers, first = {}, 0
+    for building in stored.buildings:
+        numbers.update({(building.scan, row): first + k for k, row in enumerate(rows.get(building.scan, ()))})
+        first += len(building.counts)
+    counts = np.array([count for building in stored.buildings for count in building.counts], np.int64)
+    return TileBank(
+        stored.settings.cell_m, numbers, (0.0,), _starts(counts), stored.cells.numpy(), features=stored.features
     )
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from ghosts.errors import UnknownNameError
+from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.language.episodes import each_instruction
 from ghosts.language.tokens import Vocabulary, build_vocabulary
-from ghosts.learn.bank import landmark_bank
+from ghosts.learn.bank import TileBank, landmark_bank
 from ghosts.learn.batches import Builder
 from ghosts.learn.examples import Example, make_examples, unseen_buildings
+from ghosts.learn.image_tiles import load_tile_bank
 from ghosts.presets import GoalExperiment
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import LabelSet
@@ -33,21 +36,40 @@ class GoalData:
     """Evaluation splits by name."""
     builder: Builder
     labels: LabelSet | None
+    """Of landmarks."""
     stored: Float[Tensor, "n c"] | None = None
-    """The bank's features, on the CPU."""
+    """The bank's features, float16, memory-mapped; None with landmarks."""
+    tiles: str | None = None
+    """Fingerprint of the tiles, recorded with a model so that it is never shown another backbone's."""
 
 
 def split_episodes(root: DataRoot) -> tuple[list[str], list[str]]:
     """Training and development-unseen buildings.
 
-    Where the root brings its own `val_unseen`, all training buildings are trained on; R2R's public part here has none,
-    so every eighth building is held out.
+    The best checkpoint is chosen on buildings that no model is trained on and no table reports. R2R's public part here
+    has no `val_unseen`, so every eighth building is held out to stand for it; a root that brings its own gives up every
+    sixteenth (none where there are fewer than four).
     """
     scans = sorted({episode.scan for episode in root.episodes("train")})
-    if "val_unseen" in root.splits:
-        return scans, []
-    held_out = unseen_buildings(scans)
-    return [scan for scan in scans if scan not in held_out], held_out
+    held_out = unseen_buildings(scans, every=16 if "val_unseen" in root.splits else 8)
+    return [scan for scan in scans if scan not in set(held_out)], held_out
+
+
+def choose_observation(root: DataRoot, experiment: GoalExperiment) -> Literal["landmarks", "images"]:
+    """What the map is made from: what the experiment says, or else what the root has (landmarks before images).
+
+    Raises:
+        DataError: the root does not have it.
+    """
+    wanted = experiment.observation
+    if wanted in ("landmarks", "any") and root.has_landmarks:
+        return "landmarks"
+    if wanted in ("images", "any") and root.has_images:
+        return "images"
+    folders = {"landmarks": "landmarks/", "images": "scans/", "any": "landmarks/ or scans/"}[wanted]
+    others = "images" if root.has_images else "landmarks" if root.has_landmarks else "neither"
+    hint = f"this data root has {others}; choose another preset or another --data"
+    raise DataError(f"preset {experiment.name} needs {folders}", file=root.path, hint=hint)
 
 
 def load_goal_data(
@@ -56,16 +78,24 @@ def load_goal_data(
     *,
     vocabulary: Vocabulary | None = None,
     labels: LabelSet | None = None,
+    tiles: str | None = None,
+    tiles_folder: Path | None = None,
     training: bool = True,
 ) -> GoalData:
-    """Read a data root with landmarks.
+    """Read a data root with landmarks, or with images whose tiles were made (`ghosts tiles`); nothing is made here.
 
     Args:
         root: the data.
         experiment: what is run on it.
         vocabulary: of a trained model; built from the training split by default.
         labels: of a trained model; built from the training buildings by default.
+        tiles: fingerprint of the tiles a trained model knows; any by default.
+        tiles_folder: where tiles lie; `tiles/` of the root by default.
         training: also make the turned variants that only training uses.
+
+    Raises:
+        DataError: the root lacks what the experiment needs; names the command that makes it.
+        ConfigError: the data does not fit the model.
     """
     seen, held_out = split_episodes(root)
     episodes = root.episodes("train")
@@ -73,6 +103,7 @@ def load_goal_data(
     train = [episode for episode in episodes if episode.scan in set(seen)]
     if vocabulary is None:
         vocabulary = build_vocabulary(item.text for item in each_instruction(train))
+    _check_vocabulary(vocabulary, experiment)
     splits = {
         # Held-out buildings are unseen: their paths do not belong in val_seen.
         name: make_examples(root, [item for item in root.episodes(name) if item.scan not in set(held_out)], steps)
@@ -81,15 +112,47 @@ def load_goal_data(
     }
     if held_out:
         splits[DEV_UNSEEN] = make_examples(root, [item for item in episodes if item.scan in set(held_out)], steps)
-    labels = labels or training_labels(root, seen)
-    source = LandmarkSource(root, labels, experiment.landmarks)
     used = sorted({*seen, *(example.scan for examples in splits.values() for example in examples)})
+    mapper, fingerprint = experiment.model.mapper, None
+    if choose_observation(root, experiment) == "landmarks":
+        labels = labels or training_labels(root, seen)
+        bank = _landmarks(root, experiment, labels, used, training)
+    else:
+        bank, fingerprint = _images(root, experiment, used, tiles, tiles_folder)
+    builder = Builder(bank, vocabulary, mapper.grid, mapper.kernel)
+    return GoalData(root, make_examples(root, train, steps), splits, builder, labels, bank.features, fingerprint)
+
+
+def _landmarks(
+    root: DataRoot, experiment: GoalExperiment, labels: LabelSet, scans: list[str], training: bool
+) -> TileBank:
+    source = LandmarkSource(root, labels, experiment.landmarks)
     variants = experiment.train.variants if training else 1
     angles = (0.0, *np.random.default_rng(experiment.train.seed).uniform(0.0, 2.0 * np.pi, variants - 1).tolist())
-    mapper = experiment.model.mapper
-    bank = landmark_bank(source, used, mapper.cell_m, angles)
-    builder = Builder(bank, vocabulary, mapper.grid, mapper.kernel)
-    return GoalData(root, make_examples(root, train, steps), splits, builder, labels)
+    return landmark_bank(source, scans, experiment.model.mapper.cell_m, angles)
+
+
+def _images(
+    root: DataRoot, experiment: GoalExperiment, scans: list[str], tiles: str | None, folder: Path | None
+) -> tuple[TileBank, str]:
+    if experiment.train.variants > 1:
+        raise ConfigError(
+            f"train.variants is {experiment.train.variants}, but images cannot be turned by any angle; "
+            "use --train.variants 1 (and --train.quarters for quarter turns)"
+        )
+    needed = experiment.kind != "hand-coded"
+    bank, settings = load_tile_bank(
+        root, scans, experiment.model.mapper, folder=folder, fingerprint=tiles, features=needed
+    )
+    return bank, settings.fingerprint
+
+
+def _check_vocabulary(vocabulary: Vocabulary, experiment: GoalExperiment) -> None:
+    if len(vocabulary) > experiment.model.language.vocabulary:
+        raise ConfigError(
+            f"the data has {len(vocabulary)} words, the model room for {experiment.model.language.vocabulary}; "
+            f"use --model.language.vocabulary {len(vocabulary)}"
+        )
 
 
 def examples_of(data: GoalData, split: str) -> list[Example]:

@@ -152,7 +152,8 @@ def train_goal(run: Run, fabric: Fabric) -> GoalTask:
     torch.manual_seed(config.seed)
     labels = len(run.data.labels) if run.data.labels is not None else 0
     task = GoalTask(run.experiment.kind, run.experiment.model, run.experiment.baseline, labels)
-    optimiser = torch.optim.AdamW(
+    kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.AdamW
+    optimiser = kind(
         task.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=fabric.device.type == "cuda"
     )
     module, optimiser = fabric.setup(_Step(task), optimiser)
@@ -285,6 +286,7 @@ def _data_identity(run: Run) -> dict[str, Any]:
     return {
         "vocabulary": list(run.data.builder.vocabulary.words),
         "labels": labels.to_list() if labels is not None else None,
+        "tiles": run.data.tiles,
     }
 
 

@@ -54,7 +54,7 @@ class CellFeatures(nn.Module):
         if self.embedding is None:
             if stored is None:
                 raise ConfigError("this model reads stored features, but the data has labels; choose another preset")
-            return replace(batch.cells, features=stored.index_select(0, batch.rows))
+            return replace(batch.cells, features=stored.index_select(0, batch.rows).float())
         if batch.labels is None:
             raise ConfigError("this model reads labels, but the data has stored features; choose another preset")
         vectors = self.embedding(batch.labels.label) * batch.labels.weight[:, None]

@@ -50,6 +50,24 @@ def read_skybox_depth(path: Path, *, hint: str | None = None) -> UInt16[np.ndarr
     return image
 
 
+def read_skybox_labels(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray, "f w"]:
+    """Read six 8-bit faces of semantic labels side by side.
+
+    Raises:
+        DataError: as `read_skybox_rgb`, or the image is not 8 bit with one channel.
+    """
+    data = _read(path, hint)
+    _check_whole(path, data)
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if image is None:
+        raise DataError("cannot be decoded as a label image", file=path)
+    if image.dtype != np.uint8 or image.ndim != 2:
+        found = f"{image.dtype}, {1 if image.ndim == 2 else image.shape[2]} channel(s)"
+        raise DataError("expected an 8-bit image with one channel", file=path, value=found)
+    _check_strip(path, image)
+    return image
+
+
 def write_image(path: Path, image: np.ndarray, *, quality: int = 92) -> None:
     """Write an RGB, 16-bit or label image atomically; the suffix chooses the format."""
     with atomic_path(path) as temporary:

@@ -1,0 +1,206 @@
+"""Labelled views of houses for training a backbone: decoded once, sampled on the device.
+
+All panoramas and label strips stay on the device, so that an iteration reads no file. Views of iteration i follow from
+the seed and i alone.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int, UInt8
+from torch import Tensor
+
+from ghosts.config import require
+from ghosts.errors import DataError
+from ghosts.learn.data import split_episodes
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.tile_store import included
+from ghosts.types import Intrinsics
+from ghosts.world.camera_torch import PanoramaBank, pack_rgb, render_labels, render_views, view_matrices
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.houses.render import LABELS, skybox_paths
+from ghosts.world.images import read_skybox_labels, read_skybox_rgb
+
+LABEL_STEP = 4
+"""Labels are looked up at every fourth pixel: 16 samples a feature pixel."""
+VFOV_RAD = math.radians(60.0)
+
+
+@dataclass(frozen=True)
+class BackboneConfig:
+    """How the backbone is trained."""
+
+    channels: int = 64
+    """Feature channels."""
+    iterations: int = 6000
+    batch: int = 64
+    """Views an iteration."""
+    learning_rate: float = 2e-3
+    """Highest, after a warm-up over 5 % of the iterations; then a cosine to zero."""
+    weight_decay: float = 1e-2
+    balance: float = 0.5
+    """Labels are weighted by (their share of the pixels) to the power of minus this: small things count more."""
+    width: int = 320
+    height: int = 256
+    """Size of the views, multiples of 16. The sweep's, because group norm averages over a whole view."""
+    panoramas: int = 4000
+    """At most this many panoramas are kept on the device (2 MB each at 256 px faces), evenly taken."""
+    held_out_views: int = 512
+    """Views of held-out houses that the scores are computed on."""
+    seed: int = 0
+    log_every: int = 50
+    evaluate_every: int = 1000
+    checkpoint_every: int = 500
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "batch", "panoramas", "held_out_views", "log_every"):
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        for name in ("evaluate_every", "checkpoint_every", "iterations"):
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        for name in ("width", "height"):
+            value = getattr(self, name)
+            require(value >= 16 and value % 16 == 0, f"{name} must be a multiple of 16", value)
+        require(self.learning_rate > 0.0, "learning_rate must be positive", self.learning_rate)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPanoramas:
+    """Panoramas with their labels, resident on a device."""
+
+    bank: PanoramaBank
+    labels: UInt8[Tensor, "n texels"]
+    rotations: Float[np.ndarray, "n 3 3"]
+
+    def __len__(self) -> int:
+        return len(self.rotations)
+
+
+@dataclass(frozen=True)
+class Views:
+    """Which views are looked at."""
+
+    which: Int[np.ndarray, " b"]
+    headings_rad: Float[np.ndarray, " b"]
+    elevations_rad: Float[np.ndarray, " b"]
+    camera: Intrinsics
+    flipped: Bool[np.ndarray, " b"]
+    """Mirrored left to right."""
+
+
+def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
+    """Houses to train on and houses to score on.
+
+    All are buildings of `train` that no unseen or test split uses (val_seen's buildings are those of `train` by
+    definition); scored on are those that goal prediction holds out as well.
+
+    Raises:
+        DataError: fewer than two are left.
+    """
+    seen, held_out = split_episodes(root)
+    others = [name for name in root.splits if name not in ("train", "val_seen")]
+    evaluated = {episode.scan for name in others for episode in root.episodes(name)}
+    seen = [scan for scan in seen if scan not in evaluated]
+    held_out = [scan for scan in held_out if scan not in evaluated]
+    if not held_out and len(seen) >= 2:
+        seen, held_out = seen[:-1], seen[-1:]
+    if not seen or not held_out:
+        hint = f"make more houses with: ghosts world --out {root.path}"
+        raise DataError("fewer than two houses of train are in no other split", file=root.path, hint=hint)
+    return seen, held_out
+
+
+def load_labelled(root: DataRoot, scans: Sequence[str], limit: int, device: torch.device) -> LabelledPanoramas:
+    """Decode panoramas and labels of some houses onto a device.
+
+    Args:
+        root: the data.
+        scans: houses.
+        limit: most panoramas to take, evenly spread.
+        device: where they are kept.
+
+    Raises:
+        DataError: a picture is missing or damaged, sizes differ, or a label has no name.
+    """
+    places = [(scan, row) for scan in scans for row in included(root, scan)]
+    if not places:
+        raise DataError("no included viewpoint in the houses to train on", file=root.path)
+    places = [places[k] for k in np.linspace(0, len(places) - 1, min(limit, len(places))).round().astype(int)]
+
+    def decode(place: tuple[str, int]) -> tuple[np.ndarray, np.ndarray]:
+        scan, row = place
+        rgb_path, _, label_path = skybox_paths(root.path / "scans", scan, root.graph(scan).ids[row])
+        rgb = read_skybox_rgb(rgb_path, hint="make houses with: ghosts world")
+        labels = read_skybox_labels(label_path, hint="only houses have label images; make some with: ghosts world")
+        if labels.shape != rgb.shape[:2]:
+            size = f"{labels.shape[0]} px faces, colour {rgb.shape[0]} px"
+            raise DataError("colour and label skyboxes differ in size", file=label_path, field="size", value=size)
+        if labels.max() >= len(LABELS):
+            raise DataError(f"labels must be below {len(LABELS)}", file=label_path, value=int(labels.max()))
+        return pack_rgb(rgb), labels.ravel()
+
+    texels = len(decode(places[0])[1])
+    rgbx = torch.empty(len(places), texels, dtype=torch.int32, device=device)
+    labels = torch.empty(len(places), texels, dtype=torch.uint8, device=device)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, (words, strip) in enumerate(pool.map(decode, places)):
+            if len(words) != texels:
+                raise DataError("houses have faces of different sizes", file=root.path, record=places[number][0])
+            rgbx[number], labels[number] = torch.from_numpy(words), torch.from_numpy(strip)
+    rotations = np.stack([root.graph(scan).rotation[row] for scan, row in places])
+    return LabelledPanoramas(PanoramaBank(rgbx, None, math.isqrt(texels // 6)), labels, rotations)
+
+
+def draw_views(config: BackboneConfig, panoramas: int, iteration: int) -> Views:
+    """Views of one iteration: any heading, around the sweep's elevation, a little nearer or farther, half mirrored."""
+    random = np.random.default_rng([config.seed, 3, iteration])
+    zoom = math.exp(random.uniform(-0.15, 0.15))
+    camera = Intrinsics(config.width, config.height, 2.0 * math.atan(math.tan(VFOV_RAD / 2.0) * zoom))
+    return Views(
+        which=random.integers(0, panoramas, config.batch),
+        headings_rad=random.uniform(0.0, 2.0 * math.pi, config.batch),
+        elevations_rad=np.radians(random.uniform(-50.0, 0.0, config.batch)),
+        camera=camera,
+        flipped=random.random(config.batch) < 0.5,
+    )
+
+
+def held_out_views(config: BackboneConfig, panoramas: int) -> Views:
+    """The views scores are computed on: the sweep's camera and elevation, headings as they come."""
+    count = config.held_out_views
+    headings = np.random.default_rng([config.seed, 4]).uniform(0.0, 2.0 * math.pi, count)
+    camera = Intrinsics(config.width, config.height, VFOV_RAD)
+    which = np.linspace(0, panoramas - 1, count).round().astype(np.int64)
+    return Views(which, headings, np.full(count, math.radians(-30.0)), camera, np.zeros(count, bool))
+
+
+def render_labelled(
+    panoramas: LabelledPanoramas, views: Views
+) -> tuple[UInt8[Tensor, "b h w 3"], Float[Tensor, "b l y x"]]:
+    """Colour images, and the share of each label in the block of every feature pixel."""
+    device = panoramas.labels.device
+    matrices = view_matrices(panoramas.rotations[views.which], views.headings_rad, views.elevations_rad)
+    matrices[views.flipped, :, 0] *= -1.0
+    where = torch.from_numpy(views.which).to(device), torch.from_numpy(matrices).float().to(device)
+    rgb, _ = render_views(panoramas.bank, *where, views.camera, fused=False)
+    step = LABEL_STEP
+    coarse = Intrinsics(views.camera.width // step, views.camera.height // step, views.camera.vfov_rad)
+    labels = render_labels(panoramas.labels, panoramas.bank.face_px, *where, coarse)
+    one_hot = F.one_hot(labels.long(), len(LABELS)).permute(0, 3, 1, 2).float()
+    return rgb, F.avg_pool2d(one_hot, SmallBackbone.stride // step)
+
+
+def recolour(rgb: UInt8[Tensor, "b h w 3"], config: BackboneConfig, iteration: int) -> Float[Tensor, "b h w 3"]:
+    """Brighter or darker, and a little of a tint."""
+    random = np.random.default_rng([config.seed, 5, iteration])
+    count = len(rgb)
+    gain = np.exp(random.uniform(-0.4, 0.4, (count, 1)) + random.uniform(-0.1, 0.1, (count, 3)))
+    scale = torch.from_numpy(gain).float().to(rgb.device)[:, None, None]
+    return (rgb.float() * scale).clamp(0.0, 255.0)
