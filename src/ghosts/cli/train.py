@@ -72,7 +72,7 @@ def _train(options: TrainGoal) -> None:
     import torch
     from lightning.fabric import Fabric
 
-    from ghosts.evaluate.goal import evaluate_goal
+    from ghosts.evaluate.goal import evaluate_goal, evenly
     from ghosts.learn.data import examples_of, load_goal_data
     from ghosts.learn.loop import Run, train_goal
     from ghosts.learn.tasks import GoalTask
@@ -80,9 +80,7 @@ def _train(options: TrainGoal) -> None:
 
     experiment = options.experiment
     data = load_goal_data(DataRoot(options.data), experiment)
-    chosen = examples_of(data, options.select)[
-        :: max(1, len(examples_of(data, options.select)) // options.select_examples)
-    ]
+    chosen = evenly(examples_of(data, options.select), options.select_examples)
     # Goal prediction leaves the policy alone (LingUNet also the decoder), which plain data parallelism refuses.
     several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
     fabric = Fabric(
@@ -99,7 +97,7 @@ def _train(options: TrainGoal) -> None:
         scores = evaluate_goal(
             task,
             data.root,
-            chosen[: options.select_examples],
+            chosen,
             data.builder,
             stored=stored,
             device=fabric.device,

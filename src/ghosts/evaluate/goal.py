@@ -13,6 +13,7 @@ from lightning.fabric import Fabric
 from torch import Tensor
 
 from ghosts.errors import DataError
+from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.geometry import to_cells
 from ghosts.learn.batches import Builder, prefetch
 from ghosts.learn.examples import Example
@@ -48,10 +49,15 @@ class GoalScores:
     def calibration_error(self, bins: int = CALIBRATION_BINS) -> float:
         """Expected calibration error of the confidence, over all time steps."""
         confidence, success = self.confidence.ravel(), self.success.ravel()
-        which = np.minimum((confidence * bins).astype(int), bins - 1)
+        which = confidence_bin(confidence, bins)
         counts = np.bincount(which, minlength=bins)
         gaps = np.abs(np.bincount(which, success, bins) - np.bincount(which, confidence, bins))
         return float(gaps.sum() / max(counts.sum(), 1))
+
+
+def evenly(examples: Sequence[Example], count: int) -> Sequence[Example]:
+    """At most `count` of the examples, evenly spaced."""
+    return examples[:: max(1, len(examples) // max(1, count))][:count]
 
 
 def evaluate_goal(

@@ -22,7 +22,7 @@ from ghosts import __version__
 from ghosts.errors import DataError
 from ghosts.files import atomic_path
 
-FORMAT = 1
+FORMAT = 2
 LAST, BEST = "last.safetensors", "best.safetensors"
 
 

@@ -1,0 +1,77 @@
+"""Trained models from checkpoints: everything they need is in the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ghosts.config import from_dict
+from ghosts.errors import ConfigError, DataError
+from ghosts.language.tokens import Vocabulary
+from ghosts.learn.checkpoint import BEST, LAST, Checkpoint, load_checkpoint
+from ghosts.learn.tasks import GoalTask
+from ghosts.presets import GoalExperiment
+from ghosts.world.landmarks.labels import LabelSet
+
+
+class LoadedTask(NamedTuple):
+    """A trained task and what it was trained with."""
+
+    task: GoalTask
+    """On the CPU, in evaluation mode."""
+    experiment: GoalExperiment
+    vocabulary: Vocabulary
+    labels: LabelSet | None
+    """None for a model that reads stored features."""
+
+
+def find_checkpoint(path: Path) -> Path:
+    """The checkpoint meant by a file or by a run's folder (there: the best one).
+
+    Raises:
+        DataError: there is none.
+    """
+    if not path.is_dir():
+        if not path.is_file():
+            hint = "name a run's folder or a checkpoint; train one with: ghosts train goal"
+            raise DataError("no such run", file=path, hint=hint)
+        return path
+    if (path / BEST).is_file():
+        return path / BEST
+    hint = (
+        f"it has not been scored yet; name {path / LAST}"
+        if (path / LAST).is_file()
+        else "train it with: ghosts train goal"
+    )
+    raise DataError(f"no {BEST} in this folder", file=path, hint=hint)
+
+
+def load_task(path: Path) -> LoadedTask:
+    """A trained task from a checkpoint, or from a run's folder.
+
+    Raises:
+        DataError: the checkpoint is missing, damaged, or of another version.
+    """
+    path = find_checkpoint(path)
+    return task_of(load_checkpoint(path), path)
+
+
+def task_of(checkpoint: Checkpoint, path: Path) -> LoadedTask:
+    """The task in a checkpoint that was read from `path`; averaged weights where it has them."""
+    about = checkpoint.about
+    for field in ("experiment", "vocabulary", "labels"):
+        if field not in about:
+            raise DataError("missing in the checkpoint's description", file=path, field=field)
+    try:
+        experiment: GoalExperiment = from_dict(GoalExperiment, about["experiment"], "experiment")
+    except (ConfigError, TypeError) as error:
+        hint = "it was written by another version; train again or use the version that wrote it"
+        raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
+    vocabulary = Vocabulary(tuple(about["vocabulary"]))
+    labels = LabelSet.from_list(about["labels"], path) if about["labels"] is not None else None
+    task = GoalTask(experiment.kind, experiment.model, experiment.baseline, len(labels) if labels is not None else 0)
+    try:
+        task.load_state_dict({**checkpoint.part("model"), **checkpoint.part("ema")})
+    except RuntimeError as error:
+        raise DataError(f"weights do not fit the settings ({str(error).splitlines()[-1].strip()})", file=path) from None
+    return LoadedTask(task.eval(), experiment, vocabulary, labels)
