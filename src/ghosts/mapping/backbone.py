@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -17,6 +17,7 @@ from ghosts.mapping.resnet import ResNet34, normalise_imagenet
 from ghosts.mapping.torch_archive import read_torch_archive
 
 
+@runtime_checkable
 class Backbone(Protocol):
     """What a backbone is to the rest of the house."""
 
