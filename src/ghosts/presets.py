@@ -79,6 +79,43 @@ class GoalExperiment:
     """What the map is made from: labelled landmarks, a frozen backbone's tiles of images, or what the data root has."""
 
 
+@dataclass(frozen=True)
+class BackboneConfig:
+    """How the houses' image backbone is trained (`ghosts backbone`)."""
+
+    channels: int = 64
+    """Feature channels."""
+    iterations: int = 6000
+    batch: int = 64
+    """Views an iteration."""
+    learning_rate: float = 2e-3
+    """Highest, after a warm-up over 5 % of the iterations; then a cosine to zero."""
+    weight_decay: float = 1e-2
+    balance: float = 0.5
+    """Labels are weighted by (their share of the pixels) to the power of minus this: small things count more."""
+    width: int = 320
+    height: int = 256
+    """Size of the views, multiples of 16. The sweep's, because group norm averages over a whole view."""
+    panoramas: int = 4000
+    """At most this many panoramas are kept on the device (2 MB each at 256 px faces), evenly taken."""
+    held_out_views: int = 512
+    """Views of held-out houses that the scores are computed on."""
+    seed: int = 0
+    log_every: int = 50
+    evaluate_every: int = 1000
+    checkpoint_every: int = 500
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "batch", "panoramas", "held_out_views", "log_every"):
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        for name in ("evaluate_every", "checkpoint_every", "iterations"):
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        for name in ("width", "height"):
+            value = getattr(self, name)
+            require(value >= 16 and value % 16 == 0, f"{name} must be a multiple of 16", value)
+        require(self.learning_rate > 0.0, "learning_rate must be positive", self.learning_rate)
+
+
 def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
     return ModelConfig(
         language=LanguageConfig(dropout=0.3),

@@ -27,7 +27,6 @@ from ghosts.learn.checkpoint import (
     save_checkpoint,
 )
 from ghosts.learn.labelled_views import (
-    BackboneConfig,
     LabelledPanoramas,
     Views,
     draw_views,
@@ -36,6 +35,7 @@ from ghosts.learn.labelled_views import (
     render_labelled,
 )
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
+from ghosts.presets import BackboneConfig
 from ghosts.world.houses.render import LABELS
 
 KIND = "small-backbone"

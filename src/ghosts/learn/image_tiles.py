@@ -182,8 +182,14 @@ class Work:
     """Buildings with pictures."""
     todo: tuple[str, ...]
     """Those whose tiles are missing or out of date, this process's share."""
+    missing: int
+    """How many such buildings there are, over all processes."""
     left_out: tuple[str, ...]
     """Buildings without pictures."""
+
+    def viewpoints(self, root: DataRoot) -> int:
+        """Viewpoints of this process's share."""
+        return sum(len(included(root, scan)) for scan in self.todo)
 
 
 def plan_work(maker: TileMaker, folder: Path, rank: int = 0, world: int = 1) -> Work:
@@ -194,7 +200,7 @@ def plan_work(maker: TileMaker, folder: Path, rank: int = 0, world: int = 1) -> 
     found = find_tiles(folder, root, maker.settings, with_pictures)
     missing = sorted(set(with_pictures) - set(found), key=lambda scan: (-len(included(root, scan)), scan))
     left_out = tuple(scan for scan in root.scans if scan not in set(with_pictures))
-    return Work(tuple(with_pictures), tuple(missing[rank::world]), left_out)
+    return Work(tuple(with_pictures), tuple(missing[rank::world]), len(missing), left_out)
 
 
 def check_space(folder: Path, needed_bytes: float) -> None:

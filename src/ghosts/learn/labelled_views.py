@@ -18,11 +18,11 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
-from ghosts.config import require
 from ghosts.errors import DataError
 from ghosts.learn.data import split_episodes
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.tile_store import included
+from ghosts.presets import BackboneConfig
 from ghosts.types import Intrinsics
 from ghosts.world.camera_torch import PanoramaBank, pack_rgb, render_labels, render_views, view_matrices
 from ghosts.world.dataroot import DataRoot
@@ -32,43 +32,6 @@ from ghosts.world.images import read_skybox_labels, read_skybox_rgb
 LABEL_STEP = 4
 """Labels are looked up at every fourth pixel: 16 samples a feature pixel."""
 VFOV_RAD = math.radians(60.0)
-
-
-@dataclass(frozen=True)
-class BackboneConfig:
-    """How the backbone is trained."""
-
-    channels: int = 64
-    """Feature channels."""
-    iterations: int = 6000
-    batch: int = 64
-    """Views an iteration."""
-    learning_rate: float = 2e-3
-    """Highest, after a warm-up over 5 % of the iterations; then a cosine to zero."""
-    weight_decay: float = 1e-2
-    balance: float = 0.5
-    """Labels are weighted by (their share of the pixels) to the power of minus this: small things count more."""
-    width: int = 320
-    height: int = 256
-    """Size of the views, multiples of 16. The sweep's, because group norm averages over a whole view."""
-    panoramas: int = 4000
-    """At most this many panoramas are kept on the device (2 MB each at 256 px faces), evenly taken."""
-    held_out_views: int = 512
-    """Views of held-out houses that the scores are computed on."""
-    seed: int = 0
-    log_every: int = 50
-    evaluate_every: int = 1000
-    checkpoint_every: int = 500
-
-    def __post_init__(self) -> None:
-        for name in ("channels", "batch", "panoramas", "held_out_views", "log_every"):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
-        for name in ("evaluate_every", "checkpoint_every", "iterations"):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
-        for name in ("width", "height"):
-            value = getattr(self, name)
-            require(value >= 16 and value % 16 == 0, f"{name} must be a multiple of 16", value)
-        require(self.learning_rate > 0.0, "learning_rate must be positive", self.learning_rate)
 
 
 @dataclass(frozen=True, eq=False)
