@@ -86,6 +86,7 @@ def _fridge(k: Kit) -> str:
 def _stove(k: Kit) -> str:
     word = k.word("white", "gray", "black")
     color = STEEL if word == "gray" else PALETTE[word]
+    k.box(-0.02, 0, 0, 0.54, 0.6, 0.05, "matte", DARK)
     k.box(0, 0, 0.05, 0.6, 0.62, 0.83, "metal" if word == "gray" else "gloss", color)
     k.box(0, 0, 0.88, 0.61, 0.63, 0.02, "gloss", DARK)
     for x in (-0.14, 0.14):

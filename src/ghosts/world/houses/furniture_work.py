@@ -87,6 +87,7 @@ def _whiteboard(k: Kit) -> str:
 
 
 def _treadmill(k: Kit) -> str:
+    k.legs(1.5, 0.7, 0.06, 0.08, "gloss", DARK)
     k.box(0, 0, 0.06, 1.6, 0.76, 0.1, "gloss", (0.09, 0.09, 0.1))
     k.box(0.12, 0, 0.16, 1.34, 0.48, 0.012, "rubber", (0.03, 0.03, 0.03))
     for side in (-1, 1):

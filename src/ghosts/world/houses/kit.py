@@ -34,6 +34,8 @@ DARK: Color = (0.03, 0.03, 0.034)
 WHITE: Color = (0.82, 0.82, 0.81)
 SOFT = ("red", "blue", "green", "gray", "beige", "teal", "purple", "orange", "brown", "yellow")
 
+Number = float | int
+
 
 @dataclass
 class Kit:
@@ -46,33 +48,61 @@ class Kit:
 
     def box(
         self,
-        x: float,
-        y: float,
-        z: float,
-        sx: float,
-        sy: float,
-        sz: float,
+        x: Number,
+        y: Number,
+        z: Number,
+        sx: Number,
+        sy: Number,
+        sz: Number,
         material: str,
         color: Color,
-        yaw: float = 0.0,
+        yaw: Number = 0.0,
     ) -> None:
         """A box of full size (sx, sy, sz) whose bottom centre is (x, y, z)."""
-        self.parts.append(("box", (x, y, z + sz / 2), (sx / 2, sy / 2, sz / 2), yaw, material, color))
+        self.parts.append(
+            ("box", (float(x), float(y), z + sz / 2), (sx / 2, sy / 2, sz / 2), float(yaw), material, color)
+        )
 
     def tube(
-        self, x: float, y: float, z: float, radius: float, height: float, material: str, color: Color, ry: float = 0.0
+        self,
+        x: Number,
+        y: Number,
+        z: Number,
+        radius: Number,
+        height: Number,
+        material: str,
+        color: Color,
+        ry: Number = 0.0,
     ) -> None:
         """An upright cylinder whose bottom centre is (x, y, z)."""
         self.parts.append(
-            ("cylinder", (x, y, z + height / 2), (radius, ry or radius, height / 2), 0.0, material, color)
+            (
+                "cylinder",
+                (float(x), float(y), z + height / 2),
+                (float(radius), float(ry or radius), height / 2),
+                0.0,
+                material,
+                color,
+            )
         )
 
-    def ball(self, x: float, y: float, z: float, rx: float, ry: float, rz: float, material: str, color: Color) -> None:
+    def ball(
+        self, x: Number, y: Number, z: Number, rx: Number, ry: Number, rz: Number, material: str, color: Color
+    ) -> None:
         """An ellipsoid around (x, y, z)."""
-        self.parts.append(("sphere", (x, y, z), (rx, ry, rz), 0.0, material, color))
+        self.parts.append(
+            ("sphere", (float(x), float(y), float(z)), (float(rx), float(ry), float(rz)), 0.0, material, color)
+        )
 
     def legs(
-        self, depth: float, width: float, height: float, size: float, material: str, color: Color, inset: float = 0.04
+        self,
+        depth: Number,
+        width: Number,
+        height: Number,
+        size: Number,
+        material: str,
+        color: Color,
+        inset: Number = 0.04,
     ) -> None:
         """Four legs under a top of the given size."""
         for sx in (-1, 1):
@@ -87,7 +117,7 @@ class Kit:
         """One of the furniture woods."""
         return WOODS[int(self.rng.integers(len(WOODS)))]
 
-    def span(self, low: float, high: float) -> float:
+    def span(self, low: Number, high: Number) -> float:
         """A random length, to the centimetre."""
         return round(float(self.rng.uniform(low, high)), 2)
 
@@ -138,7 +168,7 @@ def build(kind: str, spec: Kind, rng: np.random.Generator) -> Model:
         low, high = np.minimum(low, np.array(center) - reach), np.maximum(high, np.array(center) + reach)
     mid = (low + high) / 2
     parts = tuple(
-        (shape, (center[0] - mid[0], center[1] - mid[1], center[2]), half, yaw, material, color)
+        (shape, (float(center[0] - mid[0]), float(center[1] - mid[1]), center[2]), half, yaw, material, color)
         for shape, center, half, yaw, material, color in kit.parts
     )
     half = (high - low) / 2

@@ -113,15 +113,15 @@ def _central(rng: np.random.Generator, storeys: int) -> Skeleton:
     shift = _between(rng, 0.0, 1.5) if rng.random() < 0.4 else 0.0
     top = south + width + north
     strips = [
-        Strip(_rect(0, 0, length, south), "N"),
+        Strip(_rect(0.0, 0.0, length, south), "N"),
         Strip(_rect(shift, south + width, length, top), "S"),
     ]
     stair = None
     if storeys == 2:
         stair = _stair_rect(rng, round(length, 1), south, south + width, top)
     elif rng.random() < 0.5:
-        strips.append(Strip(_rect(length, 0, length + _between(rng, 3.4, 4.8), top), "W"))
-    return Skeleton(((_rect(0, south, length, south + width), "hall"),), tuple(strips), stair, (1, 2))
+        strips.append(Strip(_rect(length, 0.0, length + _between(rng, 3.4, 4.8), top), "W"))
+    return Skeleton(((_rect(0.0, south, length, south + width), "hall"),), tuple(strips), stair, (1, 2))
 
 
 def _tee(rng: np.random.Generator, storeys: int) -> Skeleton:
@@ -132,11 +132,11 @@ def _tee(rng: np.random.Generator, storeys: int) -> Skeleton:
     length, top = left + entry + right, south + width + north
     stair = _stair_rect(rng, round(length, 1), south, south + width, top) if storeys == 2 else None
     return Skeleton(
-        ((_rect(0, south, length, south + width), "hall"), (_rect(left, 0, left + entry, south), "entry")),
+        ((_rect(0.0, south, length, south + width), "hall"), (_rect(left, 0.0, left + entry, south), "entry")),
         (
-            Strip(_rect(0, south + width, length, top), "S"),
-            Strip(_rect(0, 0, left, south), "N"),
-            Strip(_rect(left + entry, 0, length, south), "N"),
+            Strip(_rect(0.0, south + width, length, top), "S"),
+            Strip(_rect(0.0, 0.0, left, south), "N"),
+            Strip(_rect(left + entry, 0.0, length, south), "N"),
         ),
         stair,
         (1, 1),
@@ -150,12 +150,12 @@ def _ell(rng: np.random.Generator, storeys: int) -> Skeleton:
     east = _between(rng, 3.4, 4.8)
     top = south + width + arm
     halls: tuple[tuple[Rect, Role], ...] = (
-        (_rect(0, south, length, south + width), "hall"),
+        (_rect(0.0, south, length, south + width), "hall"),
         (_rect(length, south, length + width, top), "hall"),
     )
     strips = (
-        Strip(_rect(0, 0, length + width, south), "N"),
-        Strip(_rect(0, south + width, length, top), "S"),
+        Strip(_rect(0.0, 0.0, length + width, south), "N"),
+        Strip(_rect(0.0, south + width, length, top), "S"),
         Strip(_rect(length + width, south, length + width + east, top), "W"),
     )
     stair = None
@@ -172,16 +172,16 @@ def _ring(rng: np.random.Generator, storeys: int) -> Skeleton:
     core_y = _between(rng, 3.8, 4.6) if storeys == 2 else _between(rng, 2.6, 4.4)
     x1, y1 = west + core_x + width, south + core_y + 2 * width
     ring_y1 = round(y1, 1)
-    arm: tuple[Rect, Role] = (_rect(0, south, west, ring_y1), "hall")
+    arm: tuple[Rect, Role] = (_rect(0.0, south, west, ring_y1), "hall")
     halls: list[tuple[Rect, Role]] = [
         (_rect(west, south, x1, south + width), "hall"),
         (_rect(west, ring_y1 - width, x1, ring_y1), "hall"),
         (_rect(x1 - width, south + width, x1, ring_y1 - width), "hall"),
     ]
     strips = (
-        Strip(_rect(0, 0, x1, south), "N"),
+        Strip(_rect(0.0, 0.0, x1, south), "N"),
         Strip(_rect(west, south + width, x1 - width, ring_y1 - width), "S"),
-        Strip(_rect(0, ring_y1, x1, ring_y1 + north), "S"),
+        Strip(_rect(0.0, ring_y1, x1, ring_y1 + north), "S"),
     )
     if storeys == 2:
         return Skeleton(tuple(halls), strips, arm[0], (1, 2))
@@ -193,11 +193,14 @@ def _hub(rng: np.random.Generator, storeys: int) -> Skeleton:
     x, y = _between(rng, 5.0, 7.0), _between(rng, 4.4, 6.0)
     west, east, north = _between(rng, 3.2, 4.4), _between(rng, 3.2, 4.4), _between(rng, 3.2, 4.4)
     width = _between(rng, *HALL_WIDTH_M)
-    halls: tuple[tuple[Rect, Role], ...] = ((_rect(-west, y, x + east, y + width), "hall"), (_rect(0, 0, x, y), "hub"))
+    halls: tuple[tuple[Rect, Role], ...] = (
+        (_rect(-west, y, x + east, y + width), "hall"),
+        (_rect(0.0, 0.0, x, y), "hub"),
+    )
     strips = (
         Strip(_rect(-west, y + width, x + east, y + width + north), "S"),
-        Strip(_rect(-west, 0, 0, y), "E"),
-        Strip(_rect(x, 0, x + east, y), "W"),
+        Strip(_rect(-west, 0.0, 0.0, y), "E"),
+        Strip(_rect(x, 0.0, x + east, y), "W"),
     )
     stair = None
     if storeys == 2:

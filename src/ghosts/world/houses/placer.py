@@ -13,7 +13,7 @@ from ghosts.world.houses.house import Opening, Room, Stair, Thing
 from ghosts.world.houses.kit import Model, build, stand
 from ghosts.world.houses.layout import Rect
 from ghosts.world.houses.rooms import WALL_M
-from ghosts.world.houses.spots import WallUse, footprint, grow, overlap
+from ghosts.world.houses.spots import WallUse, around, footprint, grow, in_front, overlap
 
 CELL_M = 0.1
 LANE_HALF_M = 0.36
@@ -123,8 +123,7 @@ class Placer:
     def fits(self, model: Model, x: float, y: float, yaw: float, *, strict: bool = True) -> bool:
         """Whether an object may stand at a place: inside, on nothing, out of the way, in front of no window."""
         spec = KINDS[model.kind]
-        thing = stand(model, spec, self.room.index, x, y, self.room.floor_z_m, yaw)
-        rect, room = footprint(thing), self.room
+        rect, room = around(model.half_m, x, y, yaw), self.room
         inside = room.x0_m <= rect.x0 and room.y0_m <= rect.y0 and rect.x1 <= room.x1_m and rect.y1 <= room.y1_m
         if not inside:
             return False
@@ -162,7 +161,7 @@ class Placer:
             self.solids.append(rect)
             self._use_walls(rect, 2 * model.half_m[2] + model.bottom_m)
             if spec.clear_m > 0:
-                self.keep_free.append(self._front(thing, spec.clear_m))
+                self.keep_free.append(in_front(model.half_m, x, y, yaw, spec.clear_m))
         return thing
 
     def _use_walls(self, rect: Rect, top_m: float) -> None:
@@ -176,14 +175,6 @@ class Placer:
             if gap < 0.3:
                 low, high = (rect.x0, rect.x1) if side in "SN" else (rect.y0, rect.y1)
                 self.uses.append(WallUse(side, low, high, 0.0, top_m))
-
-    def _front(self, thing: Thing, depth: float) -> Rect:
-        c, s = math.cos(thing.yaw_rad), math.sin(thing.yaw_rad)
-        reach = thing.half_m[0] + depth / 2
-        x, y = thing.center_m[0] + c * reach, thing.center_m[1] + s * reach
-        hx = abs(c) * depth / 2 + abs(s) * thing.half_m[1]
-        hy = abs(s) * depth / 2 + abs(c) * thing.half_m[1]
-        return Rect(x - hx + 0.01, y - hy + 0.01, x + hx - 0.01, y + hy - 0.01)
 
     def make(self, kind: str) -> Model:
         """Build an object of a kind."""
@@ -203,7 +194,7 @@ class Placer:
         for k in self.rng.permutation(len(spots)):
             side, yaw, along = spots[int(k)]
             x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
-            if self.fits(model, x, y, yaw, strict=strict) and self._front_is_free(model, x, y, yaw, strict):
+            if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
                 return self.add(model, x, y, self.room.floor_z_m, yaw)
         return None
 
@@ -211,7 +202,7 @@ class Placer:
         spec = KINDS[model.kind]
         if spec.clear_m <= 0:
             return True
-        zone = self._front(stand(model, spec, 0, x, y, 0.0, yaw), spec.clear_m if strict else 0.45)
+        zone = in_front(model.half_m, x, y, yaw, spec.clear_m if strict else 0.45)
         room = self.room
         inside = (
             room.x0_m - 0.01 <= zone.x0
@@ -232,7 +223,7 @@ class Placer:
         for k in self.rng.permutation(len(spots)):
             side, yaw, along = spots[int(k)]
             x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
-            if self.fits(model, x, y, yaw, strict=strict) and self._front_is_free(model, x, y, yaw, strict):
+            if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
                 return self.add(model, x, y, room.floor_z_m, yaw)
         return None
 
@@ -246,8 +237,7 @@ class Placer:
         for _ in range(30):
             x = room.center_m[0] + float(self.rng.normal(0, 0.1 * wide))
             y = room.center_m[1] + float(self.rng.normal(0, 0.1 * deep))
-            thing = stand(model, spec, room.index, x, y, room.floor_z_m, yaw)
-            rect = footprint(thing)
+            rect = around(model.half_m, x, y, yaw)
             gap = (spec.clear_m if strict else 0.45) if spec.blocks else 0.1
             grown = grow(rect, gap)
             if grown.x0 < room.x0_m or grown.y0 < room.y0_m or grown.x1 > room.x1_m or grown.y1 > room.y1_m:
@@ -262,7 +252,7 @@ class Placer:
         """Stand an object next to its host, backs in line."""
         model = self.make(kind)
         c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
-        for side in self.rng.permutation([-1.0, 1.0]):
+        for side in self.rng.permutation([-1.0, 1.0]).tolist():
             dx = model.half_m[0] - host.half_m[0]
             dy = side * (host.half_m[1] + model.half_m[1] + gap)
             x, y = host.center_m[0] + dx * c - dy * s, host.center_m[1] + dx * s + dy * c
@@ -300,8 +290,7 @@ class Placer:
         others = [rect for rect in self.solids if rect != host_rect]
         for dx, dy, turn in places[:most]:
             x, y = host.center_m[0] + dx * c - dy * s, host.center_m[1] + dx * s + dy * c
-            thing = stand(model, KINDS[kind], self.room.index, x, y, self.room.floor_z_m, host.yaw_rad + turn)
-            rect = footprint(thing)
+            rect = around(model.half_m, x, y, host.yaw_rad + turn)
             room = self.room
             inside = (
                 room.x0_m + 0.1 < rect.x0

@@ -7,6 +7,7 @@ direction d is found by OpenGL's cube-map rule at texture direction −Rᵀ d (t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +34,8 @@ POSE_ROTATION = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
 DEPTH_UNIT_M = 0.00025
 """Depth files count quarters of a millimetre."""
 JPEG_QUALITY = 92
-LABELS: tuple[str, ...] = ("nothing", "floor", "ceiling", "wall", "door", "window", "stairs", "railing", *sorted(KINDS))
+_SURFACES = ("nothing", "floor", "ceiling", "wall", "door", "window", "stairs", "railing")
+LABELS: tuple[str, ...] = (*_SURFACES, *sorted(set(KINDS) - set(_SURFACES)))
 """Names of the label images' values: a pixel of value k shows a LABELS[k]."""
 
 # Face k of the cube: its texture direction is forward + s·right + t·down with s, t in (−1, 1), by OpenGL's cube-map
@@ -151,6 +153,26 @@ def _download(scene: Scene, hits: Hits, rgb: Tensor) -> Pictures:
     depth = torch.where(seen, hits.distance, torch.zeros_like(hits.distance))
     label = torch.where(seen, scene.label[hits.index.clamp(min=0)], torch.zeros_like(scene.label[:1]))
     return Pictures(rgb.cpu().numpy(), depth.cpu().numpy(), label.cpu().numpy())
+
+
+def render_panoramas(scene: Scene, positions_m: Float32[np.ndarray, "b 3"], face_size: int = 256) -> Iterator[Pictures]:
+    """Render the skyboxes of many viewpoints: a whole house at once on a GPU, one by one on the CPU.
+
+    Args:
+        scene: a prepared scene.
+        positions_m: camera centres.
+        face_size: pixels a side, a multiple of 16.
+
+    Yields:
+        The six faces of each viewpoint, in the order of the positions.
+    """
+    # 48 viewpoints of 256-pixel faces take about 6 GiB; the batch shrinks as faces grow.
+    batch = 1 if scene.solids.device.type == "cpu" else max(1, 48 * 256 * 256 // face_size**2)
+    for start in range(0, len(positions_m), batch):
+        frames = skybox_frames(positions_m[start : start + batch], face_size, scene.solids.device)
+        pictures = render_frames(scene, frames)
+        for k in range(0, len(pictures.rgb), 6):
+            yield Pictures(pictures.rgb[k : k + 6], pictures.depth_m[k : k + 6], pictures.label[k : k + 6])
 
 
 def render_panorama(

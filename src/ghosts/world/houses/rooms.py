@@ -44,7 +44,7 @@ class RoomKind:
 
 ROOM_KINDS: dict[str, RoomKind] = {
     "living room": RoomKind(
-        (17, 45),
+        (17.0, 45.0),
         0.3,
         (0, 1),
         ("dining room", "kitchen", "entryway"),
@@ -55,13 +55,21 @@ ROOM_KINDS: dict[str, RoomKind] = {
         2,
     ),
     "kitchen": RoomKind(
-        (9, 20), 0.0, (0,), ("dining room", "living room"), False, 0.55, ("tile", "checker", "planks"), ("paint",), 1
+        (9.0, 20.0),
+        0.0,
+        (0,),
+        ("dining room", "living room"),
+        False,
+        0.55,
+        ("tile", "checker", "planks"),
+        ("paint",),
+        1,
     ),
     "dining room": RoomKind(
-        (10, 22), 3.0, (0,), ("kitchen", "living room"), False, 0.6, ("planks", "parquet"), ("paint", "stripes"), 1
+        (10.0, 22.0), 3.0, (0,), ("kitchen", "living room"), False, 0.6, ("planks", "parquet"), ("paint", "stripes"), 1
     ),
     "bedroom": RoomKind(
-        (10, 22),
+        (10.0, 22.0),
         2.5,
         (0, 1),
         ("bathroom", "closet"),
@@ -72,25 +80,29 @@ ROOM_KINDS: dict[str, RoomKind] = {
         4,
     ),
     "bathroom": RoomKind(
-        (4, 9.5), 1.2, (0, 1), ("bedroom",), True, 0.0, ("tile", "checker", "marble"), ("wall tile",), 3
+        (4.0, 9.5), 1.2, (0, 1), ("bedroom",), True, 0.0, ("tile", "checker", "marble"), ("wall tile",), 3
     ),
-    "office": RoomKind((7, 16), 1.8, (0, 1), (), True, 0.0, ("planks", "carpet"), ("paint", "paint", "brick"), 2),
+    "office": RoomKind((7.0, 16.0), 1.8, (0, 1), (), True, 0.0, ("planks", "carpet"), ("paint", "paint", "brick"), 2),
     "laundry room": RoomKind(
-        (4, 9), 2.2, (0, 1), ("kitchen", "bathroom"), True, 0.0, ("tile", "checker"), ("paint",), 1
+        (4.0, 9.0), 2.2, (0, 1), ("kitchen", "bathroom"), True, 0.0, ("tile", "checker"), ("paint",), 1
     ),
     "closet": RoomKind((2.5, 6.5), 2.2, (0, 1), ("bedroom",), True, 0.0, ("carpet", "planks"), ("paint",), 2),
     "library": RoomKind(
-        (9, 20), 1.6, (0, 1), ("living room", "office"), False, 0.15, ("parquet", "planks"), ("paint", "stripes"), 1
+        (9.0, 20.0), 1.6, (0, 1), ("living room", "office"), False, 0.15, ("parquet", "planks"), ("paint", "stripes"), 1
     ),
-    "gym": RoomKind((10, 22), 1.4, (0, 1), (), False, 0.0, ("rubber", "planks"), ("paint", "brick"), 1),
-    "entryway": RoomKind((4, 10), 3.0, (0,), ("living room",), False, 0.7, ("tile", "marble", "planks"), ("paint",), 1),
-    "nursery": RoomKind((8, 16), 1.6, (0, 1), ("bedroom",), False, 0.0, ("carpet", "planks"), ("stripes", "paint"), 1),
+    "gym": RoomKind((10.0, 22.0), 1.4, (0, 1), (), False, 0.0, ("rubber", "planks"), ("paint", "brick"), 1),
+    "entryway": RoomKind(
+        (4.0, 10.0), 3.0, (0,), ("living room",), False, 0.7, ("tile", "marble", "planks"), ("paint",), 1
+    ),
+    "nursery": RoomKind(
+        (8.0, 16.0), 1.6, (0, 1), ("bedroom",), False, 0.0, ("carpet", "planks"), ("stripes", "paint"), 1
+    ),
     "music room": RoomKind(
-        (11, 24), 1.6, (0, 1), ("living room",), False, 0.2, ("parquet", "planks"), ("paint", "brick"), 1
+        (11.0, 24.0), 1.6, (0, 1), ("living room",), False, 0.2, ("parquet", "planks"), ("paint", "brick"), 1
     ),
-    "pantry": RoomKind((2.5, 6), 1.5, (0,), ("kitchen",), True, 0.0, ("tile", "checker"), ("paint",), 1),
-    "hallway": RoomKind((4, 30), 0.0, (0, 1), (), False, 1.0, ("planks", "tile", "parquet"), ("paint",), 9),
-    "stair hall": RoomKind((12, 30), 0.0, (0, 1), (), False, 1.0, ("planks", "parquet"), ("paint",), 9),
+    "pantry": RoomKind((2.5, 6.0), 1.5, (0,), ("kitchen",), True, 0.0, ("tile", "checker"), ("paint",), 1),
+    "hallway": RoomKind((4.0, 30.0), 0.0, (0, 1), (), False, 1.0, ("planks", "tile", "parquet"), ("paint",), 9),
+    "stair hall": RoomKind((12.0, 30.0), 0.0, (0, 1), (), False, 1.0, ("planks", "parquet"), ("paint",), 9),
 }
 """Every room kind by its name, as people say it."""
 

@@ -109,11 +109,15 @@ def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Ten
         part = Points(*(value[where] for value in points))
         surface = evaluate(number, part)
         albedo[where], emission[where], gloss[where] = surface.albedo, surface.emission, surface.gloss
-    out[seen] = albedo * _light(scene, point, normal, view, gloss, albedo) + emission
+    # Mouldings and frames lie flat on walls, which the voxels beside them would count as occlusion.
+    slim = scene.own_half[index].sort(-1).values[:, 1] < 0.055
+    out[seen] = albedo * _light(scene, point, normal, view, gloss, albedo, slim) + emission
     return out
 
 
-def _light(scene: Scene, point: Tensor, normal: Tensor, view: Tensor, gloss: Tensor, albedo: Tensor) -> Tensor:
+def _light(
+    scene: Scene, point: Tensor, normal: Tensor, view: Tensor, gloss: Tensor, albedo: Tensor, slim: Tensor
+) -> Tensor:
     """Incoming light over π, with highlights folded in relative to the albedo."""
     room = room_of(scene.volume, point + normal * 0.07)
     # Noise by position: the same surface point gets the same dither from every view.
@@ -121,6 +125,7 @@ def _light(scene: Scene, point: Tensor, normal: Tensor, view: Tensor, gloss: Ten
     dither = torch.stack([_fraction(seed * 4375.85), _fraction(seed * 2646.19)]) - 0.5
     straight = lighting.direct(scene.lights, point + normal * 0.02, normal, room, dither)
     close = sample(scene.volume, scene.volume.near, point + normal * 0.15)[0]
+    close = torch.where(slim, 0.35 * close, close)
     field = sample(scene.volume, scene.volume.field, point + normal * 0.36)
     open_sky = (1.0 - 0.95 * close).clamp(0.0, 1.0).pow_(1.3) * (1.0 - 0.75 * field[3]).clamp_(0.0, 1.0)
     light = straight * (0.35 + 0.65 * open_sky)[:, None] + _AMBIENT * (field[:3] * open_sky).T

@@ -9,12 +9,23 @@ from ghosts.world.houses.house import Thing
 from ghosts.world.houses.layout import Rect
 
 
+def around(half_m: tuple[float, float, float], x_m: float, y_m: float, yaw_rad: float) -> Rect:
+    """Axis-aligned rectangle around a turned box of the given half extents."""
+    c, s = abs(math.cos(yaw_rad)), abs(math.sin(yaw_rad))
+    hx, hy = half_m[0] * c + half_m[1] * s, half_m[0] * s + half_m[1] * c
+    return Rect(x_m - hx, y_m - hy, x_m + hx, y_m + hy)
+
+
+def in_front(half_m: tuple[float, float, float], x_m: float, y_m: float, yaw_rad: float, depth_m: float) -> Rect:
+    """The floor before a box, as wide as the box."""
+    reach = half_m[0] + depth_m / 2
+    x, y = x_m + math.cos(yaw_rad) * reach, y_m + math.sin(yaw_rad) * reach
+    return grow(around((depth_m / 2, half_m[1], 0.0), x, y, yaw_rad), -0.01)
+
+
 def footprint(thing: Thing) -> Rect:
     """Axis-aligned rectangle around a thing."""
-    c, s = abs(math.cos(thing.yaw_rad)), abs(math.sin(thing.yaw_rad))
-    hx, hy = thing.half_m[0] * c + thing.half_m[1] * s, thing.half_m[0] * s + thing.half_m[1] * c
-    x, y, _ = thing.center_m
-    return Rect(x - hx, y - hy, x + hx, y + hy)
+    return around(thing.half_m, thing.center_m[0], thing.center_m[1], thing.yaw_rad)
 
 
 def overlap(a: Rect, b: Rect, margin: float = 0.0) -> bool:
