@@ -13,6 +13,8 @@ from gymnasium.utils.env_checker import check_env
 import ghosts.world.env  # noqa: F401 (registers the environment)
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.types import Intrinsics
+from ghosts.world.landmarks.format import Landmark, SceneLandmarks, write_landmarks
+from ghosts.world.landmarks.regions import Region
 from makers import SCAN, viewpoint_id
 
 SMALL = Intrinsics(32, 24, 1.0)
@@ -101,3 +103,25 @@ def test_clear_errors(root: Path) -> None:
     env = make(root)
     with pytest.raises(UnknownNameError, match="did you mean '7_0'"):
         env.reset(options={"instr_id": "7_00"})
+
+
+def add_landmarks(root: Path) -> None:
+    """A mirror beside the second viewpoint of the corridor, and bedrooms everywhere."""
+    names = [viewpoint_id(row) for row in range(4)]
+    mirror = Landmark("1", "mirror", (1.3, 2.2, 1.5), 0.0, None, "detected", None, (names[1],))
+    scene = SceneLandmarks(SCAN, "test", dict.fromkeys(names, Region("0", "b")), (mirror,))
+    write_landmarks(root / "landmarks" / f"{SCAN}.json", scene)
+
+
+@pytest.mark.filterwarnings("ignore:.*Box observation space.*:UserWarning")
+def test_landmarks_instead_of_images(root: Path) -> None:
+    add_landmarks(root)
+    env = gymnasium.make("ghosts/R2R-v0", root=str(root), observation="landmarks")
+    check_env(env.unwrapped, skip_render_check=True)
+    env.reset(options={"instr_id": "7_0"})
+    observation = env.step(1)[0]
+    labels = env.unwrapped._observer.labels
+    seen = observation["landmark_label"][observation["landmark_weight"] > 0]
+    assert labels.room_id("b") in seen
+    where = (observation["landmark_label"] == labels.object_id("mirror")) & (observation["landmark_weight"] > 0)
+    assert observation["landmark_xy_m"][where].tolist() == [[1.25, 2.25]]

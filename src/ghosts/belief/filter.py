@@ -139,11 +139,12 @@ class BayesFilter(nn.Module):
         likelihoods: Tensor = self.observation(pooled, observations)
         belief = per_map(start.to(torch.promote_types(start.dtype, torch.float32)), batch * steps)
         traces = []
-        # Half-precision matrix products would lose mass; the recursion is cheap beside the networks.
-        with torch.autocast(maps.device.type, enabled=False):
-            for step in range(actions.shape[1]):
-                belief, trace = filter_step(belief, kernel_at(step), likelihoods[:, step])
-                traces.append(trace)
+        for step in range(actions.shape[1]):
+            kernel = kernel_at(step)
+            # Half-precision matrix products would lose mass; the recursion is cheap beside the networks.
+            with torch.autocast(maps.device.type, enabled=False):
+                belief, trace = filter_step(belief, kernel, likelihoods[:, step])
+            traces.append(trace)
 
         def stacked(name: str) -> Tensor:
             return torch.stack([getattr(trace, name) for trace in traces], 1).unflatten(0, (batch, steps))

@@ -21,11 +21,14 @@ from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.language.episodes import each_instruction
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
+from ghosts.world.landmarks.source import LandmarkSource, training_labels
 from ghosts.world.navigation import Candidate, candidates, look
 from ghosts.world.simulator import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS, Simulator
 
 SUCCESS_M = 3.0
 STOP = 0
+MAX_LANDMARKS, LANDMARK_CELL_M = 256, 0.5
+"""The fullest viewpoint of the public R2R buildings shows 235 landmark cells."""
 
 
 @runtime_checkable
@@ -64,6 +67,33 @@ class RgbdObserver:
         return {"rgb": sweep.rgb[0], "depth_m": sweep.depth_m[0], "camera_to_world": sweep.camera_to_world[0]}
 
 
+class LandmarkObserver:
+    """Labelled landmarks on the ground plane: (x, y), label and weight of each; a weight of 0 is padding.
+
+    The label set (`labels`, with its names) is that of the root's training buildings.
+    """
+
+    def __init__(self, root: DataRoot) -> None:
+        scans = sorted({episode.scan for episode in root.episodes("train")})
+        self.labels = training_labels(root, scans)
+        self._source = LandmarkSource(root, self.labels)
+        self.space: dict[str, spaces.Space[Any]] = {
+            "landmark_xy_m": spaces.Box(-np.inf, np.inf, (MAX_LANDMARKS, 2), np.float32),
+            "landmark_label": spaces.Box(0, len(self.labels) - 1, (MAX_LANDMARKS,), np.int64),
+            "landmark_weight": spaces.Box(0.0, 1.0, (MAX_LANDMARKS,), np.float32),
+        }
+
+    def observe(self, scan: str, viewpoint: str) -> dict[str, Any]:
+        """Landmarks in cells of 0.5 m, the most certain first where there are too many."""
+        tile = self._source.tile(scan, viewpoint, LANDMARK_CELL_M)
+        kept = np.sort(np.argsort(-tile.weight, kind="stable")[:MAX_LANDMARKS])
+        xy = np.zeros((MAX_LANDMARKS, 2), np.float32)
+        label, weight = np.zeros(MAX_LANDMARKS, np.int64), np.zeros(MAX_LANDMARKS, np.float32)
+        xy[: len(kept)] = (tile.cells[kept] + 0.5) * LANDMARK_CELL_M
+        label[: len(kept)], weight[: len(kept)] = tile.label_id[kept], tile.weight[kept]
+        return {"landmark_xy_m": xy, "landmark_label": label, "landmark_weight": weight}
+
+
 class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
     """One walker in one building at a time.
 
@@ -77,8 +107,8 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
     Args:
         root: data root folder.
         split: episodes to draw from.
-        observation: "rgbd" for images.
-        camera: image size and field of view.
+        observation: "rgbd" for images, "landmarks" for labelled landmarks.
+        camera: image size and field of view ("rgbd", as the next two).
         headings: views of a sweep.
         elevation_rad: camera elevation of the sweep.
         max_steps: the episode is truncated after so many actions.
@@ -153,7 +183,9 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
     def _make_observer(self, kind: str, camera: Intrinsics, headings: int, elevation_rad: float) -> Observer:
         if kind == "rgbd":
             return RgbdObserver(self._root, camera, headings, elevation_rad)
-        raise UnknownNameError("observation", kind, ["rgbd"])
+        if kind == "landmarks":
+            return LandmarkObserver(self._root)
+        raise UnknownNameError("observation", kind, ["rgbd", "landmarks"])
 
     def _scans(self) -> set[str]:
         return {item.episode.scan for item in self._instructions}
