@@ -168,12 +168,14 @@ class _DataMemory:
         values = _experiment_values(experiment)
         shown = {name: value for name, value in values.items() if name not in ("name", "kind", "baseline", "train")}
         shown["model"] = {name: value for name, value in values["model"].items() if name in ("language", "mapper")}
-        vocabulary, labels = (loaded.vocabulary, loaded.labels) if loaded else (None, None)
-        key = shown, vocabulary, labels
+        known: dict[str, Any] = (
+            {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles} if loaded else {}
+        )
+        key = shown, known
         if self._data is None or key != self._key:
             # Let go of the old data first: two banks of image features may not fit.
             self._key, self._data = key, None
-            self._data = load_goal_data(root, experiment, vocabulary=vocabulary, labels=labels, training=False)
+            self._data = load_goal_data(root, experiment, training=False, **known)
         return self._data
 
 

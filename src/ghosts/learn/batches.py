@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -255,39 +256,14 @@ def prefetch(
         for number in numbers:
             yield make(number)
         return
-    slots: dict[int, queue.Queue[Any]] = {k: queue.Queue(1) for k in range(len(numbers))}
-    room, stop, counter, lock = (
-        threading.Semaphore(ahead + threads),
-        threading.Event(),
-        iter(range(len(numbers))),
-        threading.Lock(),
-    )
-
-    def work() -> None:
-        while room.acquire() and not stop.is_set():
-            with lock:
-                position = next(counter, None)
-            if position is None:
-                return
-            try:
-                slots[position].put(make(numbers[position]))
-            except Exception as error:
-                slots[position].put(error)
-
-    workers = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
-    for worker in workers:
-        worker.start()
+    waiting = iter(numbers)
+    pool = ThreadPoolExecutor(threads)
     try:
-        for position in range(len(numbers)):
-            found = slots.pop(position).get()
-            room.release()
-            if isinstance(found, Exception):
-                raise found
-            yield found
+        ready = deque(pool.submit(make, number) for number in islice(waiting, ahead + threads))
+        while ready:
+            batch = ready.popleft().result()
+            ready.extend(pool.submit(make, number) for number in islice(waiting, 1))
+            yield batch
     finally:
         # Waited for: a thread that is still in torch when the interpreter ends takes the process down with it.
-        stop.set()
-        for _ in workers:
-            room.release()
-        for worker in workers:
-            worker.join()
+        pool.shutdown(cancel_futures=True)

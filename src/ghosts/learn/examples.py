@@ -42,7 +42,7 @@ def make_examples(root: DataRoot, episodes: list[Episode], steps: int) -> list[E
     Args:
         root: where their buildings are.
         episodes: with goals.
-        steps: filter steps T; a longer path is cut to its last T moves' goal, i.e. its goal is its last viewpoint.
+        steps: filter steps T; of a longer path the first T − 1 moves are kept, and the last step jumps to its goal.
     """
     return [
         _example(root.graph(item.episode.scan), item.episode, item.instr_id, item.text, steps)
@@ -55,7 +55,10 @@ def _example(graph: NavGraph, episode: Episode, instr_id: str, text: str, steps:
     xy = graph.position_m[rows, :2]
     stops = np.minimum(np.arange(1, steps + 1), len(rows) - 1)
     stops[-1] = len(rows) - 1
-    headings = np.array([episode.heading_rad] + [float(geometry.heading_of(step)) for step in np.diff(xy, axis=0)])
+    headings = [episode.heading_rad]
+    for step in np.diff(xy, axis=0):
+        # A move straight up or down turns nobody.
+        headings.append(float(geometry.heading_of(step)) if step.any() else headings[-1])
     return Example(
         instr_id=instr_id,
         scan=episode.scan,
@@ -65,7 +68,7 @@ def _example(graph: NavGraph, episode: Episode, instr_id: str, text: str, steps:
         start_heading_rad=episode.heading_rad,
         start_xy_m=xy[0],
         path_xy_m=xy[stops],
-        path_heading_rad=headings[stops],
+        path_heading_rad=np.array(headings)[stops],
     )
 
 

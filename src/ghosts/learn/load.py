@@ -23,6 +23,8 @@ class LoadedTask(NamedTuple):
     vocabulary: Vocabulary
     labels: LabelSet | None
     """None for a model that reads stored features."""
+    tiles: str | None
+    """Fingerprint of the tiles it was trained on; None for a model that reads labels."""
 
 
 def find_checkpoint(path: Path) -> Path:
@@ -74,4 +76,4 @@ def task_of(checkpoint: Checkpoint, path: Path) -> LoadedTask:
         task.load_state_dict({**checkpoint.part("model"), **checkpoint.part("ema")})
     except RuntimeError as error:
         raise DataError(f"weights do not fit the settings ({str(error).splitlines()[-1].strip()})", file=path) from None
-    return LoadedTask(task.eval(), experiment, vocabulary, labels)
+    return LoadedTask(task.eval(), experiment, vocabulary, labels, about.get("tiles"))

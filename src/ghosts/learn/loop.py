@@ -144,7 +144,7 @@ def train_goal(run: Run, fabric: Fabric) -> GoalTask:
         The trained task, with averaged weights where the config asks for them.
 
     Raises:
-        ConfigError: there is nothing to train, the batch cannot be shared out evenly, or the vocabulary does not fit.
+        ConfigError: there is nothing to train, or the batch cannot be shared out evenly.
         DataError: the folder holds another experiment's run, or a damaged one.
     """
     config = run.experiment.train
@@ -202,7 +202,7 @@ def train_goal(run: Run, fabric: Fabric) -> GoalTask:
 
 
 def _check(run: Run, fabric: Fabric) -> None:
-    config, known = run.experiment.train, len(run.data.builder.vocabulary)
+    config = run.experiment.train
     if run.experiment.kind == "hand-coded":
         raise ConfigError(
             f"preset {run.experiment.name!r} has nothing to train; run: ghosts eval goal --preset {run.experiment.name}"
@@ -211,9 +211,6 @@ def _check(run: Run, fabric: Fabric) -> None:
         raise ConfigError(
             f"train.batch {config.batch} cannot be shared by {fabric.world_size} processes; choose a multiple"
         )
-    if known > run.experiment.model.language.vocabulary:
-        size = run.experiment.model.language.vocabulary
-        raise ConfigError(f"the data has {known} words, the model {size}; set --model.language.vocabulary {known}")
 
 
 def _share_masks(task: GoalTask, config: TrainConfig, iteration: int, fabric: Fabric) -> Masks | None:
