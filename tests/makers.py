@@ -10,6 +10,9 @@ from typing import Any
 import cv2
 import numpy as np
 
+from ghosts.world.landmarks.format import Landmark, SceneLandmarks, write_landmarks
+from ghosts.world.landmarks.regions import Region
+
 FACE_PX = 32
 SCAN = "tinybuildng"
 STEP_M = 2.0
@@ -91,3 +94,11 @@ def make_root(folder: Path, *, count: int = 4, images: bool = True, face_px: int
         for row in range(count):
             write_skybox(folder / "scans" / SCAN / "matterport_skybox_images", viewpoint_id(row), row, face_px)
     return folder
+
+
+def add_landmarks(root: Path) -> None:
+    """A mirror beside the second viewpoint of the corridor, and bedrooms everywhere."""
+    names = [viewpoint_id(row) for row in range(4)]
+    mirror = Landmark("1", "mirror", (1.3, 2.2, 1.5), 0.0, None, "detected", None, (names[1],))
+    scene = SceneLandmarks(SCAN, "test", dict.fromkeys(names, Region("0", "b")), (mirror,))
+    write_landmarks(root / "landmarks" / f"{SCAN}.json", scene)

@@ -13,9 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import ghosts.world.env  # noqa: F401 (registers the environment)
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.types import Intrinsics
-from ghosts.world.landmarks.format import Landmark, SceneLandmarks, write_landmarks
-from ghosts.world.landmarks.regions import Region
-from makers import SCAN, viewpoint_id
+from makers import SCAN, add_landmarks, viewpoint_id
 
 SMALL = Intrinsics(32, 24, 1.0)
 
@@ -103,14 +101,6 @@ def test_clear_errors(root: Path) -> None:
     env = make(root)
     with pytest.raises(UnknownNameError, match="did you mean '7_0'"):
         env.reset(options={"instr_id": "7_00"})
-
-
-def add_landmarks(root: Path) -> None:
-    """A mirror beside the second viewpoint of the corridor, and bedrooms everywhere."""
-    names = [viewpoint_id(row) for row in range(4)]
-    mirror = Landmark("1", "mirror", (1.3, 2.2, 1.5), 0.0, None, "detected", None, (names[1],))
-    scene = SceneLandmarks(SCAN, "test", dict.fromkeys(names, Region("0", "b")), (mirror,))
-    write_landmarks(root / "landmarks" / f"{SCAN}.json", scene)
 
 
 @pytest.mark.filterwarnings("ignore:.*Box observation space.*:UserWarning")
