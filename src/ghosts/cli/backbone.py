@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> None:
     with Progress(TextColumn("{task.description}"), *columns, console=console) as progress:
         bar = progress.add_task("training", total=config.iterations)
 
-        def report(row: dict[str, float]) -> None:
+        def report(row: dict[str, int | float]) -> None:
             if "loss" in row:
                 progress.update(bar, completed=int(row["iteration"]), description=f"loss {row['loss']:.3f}")
             else:

@@ -89,7 +89,7 @@ class BackboneRun:
     houses: tuple[str, ...]
     """Trained on; recorded with the weights."""
     out: Path
-    report: Callable[[dict[str, float]], None] | None = None
+    report: Callable[[dict[str, int | float]], None] | None = None
     """Given every row of the log."""
 
     @property
@@ -165,7 +165,7 @@ def _finite_mean(losses: list[Tensor], iteration: int) -> float:
     return mean
 
 
-def _log(run: BackboneRun, row: dict[str, float]) -> None:
+def _log(run: BackboneRun, row: dict[str, int | float]) -> None:
     run.out.parent.mkdir(parents=True, exist_ok=True)
     with open(run.log_path, "a", encoding="utf-8") as log:
         log.write(json.dumps(row) + "\n")
