@@ -181,11 +181,13 @@ def train_goal(run: Run, fabric: Fabric) -> GoalTask:
             loss = module(_Inputs(batch.to(fabric.device), stored, masks))
             optimiser.zero_grad()
             fabric.backward(loss)
-            if config.gradient_norm > 0.0:
-                fabric.clip_gradients(module, optimiser, max_norm=config.gradient_norm)
+            # Checking the norm here would make the GPU wait; a norm that is not finite shows in the log's loss.
+            norm = fabric.clip_gradients(
+                module, optimiser, max_norm=config.gradient_norm or math.inf, error_if_nonfinite=False
+            )
             optimiser.step()
             update_average(state.average, dict(task.named_parameters()), config.ema, iteration)
-            report.add(iteration, loss, rate)
+            report.add(iteration, loss.detach() + 0.0 * torch.as_tensor(norm), rate)
             state.iteration = iteration + 1
             last = state.iteration == config.iterations
             if run.score is not None and (state.iteration % config.evaluate_every == 0 or last):

@@ -80,8 +80,12 @@ class Report:
         self._since, self._waited_s = time.perf_counter(), 0.0
 
     def add(self, iteration: int, loss: Float[Tensor, ""], rate: float) -> None:
-        """Count an iteration; the loss stays on its device until a row is due."""
-        self._losses.append(loss.detach())
+        """Count an iteration; the loss stays on its device until a row is due.
+
+        Raises:
+            DataError: a row is due and its loss is not finite.
+        """
+        self._losses.append(loss)
         config, done = self._config, iteration + 1
         if done % config.log_every and done != config.iterations:
             return
@@ -102,7 +106,7 @@ class Report:
         self._losses, self._before = [], 0
         self._since, self._waited_s = time.perf_counter(), 0.0
         if not math.isfinite(mean):
-            raise DataError(f"the loss became {mean} at iteration {done}", hint="lower --train.learning-rate")
+            raise DataError(f"loss or gradient became {mean} by iteration {done}", hint="lower --train.learning-rate")
 
     def scored(self, iteration: int, scores: dict[str, float]) -> None:
         """Log an evaluation; its time does not count as training."""

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from ghosts.errors import DataError
+from ghosts.learn.checkpoint import (
+    LAST,
+    differences,
+    load_checkpoint,
+    optimiser_tensors,
+    remove_leftovers,
+    restore_optimiser,
+    save_checkpoint,
+)
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    tensors = {
+        "model/a": torch.arange(6.0).view(2, 3).T,  # not contiguous
+        "model/b": torch.tensor(3),
+        "ema/a": torch.full((2,), 0.5, dtype=torch.bfloat16),
+        "empty": torch.zeros(0),
+    }
+    save_checkpoint(tmp_path / "x.safetensors", tensors, {"iteration": 7, "words": ["größer", "left"]})
+    stored = load_checkpoint(tmp_path / "x.safetensors")
+    assert stored.about == {"iteration": 7, "words": ["größer", "left"]}
+    assert stored.tensors.keys() == tensors.keys()
+    for name, value in tensors.items():
+        assert torch.equal(stored.tensors[name], value)
+        assert stored.tensors[name].dtype == value.dtype
+    assert stored.part("model").keys() == {"a", "b"}
+    assert stored.part("ema").keys() == {"a"}
+
+
+def test_bad_checkpoints_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    with pytest.raises(DataError, match=r"x\.safetensors: no such checkpoint.*ghosts train goal"):
+        load_checkpoint(path)
+    save_checkpoint(path, {"model/a": torch.arange(1000.0)}, {"iteration": 1})
+    whole = path.read_bytes()
+    for kept in (0, 5, 60, len(whole) - 1):
+        path.write_bytes(whole[:kept])
+        with pytest.raises(DataError, match="damaged checkpoint"):
+            load_checkpoint(path)
+    flipped = bytearray(whole)
+    flipped[-10] ^= 4
+    path.write_bytes(bytes(flipped))
+    with pytest.raises(DataError, match="checksum"):
+        load_checkpoint(path)
+    save_file({"a": torch.zeros(2)}, path, metadata={"format": "1", "about": "{}"})
+    with pytest.raises(DataError, match=r"unknown checkpoint format.*'1'.*reads format 2"):
+        load_checkpoint(path)
+    save_file({"a": torch.zeros(2)}, path)
+    with pytest.raises(DataError, match="unknown checkpoint format"):
+        load_checkpoint(path)
+
+
+def test_differences() -> None:
+    assert differences({"a": (1, 2), "b": {"c": 1.0}}, {"a": [1, 2], "b": {"c": 1.0}}) == []
+    old, new = {"train": {"batch": 32, "seed": 0}, "name": "x"}, {"train": {"batch": 64, "seed": 0, "ema": 0.5}}
+    assert differences(old, new) == ["train.batch 32 → 64", "train.ema null → 0.5", 'name "x" → null']
+
+
+@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.SGD])
+def test_optimiser_round_trip(kind: type[torch.optim.Optimizer]) -> None:
+    def make() -> tuple[torch.nn.Linear, torch.optim.Optimizer]:
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(3, 2)
+        settings = {"momentum": 0.9} if kind is torch.optim.SGD else {}
+        return layer, kind(layer.parameters(), lr=0.1, **settings)
+
+    def step(layer: torch.nn.Linear, optimiser: torch.optim.Optimizer, seed: int) -> None:
+        torch.manual_seed(seed)
+        optimiser.zero_grad()
+        layer(torch.randn(4, 3)).square().sum().backward()
+        optimiser.step()
+
+    layer, optimiser = make()
+    for seed in range(3):
+        step(layer, optimiser, seed)
+    copy, restored = make()
+    copy.load_state_dict(layer.state_dict())
+    restore_optimiser(restored, {name: value.clone() for name, value in optimiser_tensors(optimiser).items()})
+    step(layer, optimiser, 9)
+    step(copy, restored, 9)
+    assert torch.equal(layer.weight, copy.weight)
+    assert torch.equal(layer.bias, copy.bias)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import torch
+from ghosts.learn.checkpoint import save_checkpoint
+path, number = Path(sys.argv[1]), 0
+while True:
+    number += 1
+    save_checkpoint(path, {"model/a": torch.full((500_000,), float(number))}, {"iteration": number})
+"""
+
+
+def test_kill_nine_while_writing_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
+    seed = 5
+    random = np.random.default_rng(seed)
+    path = tmp_path / LAST
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120.0
+    while not path.is_file():
+        assert process.poll() is None, process.communicate()[1].decode()[-2000:]
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    # Writing takes most of the writer's time: while it runs the file is whole at every moment.
+    for pause_s in random.uniform(0.0, 0.05, 8):
+        time.sleep(float(pause_s))
+        stored = load_checkpoint(path)
+        assert stored.tensors["model/a"].unique().tolist() == [stored.about["iteration"]]
+    print(f"seed {seed}")
+    while not list(tmp_path.glob(".last.*")):  # in the middle of writing
+        time.sleep(0.0005)
+    process.kill()
+    process.wait()
+    stored = load_checkpoint(path)
+    assert stored.tensors["model/a"].unique().tolist() == [stored.about["iteration"]]
+    remove_leftovers(tmp_path)
+    assert [item.name for item in tmp_path.iterdir()] == [LAST]
+
+
+def test_leftovers_of_other_files_stay(tmp_path: Path) -> None:
+    for name in (".last.abc.safetensors", ".best.x1.safetensors", ".other.abc.safetensors", "last.safetensors"):
+        (tmp_path / name).write_text(json.dumps(name))
+    remove_leftovers(tmp_path)
+    assert sorted(item.name for item in tmp_path.iterdir()) == [".other.abc.safetensors", "last.safetensors"]
