@@ -16,11 +16,11 @@ from ghosts.world.houses.volume import room_of, sample
 if TYPE_CHECKING:
     from ghosts.world.houses.render import Scene
 
-_EXPOSURE = 0.5
+_EXPOSURE = 0.56
 _CPU_CHUNK = 131072
 """Pixels shaded at once on the CPU: temporaries stay in its caches."""
 _NEIGHBOURS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))
-_AMBIENT = 1.15
+_AMBIENT = 0.95
 _BOX, _TURNED, _CYLINDER, _ELLIPSOID = range(4)
 
 
@@ -122,7 +122,7 @@ def _light(
     room = room_of(scene.volume, point + normal * 0.07)
     # Noise by position: the same surface point gets the same dither from every view.
     seed = torch.sin(point[:, 0] * 129.9 + point[:, 1] * 782.3 + point[:, 2] * 377.1)
-    dither = torch.stack([_fraction(seed * 4375.85), _fraction(seed * 2646.19)]) - 0.5
+    dither = torch.stack([_fraction(seed * 4375.85), _fraction(seed * 2646.19)]).sub_(0.5).mul_(1.4)
     straight = lighting.direct(scene.lights, point + normal * 0.02, normal, room, dither)
     close = sample(scene.volume, scene.volume.near, point + normal * 0.15)[0]
     close = torch.where(slim, 0.35 * close, close)

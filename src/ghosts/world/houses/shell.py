@@ -245,9 +245,10 @@ def _railings(stair: Stair, upper: Room) -> list[Primitive]:
         parts.append(
             Primitive("cylinder", (x, y, foot + 0.44), (0.014, 0.014, 0.44), 0.0, "metal", (0.1, 0.1, 0.1), "railing")
         )
-        parts.append(
-            Primitive("box", (x, y, foot + 0.9), (0.03, TREAD_M / 2 + 0.02, 0.03), 0.0, "wood", wood, "railing")
-        )
+        # Boxes cannot slope: thirds of a tread, each a third of a riser higher, look like one rail.
+        for third in (-1, 0, 1):
+            at = (x, y + up * third * TREAD_M / 3, foot + 0.9 + third * rise / 3)
+            parts.append(Primitive("box", at, (0.03, TREAD_M / 6 + 0.003, 0.04), 0.0, "wood", wood, "railing"))
     _, hole = stair_hole(stair)
     floor = upper.floor_z_m
     edge = stair.foot_m[0] + open_side * (stair.width_m / 2 + 0.04)
@@ -268,8 +269,10 @@ def _railings(stair: Stair, upper: Room) -> list[Primitive]:
         span_box((ends[0], ends[1]), (y - 0.03, y + 0.03), (floor + 0.92, floor + 0.97), "wood", wood, "railing")
     )
     for k in range(7):
-        at = wall_x + (edge - wall_x) * k / 6
+        post = wall_x + (edge - wall_x) * k / 6
         parts.append(
-            Primitive("cylinder", (at, y, floor + 0.46), (0.013, 0.013, 0.46), 0.0, "metal", (0.1, 0.1, 0.1), "railing")
+            Primitive(
+                "cylinder", (post, y, floor + 0.46), (0.013, 0.013, 0.46), 0.0, "metal", (0.1, 0.1, 0.1), "railing"
+            )
         )
     return parts
