@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from jaxtyping import install_import_hook
 
-from makers import make_root
-
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 install_import_hook("ghosts", "beartype.beartype")
 
@@ -50,4 +48,6 @@ def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A small data root with images."""
+    from makers import make_root  # not above: what it imports of ghosts must come after the hook
+
     return make_root(tmp_path / "root")
