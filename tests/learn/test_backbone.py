@@ -19,6 +19,7 @@ from ghosts.learn.backbone import (
     label_weights,
     load_backbone,
     save_backbone,
+    scale_features,
     segmentation_loss,
     segmentation_scores,
     train_backbone,
@@ -56,6 +57,8 @@ CONFIG = BackboneConfig(
     evaluate_every=50,
     checkpoint_every=20,
 )
+
+SMALLER = {"width": 64, "height": 48, "learning_rate": 1e-2}
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +167,21 @@ def test_scores_of_a_constant_answer(panoramas: LabelledPanoramas) -> None:
     assert scores["mean_iou"] == pytest.approx(share / len(truth.unique()))
 
 
+def test_scaled_features_say_the_same(panoramas: LabelledPanoramas) -> None:
+    torch.manual_seed(2)
+    model = SmallBackbone(6, len(LABELS)).requires_grad_(False)
+    model.output.weight *= torch.logspace(-1, 1, 6)[:, None, None, None]
+    views = held_out_views(CONFIG, len(panoramas))
+    rgb, _ = render_labelled(panoramas, views)
+    before = model.segment(model(rgb))
+    scale_features(model, panoramas, views, 7)
+    features = model(rgb)
+    torch.testing.assert_close(features.square().mean((0, 2, 3)), torch.ones(6), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(model.segment(features), before, atol=1e-4, rtol=1e-4)
+
+
 def test_training_learns_and_resumes_bit_for_bit(root: DataRoot, panoramas: LabelledPanoramas, tmp_path: Path) -> None:
-    whole = make_run(root, panoramas, tmp_path / "whole.safetensors")
+    whole = make_run(root, panoramas, tmp_path / "whole.safetensors", **SMALLER)
     scores = train_backbone(whole)
     rows = [json.loads(line) for line in whole.log_path.read_text().splitlines()]
     losses = [row["loss"] for row in rows if "loss" in row]
@@ -181,11 +197,12 @@ def test_training_learns_and_resumes_bit_for_bit(root: DataRoot, panoramas: Labe
         if row["iteration"] == 80:
             raise KeyboardInterrupt
 
-    part = replace(make_run(root, panoramas, tmp_path / "part.safetensors"), report=stop)
+    part = replace(make_run(root, panoramas, tmp_path / "part.safetensors", **SMALLER), report=stop)
     with pytest.raises(KeyboardInterrupt):
         train_backbone(part)
     assert not part.out.exists()
     assert train_backbone(replace(part, report=None)) == scores
+    assert part.log_path.read_text() == whole.log_path.read_text()
     first, second = load_backbone(whole.out), load_backbone(part.out)
     assert weights_hash(first) == weights_hash(second)
 

@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from ghosts.errors import DataError
+from ghosts.files import write_text
 from ghosts.learn.checkpoint import (
     load_checkpoint,
     optimiser_tensors,
@@ -64,11 +65,7 @@ def segmentation_scores(
     """Pixel accuracy and mean intersection over union (labels that occur), against each block's commonest label."""
     labels = len(LABELS)
     table = torch.zeros(labels, labels, dtype=torch.long, device=panoramas.labels.device)
-    for at in range(0, len(views.which), batch):
-        rows = slice(at, at + batch)
-        some = Views(
-            views.which[rows], views.headings_rad[rows], views.elevations_rad[rows], views.camera, views.flipped[rows]
-        )
+    for some in views.split(batch):
         rgb, shares = render_labelled(panoramas, some)
         with torch.autocast(rgb.device.type, torch.bfloat16, enabled=half):
             logits = model.segment(model(rgb))
@@ -77,6 +74,25 @@ def segmentation_scores(
     right, truth, said = table.diagonal().double(), table.sum(1).double(), table.sum(0).double()
     overlap = (right / (truth + said - right).clamp(min=1.0))[truth > 0]
     return {"pixel_accuracy": float(right.sum() / truth.sum()), "mean_iou": float(overlap.mean())}
+
+
+@torch.no_grad()
+def scale_features(model: SmallBackbone, panoramas: LabelledPanoramas, views: Views, batch: int) -> None:
+    """Scale every feature channel to a root mean square of 1, in the weights; what the head says does not change.
+
+    Segmentation leaves the features' scale free (3 after 300 iterations); the map's gates would start saturated.
+    """
+    squares, count = torch.zeros(model.channels, dtype=torch.double, device=panoramas.labels.device), 0
+    for some in views.split(batch):
+        features = model(render_labelled(panoramas, some)[0])
+        squares += features.double().square().sum((0, 2, 3))
+        count += features[:, 0].numel()
+    scale = (squares / count).sqrt().clamp(min=1e-6).float()
+    model.output.weight /= scale[:, None, None, None]
+    if model.output.bias is not None:
+        model.output.bias /= scale
+    if model.head is not None:
+        model.head.weight *= scale[:, None, None]  # relu(f / s) · s = relu(f)
 
 
 @dataclass(frozen=True)
@@ -145,6 +161,7 @@ def train_backbone(run: BackboneRun) -> dict[str, float]:
             _log(run, {"iteration": done, **scores})
         if done % config.checkpoint_every == 0 and done < config.iterations:
             _save_state(run, model, optimiser, done)
+    scale_features(model, run.train, held_out_views(config, len(run.train)), config.batch)
     save_backbone(run.out, model, {"config": asdict(config), "scores": scores, "houses": list(run.houses)})
     run.state_path.unlink(missing_ok=True)
     return scores
@@ -185,13 +202,19 @@ def _identity(run: BackboneRun) -> dict[str, Any]:
 
 def _resume(run: BackboneRun, model: SmallBackbone, optimiser: torch.optim.Optimizer) -> int:
     if not run.state_path.is_file():
+        run.log_path.unlink(missing_ok=True)
         return 0
     stored = load_checkpoint(run.state_path)
     if {name: stored.about.get(name) for name in _identity(run)} != _identity(run):
         raise DataError("an unfinished run with other settings", file=run.state_path, hint="remove it, or change --out")
     model.load_state_dict(stored.part("model"))
     restore_optimiser(optimiser, stored.part("optimiser"))
-    return int(stored.about["iteration"])
+    start = int(stored.about["iteration"])
+    # What was logged after the state was saved is logged again; a line cut short by a kill is no JSON.
+    lines = run.log_path.read_text(encoding="utf-8").splitlines() if run.log_path.is_file() else []
+    kept = [line for line in lines if line.endswith("}") and json.loads(line)["iteration"] <= start]
+    write_text(run.log_path, "".join(f"{line}\n" for line in kept))
+    return start
 
 
 def save_backbone(path: Path, model: SmallBackbone, about: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -56,6 +56,14 @@ class Views:
     camera: Intrinsics
     flipped: Bool[np.ndarray, " b"]
     """Mirrored left to right."""
+
+    def split(self, batch: int) -> Iterator[Views]:
+        """The same views, a few at a time."""
+        for at in range(0, len(self.which), batch):
+            some = slice(at, at + batch)
+            yield Views(
+                self.which[some], self.headings_rad[some], self.elevations_rad[some], self.camera, self.flipped[some]
+            )
 
 
 def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
