@@ -12,7 +12,7 @@ import tyro
 from ghosts.errors import UnknownNameError
 from ghosts.presets import PRESETS, GoalExperiment, preset
 
-DEFAULT_PRESET = "landmarks-filter"
+DEFAULT_PRESET = "houses-filter"
 
 
 @dataclass(frozen=True)
