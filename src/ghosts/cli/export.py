@@ -1,0 +1,29 @@
+"""Write a run's weights in half precision, to ship or to send: `ghosts export --run RUN --out FILE.safetensors`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Options:
+    """Write a run's weights in half precision."""
+
+    run: Path
+    """Run folder or checkpoint."""
+    out: Path
+    """File to write (.safetensors)."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts export`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts export", description=__doc__)
+    # Imported here: torch takes seconds, and wrong options should not wait for it.
+    from ghosts.learn.export import export_weights
+    from ghosts.learn.load import find_checkpoint
+
+    about = export_weights(find_checkpoint(options.run), options.out)
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB, iteration {about['iteration']}")
