@@ -57,7 +57,8 @@ class GoalScores:
 
 def evenly(examples: Sequence[Example], count: int) -> Sequence[Example]:
     """At most `count` of the examples, evenly spaced."""
-    return examples[:: max(1, len(examples) // max(1, count))][:count]
+    count = min(count, len(examples))
+    return [examples[number * len(examples) // count] for number in range(count)]
 
 
 def evaluate_goal(

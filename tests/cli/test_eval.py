@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lightning.fabric import Fabric
+
+from ghosts.cli import main
+from ghosts.cli.eval import group_runs
+from ghosts.evaluate.goal import GoalScores, evaluate_goal
+from ghosts.evaluate.table import ScoredRun
+from ghosts.learn.load import load_task
+from ghosts.learn.loop import Run, train_goal
+from landmark_world import load, make_landmark_root, small_experiment
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root, and runs of two seeds."""
+    folder = tmp_path_factory.mktemp("world")
+    make_landmark_root(folder / "root")
+    for seed in (0, 1):
+        experiment = small_experiment(iterations=2, seed=seed)
+        run = Run(experiment, load(folder / "root", experiment), folder / f"run{seed}", lambda task: {"score": 1.0})
+        train_goal(run, Fabric(accelerator="cpu", devices=1))
+    return folder
+
+
+def test_table_of_two_seeds_and_the_hand_coded_row(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = world / "table"
+    runs = ["--run", str(world / "run0"), "--run", str(world / "run1" / "best.safetensors")]
+    arguments = ["eval", "goal", "--preset", "hand-coded", *runs, "--data", str(world / "root"), "--device", "cpu"]
+    main([*arguments, "--splits", "val_seen,dev_unseen", "--examples", "6", "--out", str(out)])
+    summary = json.loads((out / "goal.json").read_text())
+    assert list(summary["splits"]) == ["val_seen", "dev_unseen"]
+    split = summary["splits"]["dev_unseen"]
+    assert split["instructions"] == 6
+    assert list(split["models"]) == ["hand-coded", "tiny"]
+    assert [run["seed"] for run in split["models"]["tiny"]["runs"]] == [0, 1]
+    assert len(split["models"]["tiny"]["success"]["steps"]) == 8
+    assert summary["experiments"]["tiny"]["kind"] == "filter"
+    assert {"ghosts", "torch", "command"} <= summary["provenance"].keys()
+    # The numbers are those of the function itself.
+    data = load(world / "root", small_experiment())
+    examples = [data.splits["dev_unseen"][24 * k // 6] for k in range(6)]
+    averages = []
+    for seed in (0, 1):
+        task = load_task(world / f"run{seed}").task
+        scores = evaluate_goal(task, data.root, examples, data.builder, stored=None, device=torch.device("cpu"))
+        averages.append(float(scores.error_m.mean()))
+    found = split["models"]["tiny"]["error_m"]
+    assert found["average"] == pytest.approx(np.mean(averages), rel=1e-5)
+    assert found["sd"] == pytest.approx(np.std(averages, ddof=1), rel=1e-3)
+    printed = capsys.readouterr().out
+    assert "dev_unseen: 6 instructions of 6 paths, up to 2 seeds: mean ± s.d." in printed
+    assert f"{found['average']:.2f} ± {found['sd']:.2f}" in printed
+    assert "| Success rate (%) | hand-coded |" in (out / "goal.md").read_text()
+
+
+def test_all_splits_by_default(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(
+        ["eval", "goal", "--preset", "hand-coded", "--data", str(world / "root"), "--examples", "2", "--device", "cpu"]
+    )
+    printed = capsys.readouterr().out
+    assert "val_seen: 2 instructions" in printed
+    assert "dev_unseen: 2 instructions" in printed
+    assert "seeds" not in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing to evaluate; name --run RUN, or --preset hand-coded"),
+        (["--preset", "tiny"], "preset 'tiny' needs training; run: ghosts train goal --preset tiny"),
+        (["--preset", "hand-coder"], "did you mean 'hand-coded'?"),
+        (["--run", "no/such/run"], "no such run"),
+        (["--preset", "hand-coded", "--splits", "val_sen"], "unknown split 'val_sen'"),
+        (["--preset", "hand-coded", "--batch", "0"], "--batch must be at least 1, got 0"),
+    ],
+)
+def test_wrong_words(world: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["eval", "goal", *arguments, "--data", str(world / "root")])
+    assert stopped.value.code == 1
+    assert message in capsys.readouterr().err
+
+
+def test_an_unknown_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["eval", "gaol"])
+    assert "did you mean 'goal'?" in capsys.readouterr().err
+
+
+def test_groups_differ_in_their_seed_alone() -> None:
+    blank = np.zeros((1, 1))
+    scores = {"s": GoalScores(("1_0",), blank, blank > 0, blank, blank, blank)}
+    base = small_experiment()
+    wider = replace(base, model=replace(base.model, mapper=replace(base.model.mapper, channels=16)))
+    other = replace(base, name="other")
+
+    def seeded(experiment: object, seed: int) -> object:
+        return replace(experiment, train=replace(experiment.train, seed=seed))
+
+    runs = [
+        (seeded(base, 0), ScoredRun("a", 0, 1, scores)),
+        (seeded(wider, 0), ScoredRun("b", 0, 1, scores)),
+        (seeded(base, 1), ScoredRun("c", 1, 1, scores)),
+        (seeded(other, 0), ScoredRun("d", 0, 1, scores)),
+    ]
+    groups = {name: [run.name for _, run in members] for name, members in group_runs(runs).items()}
+    assert groups == {"tiny (a)": ["a", "c"], "tiny (b)": ["b"], "other": ["d"]}

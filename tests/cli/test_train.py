@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from ghosts.cli import main
+from ghosts.learn.checkpoint import BEST, LAST, load_checkpoint
+from landmark_world import make_landmark_root
+
+SMALL = [
+    *("--preset", "tiny", "--accelerator", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
+    *("--model.mapper.features", "8", "--model.mapper.channels", "8", "--train.batch", "4", "--train.iterations", "4"),
+    *("--train.log-every", "2", "--train.evaluate-every", "2", "--select-examples", "4"),
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return make_landmark_root(tmp_path / "root")
+
+
+def test_train_and_the_same_command_again(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    arguments = ["train", "goal", *SMALL, "--data", str(data), "--out", str(out), "--train.seed=3", "--tensorboard"]
+    main(arguments)
+    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    assert [row["iteration"] for row in rows] == [2, 2, 4, 4]
+    assert set(rows[1]) == {"iteration", "dev_unseen success", "dev_unseen error"}
+    about = load_checkpoint(out / BEST).about
+    assert about["experiment"]["train"]["seed"] == 3
+    assert about["experiment"]["name"] == "tiny"
+    assert about["scores"]["dev_unseen success"] == max(row.get("dev_unseen success", 0.0) for row in rows)
+    assert list((out / "tensorboard").glob("events*"))
+    before = (out / LAST).read_bytes()
+    main(arguments)
+    assert (out / LAST).read_bytes() == before
+    assert "iteration 4: dev_unseen success" in capsys.readouterr().out
+
+
+def test_interrupted(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C during the first evaluation: saved, exit 130, and the same command goes on."""
+    from ghosts.evaluate import goal
+
+    real, calls = goal.evaluate_goal, []
+
+    def interrupting(*arguments: object, **settings: object) -> object:
+        calls.append(1)
+        if len(calls) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(*arguments, **settings)
+
+    monkeypatch.setattr(goal, "evaluate_goal", interrupting)
+    out = tmp_path / "run"
+    arguments = ["train", "goal", *SMALL, "--data", str(data), "--out", str(out)]
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 130
+    assert "the same command goes on where it stopped" in capsys.readouterr().err
+    assert load_checkpoint(out / LAST).about["iteration"] == 2
+    main(arguments)
+    assert load_checkpoint(out / LAST).about["iteration"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["goal", "--preset", "tinny"], "unknown preset 'tinny'; did you mean 'tiny'"),
+        (["gaol"], "unknown training 'gaol'; did you mean 'goal'"),
+        (["goal", "--preset", "hand-coded"], "nothing to train; run: ghosts eval goal --preset hand-coded"),
+        (["goal", *SMALL, "--select", "val_sen"], "unknown split 'val_sen'"),
+        (["goal", *SMALL, "--train.batch", "0"], "train.batch must be at least 1, got 0"),
+    ],
+)
+def test_wrong_words(
+    data: Path, tmp_path: Path, arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(
+            [
+                "train",
+                *arguments,
+                *(["--data", str(data), "--out", str(tmp_path / "run")] if len(arguments) > 1 else []),
+            ]
+        )
+    assert stopped.value.code != 0
+    captured = capfd.readouterr()
+    assert message in " ".join((captured.out + captured.err).replace("│", " ").split())
+
+
+def test_a_missing_data_root(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "goal", "--preset", "tiny", "--data", str(tmp_path / "none")])
+    assert "no such folder (expected a data root)" in capsys.readouterr().err
+
+
+def test_help_lists_the_presets(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["train"])
+    assert "tiny" in capsys.readouterr().out

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ghosts.evaluate.goal import GoalScores
+from ghosts.evaluate.table import ScoredRun, markdown_table, summarise, table_rows, text_table
+
+NAMES = ("1_0", "1_1", "2_0", "2_1")
+
+
+def scores(error: list[list[float]], area: float = 10.0) -> GoalScores:
+    values = np.array(error)
+    seen = np.tile(np.arange(values.shape[1]) > 0, (len(values), 1))
+    return GoalScores(
+        NAMES, values, seen, np.full(values.shape, area), np.full(values.shape, 2.0), np.full(values.shape, 0.5)
+    )
+
+
+GOOD = scores([[1.0, 1.0], [1.0, 5.0], [2.0, 2.0], [7.0, 1.0]])  # success 3/4 and 3/4
+BETTER = scores([[1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [1.0, 1.0]])
+BAD = scores([[4.0, 4.0]] * 4)
+
+
+def test_values_by_hand() -> None:
+    models = {
+        "circle": [ScoredRun("hand-coded", 0, None, {"val_seen": BAD})],
+        "filter": [ScoredRun("a", 0, 60, {"val_seen": GOOD}), ScoredRun("b", 1, 40, {"val_seen": BETTER})],
+    }
+    summary = json.loads(json.dumps(summarise(models, samples=200)))
+    split = summary["splits"]["val_seen"]
+    assert (split["instructions"], split["paths"]) == (4, 2)
+    success = split["models"]["filter"]["success"]
+    assert success["steps"] == pytest.approx([0.875, 0.875])
+    assert success["average"] == pytest.approx(0.875)
+    assert success["sd"] == pytest.approx(np.std([0.75, 1.0], ddof=1))
+    assert split["models"]["filter"]["error_m"]["average"] == pytest.approx((2.5 + 1.25) / 2)
+    # Both seeds put half their mass near each prediction: calibration errors |0.75 − 0.5| and |1 − 0.5|.
+    assert split["models"]["filter"]["calibration_error"]["average"] == pytest.approx(0.375)
+    assert split["models"]["circle"]["success"]["sd"] is None
+    assert split["models"]["circle"]["error_quantiles_m"]["50"] == 4.0
+    assert [run["success"] for run in split["models"]["filter"]["runs"]] == [0.75, 1.0]
+    assert split["difference_to"] == "circle"
+    assert split["differences"]["filter"]["success"] == pytest.approx(0.875)
+    # Over paths 1 and 2: 7/8 of both, so every resampling gives the same.
+    assert split["differences"]["filter"]["interval"] == pytest.approx([0.875, 0.875])
+
+
+def test_rows_text_and_markdown() -> None:
+    models = {
+        "circle": [ScoredRun("hand-coded", 0, None, {"val_seen": BAD})],
+        "filter": [ScoredRun("a", 0, 60, {"val_seen": GOOD}), ScoredRun("b", 1, 40, {"val_seen": BETTER})],
+    }
+    summary = summarise(models, samples=200)
+    rows = table_rows(summary, "val_seen")
+    assert rows[0] == ["", "", "0", "1", "Avg", "95 %"]
+    assert rows[1] == ["Map seen (m²)", "", "10.0", "10.0", "10.0", "10.0–10.0"]
+    assert rows[2] == ["Goal seen (%)", "", "0.0", "100.0", "50.0", "50.0–50.0"]
+    assert rows[3][:5] == ["Prediction error (m)", "circle", "4.00", "4.00", "4.00"]
+    assert rows[5] == ["Success rate (%)", "circle", "0.0", "0.0", "0.0", "0.0–0.0"]
+    assert rows[6] == ["", "filter", "87.5", "87.5", "87.5 ± 17.7", "87.5–87.5"]
+    text = text_table(summary, "val_seen")
+    assert text.splitlines()[0] == "val_seen: 4 instructions of 2 paths, up to 2 seeds: mean ± s.d."
+    assert "- filter − circle: +87.5 points of average success (95 %: +87.5 to +87.5)" in text
+    markdown = markdown_table(summary, "val_seen").splitlines()
+    assert markdown[2] == "|  |  | 0 | 1 | Avg | 95 % |"
+    assert markdown[3] == "| --- | --- | ---: | ---: | ---: | ---: |"
+    assert markdown[9] == "|  | filter | 87.5 | 87.5 | 87.5 ± 17.7 | 87.5–87.5 |"
+
+
+def test_models_that_see_different_worlds_get_their_own_rows() -> None:
+    models = {
+        name: [ScoredRun(name, 0, 1, {"val_seen": scores([[1.0, 1.0]] * 4, area)})]
+        for name, area in (("floor", 10.0), ("no floor", 6.0))
+    }
+    rows = table_rows(summarise(models, samples=20), "val_seen")
+    assert [row[:3] for row in rows[1:3]] == [["Map seen (m²)", "floor", "10.0"], ["", "no floor", "6.0"]]
+    assert rows[3][:2] == ["Goal seen (%)", ""]
