@@ -46,9 +46,9 @@ class Style:
 
 
 STYLES = (
-    Style("plain", "plain", 0.95, 0.25, 0.50, 0.50, 0.12, 0.08, 0.2, 0.10),
-    Style("terse", "terse", 0.90, 0.10, 0.30, 0.20, 0.03, 0.03, 0.1, 0.00, bare=True),
-    Style("chatty", "chatty", 0.95, 0.35, 0.65, 0.65, 0.16, 0.12, 0.4, 0.15),
+    Style("plain", "plain", 0.88, 0.20, 0.40, 0.45, 0.12, 0.08, 0.2, 0.10),
+    Style("terse", "terse", 0.80, 0.05, 0.20, 0.10, 0.02, 0.02, 0.1, 0.00, bare=True),
+    Style("chatty", "chatty", 0.92, 0.30, 0.60, 0.60, 0.16, 0.12, 0.4, 0.15),
     Style("landmarks", "plain", 0.80, 0.10, 0.30, 0.30, 0.32, 0.25, 0.7, 0.30),
     Style("turns", "plain", 1.00, 0.65, 0.85, 0.40, 0.05, 0.03, 0.1, 0.05),
 )
@@ -157,7 +157,7 @@ def _select(voice: Voice, facts: list[Fact], stop: Fact) -> list[Fact]:
     """Choose what to mention."""
     style = voice.style
     # The same annotator writes more or less: without this the lengths spread less than R2R's.
-    detail = float(voice.rng.uniform(0.1, 1.15))
+    detail = float(voice.rng.uniform(0.0, 1.0))
     told: list[Fact] = []
     mentioned = {stop.thing}
     started = False
@@ -172,13 +172,16 @@ def _select(voice: Voice, facts: list[Fact], stop: Fact) -> list[Fact]:
                 boost = 0.2 if size in ("around", "sharp") else 0.0
                 keep = size != "" and not started and voice.chance(style.first * min(1.0, 0.5 + detail) + boost)
             else:
-                wish = style.slight * detail if size == "slight" else style.turns
+                wish = style.slight * detail if size == "slight" else style.turns * (0.75 + 0.25 * detail)
                 # "Exit the bedroom" already brings the walker to its door.
                 implied = any(f.kind == "door" and not f.side and 0 < f.at_m - fact.at_m < 1.8 for f in facts)
                 last = fact.at_m > facts[-1].at_m - 1.8 and stop.thing >= 0
                 keep = size != "" and voice.chance(wish * (0.45 if implied or last else 1.0))
-        elif fact.kind in ("door", "climb"):
+        elif fact.kind == "climb":
             keep = True
+        elif fact.kind == "door":
+            # The room of the goal is always told; others may go without saying.
+            keep = fact.room == stop.room or voice.chance(0.7 + 0.3 * detail)
         elif fact.kind == "walk":
             keep = voice.chance(style.walks * detail)
         elif fact.kind in ("pass", "toward"):
@@ -234,10 +237,14 @@ def _without_entry(clauses: list[Clause], room: int) -> list[Clause]:
 def _clause(voice: Voice, fact: Fact, before: list[Clause]) -> Clause | None:
     """Say one fact."""
     text: str | None
+    style = voice.style
     if fact.kind == "turn":
         size = turn_size(fact.turn_rad, fact.step == 0)
         table = rules.FIRST_TURN if fact.step == 0 else rules.TURN
         text = voice.expand(voice.pick(table[size]), hand=_hand(fact.turn_rad))
+        door = before[-1].facts[-1] if before else None
+        if door is not None and door.kind == "door" and style.join == "chatty" and voice.chance(0.35):
+            text = voice.expand(voice.pick(rules.LOOK), room=voice.room(door.room)) + text
     elif fact.kind == "door":
         text = _door(voice, fact, before)
     elif fact.kind == "walk":
@@ -313,7 +320,8 @@ def _stop(voice: Voice, choice: Fact, clauses: list[Clause]) -> Clause:
 def _punctuate(voice: Voice, texts: list[str]) -> str:
     """Join clauses into sentences."""
     joins = rules.JOIN[voice.style.join]
-    text, run = texts[0], 1
+    chatty = voice.style.join == "chatty"
+    text, run = (voice.pick(rules.OPENERS) if chatty and voice.chance(0.2) else "") + texts[0], 1
     for k, clause in enumerate(texts[1:], 1):
         join = voice.pick(joins)
         # Long sentences and the last clause get a full stop more often than chance would give.
@@ -323,6 +331,8 @@ def _punctuate(voice: Voice, texts: list[str]) -> str:
         text += join + clause
     if voice.style.bare and voice.chance(0.7):
         text = re.sub(r"\b(?:the|a|an) (?=\w)", lambda m: "" if voice.chance(0.6) else m[0], text)
+    if chatty and voice.chance(0.2):
+        text += "." + voice.pick(rules.CLOSERS)
     sentences = re.split(r"(?<=\. )", text)
     if not (voice.style.bare and voice.chance(0.3)):
         sentences = [sentence[:1].upper() + sentence[1:] for sentence in sentences]

@@ -52,6 +52,9 @@ AROUND = {
 }
 
 LEAVE = (
+    "(step|head|come) out of {left}",
+    "(go|walk) through the {way} and out of {left}",
+    "make your way out of {left}",
     "(exit|leave) {left}",
     "(walk|go|head|step|move) out of {left}",
     "(exit|leave) {left}",
@@ -70,6 +73,9 @@ LEAVE_TO = (
 )
 
 ENTER = (
+    "make your way into {room}",
+    "(cross|walk over) the threshold into {room}",
+    "(head|go) on into {room}",
     "enter {room}",
     "(walk|go|head|step|move|continue) into {room}",
     "go through the {way} (into|to) {room}",
@@ -99,6 +105,7 @@ ORDINAL_ENTER = (
 )
 
 WALK_ALONG = (
+    "(make your way|keep walking|stroll|carry on) (down|along) {room}",
     "(walk|go|head|continue|proceed|move) (down|along) {room}",
     "follow {room}",
     "walk (straight |)down {room}",
@@ -107,6 +114,8 @@ WALK_ALONG = (
 )
 
 WALK_THROUGH = (
+    "(make your way|keep going|stroll) through {room}",
+    "(pass|go) straight through {room}",
     "(walk|go|head|pass|continue|cut) through {room}",
     "(cross|walk across) {room}",
     "go across {room}",
@@ -114,6 +123,7 @@ WALK_THROUGH = (
 )
 
 PASS = (
+    "(make your way|stroll|keep walking) past {thing} {on}",
     "(walk|go|move|continue|head) past {thing} {on}",
     "pass {thing} {on}",
     "(walk|go|continue) past {thing}",
@@ -125,6 +135,7 @@ PASS = (
 )
 
 TOWARD = (
+    "(make your way|advance|proceed) (towards|toward) {thing}",
     "(walk|go|head|move) (towards|toward) {thing}",
     "head for {thing}",
     "(walk|go) straight (toward|towards) {thing}",
@@ -212,3 +223,19 @@ JOIN = {
     "chatty": (". Then ", " and then ", ". Next, ", ", and ", ". After that, ", ". From there, ", ". Now "),
 }
 """What may stand between two clauses."""
+
+OPENERS = ("first, ", "to begin, ", "okay, ", "from where you are, ", "start here: ", "to start, ")
+"""How a talkative annotator begins."""
+
+CLOSERS = (
+    " That is your destination",
+    " You have arrived",
+    " You are done",
+    " This is where you should end up",
+    " That is the spot",
+    " Your goal is right there",
+)
+"""How a talkative annotator ends."""
+
+LOOK = ("(once|when|after) you are in {room}, ", "(now|here) ", "at that point, ", "as soon as you are in {room}, ")
+"""Before a turn that follows a door at once."""

@@ -15,6 +15,8 @@ MOVES = (4, 6)
 LENGTH_M = (5.0, 24.0)
 # R2R's starts: 12 % more than even chance already face the way, 5 % more face away from it (`ghosts world --stats`).
 _FACING, _BACKWARDS = 0.10, 0.05
+# In houses with stairs this share of the paths should use them (R2R: 17 % of all paths change floor).
+_FLOORS = 0.28
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,12 @@ def sample_paths(house: House, graph: HouseGraph, count: int, rng: np.random.Gen
     while order and len(chosen) < count:
         # The best of a handful, so that use stays even without sorting every route at every step.
         handful = order[-12:]
+        floors = sum(_changes_floor(house, graph, path.steps) for path in chosen) < _FLOORS * (len(chosen) + 1)
         cost = [
-            starts[routes[k][0]] + goals[routes[k][-1]] + 0.3 * kinds[graph.viewpoints[routes[k][-1]].room]
+            -1.5 * (floors and _changes_floor(house, graph, routes[k]))
+            + starts[routes[k][0]]
+            + goals[routes[k][-1]]
+            + 0.3 * kinds[graph.viewpoints[routes[k][-1]].room]
             for k in handful
         ]
         pick = handful[int(np.argmin(cost))]
@@ -74,6 +80,11 @@ def all_routes(house: House, graph: HouseGraph) -> list[tuple[int, ...]]:
         if MOVES[0] <= len(route) - 1 <= MOVES[1]:
             routes.append(tuple(route[::-1]))
     return routes
+
+
+def _changes_floor(house: House, graph: HouseGraph, route: tuple[int, ...]) -> bool:
+    rooms = [house.rooms[graph.viewpoints[step].room] for step in (route[0], route[-1])]
+    return rooms[0].storey != rooms[1].storey
 
 
 def _start_heading(graph: HouseGraph, route: tuple[int, ...], rng: np.random.Generator) -> float:

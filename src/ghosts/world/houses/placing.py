@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from ghosts.errors import DataError
-from ghosts.world.houses.house import House, Opening
+from ghosts.world.houses.house import House, Opening, Room
 from ghosts.world.houses.walk import (
     BODY_RADIUS_M,
     Obstacles,
@@ -57,15 +57,29 @@ def first_sites(house: House, obstacles: Obstacles, solids: Solids, rng: np.rand
     for index, opening in enumerate(house.openings):
         if is_inner(opening) and rng.random() < _DOORWAY_SHARE:
             site = _doorway(house, obstacles, solids, index, rng)
-            if site is not None and _spaced(site, sites, 0.9, 0.9):
+            if site is not None and _alone(site, sites):
                 sites.append(site)
     for room, pool in zip(house.rooms, pools):
-        # Roomy places first: people take panoramas in the open rather than in corners.
-        for k in np.argsort(-np.minimum(pool[:, 2], 0.7) + rng.uniform(0.0, 0.5, len(pool)), kind="stable"):
-            x, y, clearance = pool[k]
-            site = _site(float(x), float(y), room.floor_z_m, room.index, rng)
-            if clearance >= _WANTED_CLEARANCE_M and _spaced(site, sites, _SPACING_M, _SPACING_ELSEWHERE_M):
-                sites.append(site)
+        sites += _fill(room, pool, sites, rng)
+    return sites
+
+
+def _fill(room: Room, pool: np.ndarray, others: list[Site], rng: np.random.Generator) -> list[Site]:
+    """Spread sites over a room's free points, keeping their distance from each other and from the others."""
+    # Roomy places first: people take panoramas in the open rather than in corners.
+    order = np.argsort(-np.minimum(pool[:, 2], 0.7) + rng.uniform(0.0, 0.5, len(pool)), kind="stable")
+    points = pool[order]
+    allowed = points[:, 2] >= _WANTED_CLEARANCE_M
+    for other in others:
+        if abs(other.ground_z_m - room.floor_z_m) < 1.5:
+            same = other.room == room.index or other.opening >= 0 or other.stair >= 0
+            gap = (_SPACING_M if same else _SPACING_ELSEWHERE_M) * (0.7 if other.stair >= 0 else 1.0)
+            allowed &= np.hypot(points[:, 0] - other.x_m, points[:, 1] - other.y_m) >= gap
+    sites = []
+    while allowed.any():
+        x, y, _ = points[int(allowed.argmax())]
+        sites.append(_site(float(x), float(y), room.floor_z_m, room.index, rng))
+        allowed &= np.hypot(points[:, 0] - x, points[:, 1] - y) >= _SPACING_M
     return sites
 
 
@@ -116,15 +130,10 @@ def _site(
     return Site(round(x_m, 4), round(y_m, 4), z_m, height, room, opening, stair)
 
 
-def _spaced(site: Site, others: list[Site], here_m: float, elsewhere_m: float) -> bool:
-    """Whether a site keeps its distance from the others: more within its own room (and its doors) than across walls."""
-    for other in others:
-        if abs(other.ground_z_m - site.ground_z_m) < 1.5:
-            same = other.room == site.room or other.opening >= 0 or other.stair >= 0
-            gap = np.hypot(other.x_m - site.x_m, other.y_m - site.y_m)
-            if gap < (here_m if same else elsewhere_m) * (0.7 if other.stair >= 0 else 1.0):
-                return False
-    return True
+def _alone(site: Site, others: list[Site]) -> bool:
+    """Whether no other site of the storey lies within 0.9 m."""
+    level = [other for other in others if abs(other.ground_z_m - site.ground_z_m) < 1.5]
+    return all(np.hypot(other.x_m - site.x_m, other.y_m - site.y_m) >= 0.9 for other in level)
 
 
 def _camera_free(solids: Solids, x_m: np.ndarray, y_m: np.ndarray, z_m: float) -> np.ndarray:

@@ -14,6 +14,7 @@ from ghosts.world.houses.house import House
 from ghosts.world.houses.paths import Path
 from ghosts.world.houses.placing import opening_at
 from ghosts.world.houses.viewpoints import HouseGraph
+from ghosts.world.houses.walk import rooms_at
 
 _SAMPLE_M = 0.05
 # Two bends of the same hand within this distance are one turn to the person who gives directions.
@@ -120,16 +121,15 @@ def _stays(house: House, first_room: int, xy: np.ndarray, ground: np.ndarray, al
     xs, ys, zs = (np.interp(places, along, values) for values in (xy[:, 0], xy[:, 1], ground))
     stays = [Stay(first_room, 0.0, 0.0, -1)]
     gap_from = 0.0
-    for at, x, y, z in zip(places, xs, ys, zs):
-        room = house.room_at(float(x), float(y), float(z) + 0.3)
-        if room is None:
+    for at, room in zip(places, rooms_at(house, np.stack([xs, ys, zs + 0.3], 1)).tolist()):
+        if room < 0:
             continue
-        if room.index != stays[-1].room:
+        if room != stays[-1].room:
             middle = (gap_from + float(at)) / 2
             px, py, pz = (float(np.interp(middle, along, values)) for values in (xy[:, 0], xy[:, 1], ground))
             last = stays[-1]
             stays[-1] = Stay(last.room, last.from_m, middle, last.by)
-            stays.append(Stay(room.index, middle, middle, opening_at(house, px, py, pz, 0.5)))
+            stays.append(Stay(room, middle, middle, opening_at(house, px, py, pz, 0.5)))
         gap_from = float(at)
     last = stays[-1]
     stays[-1] = Stay(last.room, last.from_m, float(along[-1]), last.by)

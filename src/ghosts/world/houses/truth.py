@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -16,6 +17,7 @@ from jaxtyping import Bool, Float
 from ghosts.geometry import heading_of, turn_rad
 from ghosts.world.houses.house import House, Thing
 from ghosts.world.houses.truth_words import Claim, read
+from ghosts.world.houses.walk import rooms_at
 
 _TOLERANCE_M = 1.4
 """How far out of order two claims may be told: "exit and turn left" when the turn is in the doorway."""
@@ -81,14 +83,13 @@ def _sample(house: House, ground_m: np.ndarray, heading_rad: float, seen: np.nda
     at = np.linspace(0.0, node_at[-1], int(node_at[-1] / 0.04) + 2)
     x, y, z = (np.interp(at, node_at, ground_m[:, axis]) for axis in range(3))
     move = np.clip(np.searchsorted(node_at, at, side="right") - 1, 0, len(moves) - 1)
-    rooms = [house.room_at(float(a), float(b), float(c) + 0.3) for a, b, c in zip(x, y, z)]
     return Walk(
         ground_m,
         node_at,
         at,
         np.stack([x, y], 1),
         np.asarray(heading_of(moves))[move],
-        np.array([-1 if room is None else room.index for room in rooms]),
+        rooms_at(house, np.stack([x, y, z + 0.3], 1)),
         heading_rad,
         seen,
     )
@@ -183,16 +184,16 @@ def _room_spans(house: House, walk: Walk, claim: Claim) -> list[Span]:
     if claim.kind == "inside":
         inside = inside and bool(entered) and end - entered[-1] < 2.2
     if claim.kind == "mention":
-        return _stretches(walk, kinds)
+        return _stretches(walk, kinds, 0.0)
     return [(end, end)] if inside else []
 
 
-def _stretches(walk: Walk, kinds: list[bool]) -> list[Span]:
-    """Stretches of at least 1.2 m within rooms of the given kinds."""
+def _stretches(walk: Walk, kinds: list[bool], least_m: float = 1.2) -> list[Span]:
+    """Stretches of at least some length within rooms of the given kinds."""
     inside = np.array([room >= 0 and kinds[room] for room in walk.room])
     edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))
     spans = [(float(walk.at_m[a]), float(walk.at_m[b - 1])) for a, b in zip(edges[::2], edges[1::2])]
-    return [(low, high) for low, high in spans if high - low >= 1.2]
+    return [(low, high) for low, high in spans if high - low >= least_m]
 
 
 def _openings_near(house: House, point_m: np.ndarray) -> list[tuple[int, ...]]:
@@ -257,7 +258,7 @@ def _door_number(house: House, walk: Walk, at_m: float, taken: int, side: str) -
     return count
 
 
-def _footprint_gap_m(thing: Thing, xy_m: np.ndarray) -> np.ndarray:
+def _footprint_gap_m(thing: Thing, xy_m: np.ndarray) -> Any:
     delta = xy_m - np.array(thing.center_m[:2])
     cos, sin = math.cos(thing.yaw_rad), math.sin(thing.yaw_rad)
     x = np.abs(delta[..., 0] * cos + delta[..., 1] * sin) - thing.half_m[0]

@@ -246,7 +246,8 @@ def _add_room(claims: list[Claim], name: str, gap: str, words: str) -> None:
     elif relation in ("through", "across", "cross", "down", "along", "follow"):
         claims.append(Claim("walk", words, kinds))
     elif relation == "in":
-        claims.append(Claim("in", words, kinds))
+        on_the_way = re.search(r"\byou are in( the|)\s*$", gap) is not None and not stopping
+        claims.append(Claim("mention" if on_the_way else "in", words, kinds))
     else:
         claims.append(Claim("leave" if gap.strip().endswith("through") else "mention", words, kinds))
 

@@ -58,8 +58,8 @@ class Solids:
         reach = np.linalg.norm(self.half_m, axis=1) + radius_m
         return self.where(np.linalg.norm(self.center_m - np.asarray(point_m, float), axis=1) <= reach)
 
-    def where(self, keep: Bool[np.ndarray, " p"]) -> Solids:
-        """Some of the solids."""
+    def where(self, keep: np.ndarray) -> Solids:
+        """Some of the solids, by a mask or by indices."""
         return Solids(self.shape[keep], self.center_m[keep], self.half_m[keep], self.yaw_rad[keep], self.thing[keep])
 
     def entry(self, origin_m: Float[np.ndarray, "n 3"], target_m: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n p"]:
@@ -106,11 +106,13 @@ def sees(
 ) -> Bool[np.ndarray, " n"]:
     """Whether nothing stands between the ends of each segment."""
     free = np.ones(len(origin_m), bool)
-    shell = solids.thing < 0
-    # Walls stop most lines, and there are far fewer of them than pieces of furniture.
-    for group in (solids.where(shell), solids.where(~shell)):
+    # Large solids first: floors and walls stop most lines, so few are left for the many small pieces.
+    faces = np.sort(solids.half_m, axis=1)[:, 1:].prod(1)
+    order = np.argsort(-faces, kind="stable")
+    for indices in np.split(order, (40, 120, 360)):
+        group = solids.where(indices)
         left = np.flatnonzero(free)
-        for index in range(0, len(left), 64):  # 64 segments × all solids at a time stay in the processor's cache
+        for index in range(0, len(left), 64):  # 64 segments × some solids at a time stay in the processor's cache
             block = left[index : index + 64]
             free[block] = ~np.isfinite(group.entry(origin_m[block], target_m[block])).any(1)
     return free
@@ -200,6 +202,14 @@ def _segment_box_distance(
 
 def _to_box(point: np.ndarray, half_m: np.ndarray) -> np.ndarray:
     return np.linalg.norm(np.maximum(np.abs(point) - half_m, 0.0), axis=-1)
+
+
+def rooms_at(house: House, xyz_m: Float[np.ndarray, "n 3"]) -> Int[np.ndarray, " n"]:
+    """Index of the room that holds each point (`House.room_at`, for many points at once); −1 in walls and outside."""
+    low = np.array([(r.x0_m, r.y0_m, r.floor_z_m - 0.05) for r in house.rooms])
+    high = np.array([(r.x1_m, r.y1_m, r.ceiling_z_m + 0.05) for r in house.rooms])
+    inside = np.all((xyz_m[:, None] >= low) & (xyz_m[:, None] <= high), axis=2)
+    return np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
 
 
 def stair_length_m(stair: Stair) -> float:

@@ -1,0 +1,198 @@
+"""A whole world: formats, splits, the same bytes whatever the workers, resuming, and geometry from the seed."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ghosts.errors import ConfigError, DataError, UnknownNameError
+from ghosts.files import read_json, write_json
+from ghosts.language.episodes import load_episodes
+from ghosts.world.graph import parse_graph
+from ghosts.world.houses import world
+from ghosts.world.houses.plan import make_house
+from ghosts.world.houses.statistics import statistics
+from ghosts.world.houses.world import WorldConfig, load_house, make_world
+
+CONFIG = WorldConfig(houses=2, seed=0, paths=12, faces=16)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    make_world(folder, CONFIG, images=False)
+    return folder
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_the_readers_of_real_data_accept_it(root: Path) -> None:
+    scans = (root / "connectivity" / "scans.txt").read_text().split()
+    graphs = {}
+    for scan in scans:
+        path = root / "connectivity" / f"{scan}_connectivity.json"
+        graphs[scan] = parse_graph(scan, read_json(path), path)
+    assert len(graphs) == 2
+    ids: set[int] = set()
+    for split in ("train", "val_seen", "val_unseen"):
+        for episode in load_episodes(root / "r2r" / f"R2R_{split}.json"):
+            graph = graphs[episode.scan]
+            rows = [graph.index(name) for name in episode.path]
+            assert all(graph.adjacent[a, b] for a, b in itertools.pairwise(rows))
+            assert episode.distance_m == pytest.approx(graph.distance_m[rows[0], rows[-1]], abs=0.006)
+            assert len(episode.instructions) == 3
+            assert episode.path_id not in ids
+            ids.add(episode.path_id)
+    assert len(ids) == 2 * 12
+
+
+def test_records_have_exactly_the_released_fields(root: Path) -> None:
+    record = read_json(root / "r2r" / "R2R_train.json")[0]
+    assert list(record) == ["distance", "scan", "path_id", "path", "heading", "instructions"]
+    viewpoint = read_json(next((root / "connectivity").glob("*.json")))[0]
+    assert list(viewpoint) == ["image_id", "pose", "included", "visible", "unobstructed", "height"]
+    assert len(viewpoint["pose"]) == 16
+
+
+def test_splits_are_by_house(root: Path) -> None:
+    summary = read_json(root / "world.json")
+    splits = {split: {e.scan for e in load_episodes(root / "r2r" / f"R2R_{split}.json")} for split in summary["splits"]}
+    assert len(splits["val_unseen"]) == 1
+    assert splits["train"] == splits["val_seen"]
+    assert not splits["train"] & splits["val_unseen"]
+    assert {split: sorted(scans) for split, scans in splits.items()} == summary["splits"]
+
+
+def test_same_bytes_with_two_workers(root: Path, tmp_path: Path) -> None:
+    make_world(tmp_path, CONFIG, images=False, workers=2)
+    assert digests(tmp_path) == digests(root)
+
+
+def test_a_stopped_run_goes_on(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped after the first house; the second run makes only the others."""
+
+    class Stop(Exception):
+        pass
+
+    made: list[int] = []
+    real = world.describe
+
+    def stopping(seed: int, count: int):  # type: ignore[no-untyped-def]
+        if len(made) == 1:
+            raise Stop
+        made.append(seed)
+        return real(seed, count)
+
+    monkeypatch.setattr(world, "describe", stopping)
+    with pytest.raises(Stop):
+        make_world(tmp_path, CONFIG, images=False)
+    assert not (tmp_path / "world.json").exists()
+    again: list[int] = []
+    monkeypatch.setattr(world, "describe", lambda seed, count: (again.append(seed), real(seed, count))[1])
+    make_world(tmp_path, CONFIG, images=False)
+    assert not set(made) & set(again)
+    assert digests(tmp_path) == digests(root)
+
+
+def test_another_world_is_refused(root: Path) -> None:
+    with pytest.raises(DataError, match=r"holds another world.*--out"):
+        make_world(root, WorldConfig(houses=2, seed=2, paths=12), images=False)
+
+
+def test_foreign_data_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "connectivity").mkdir()
+    with pytest.raises(DataError, match="another kind"):
+        make_world(tmp_path, CONFIG, images=False)
+
+
+def test_load_house_gives_the_geometry(root: Path) -> None:
+    summary = read_json(root / "world.json")
+    scan = summary["splits"]["val_unseen"][0]
+    house = load_house(root, scan)
+    assert house == make_house(summary["houses"][scan]["seed"])
+    path = root / "connectivity" / f"{scan}_connectivity.json"
+    graph = parse_graph(scan, read_json(path), path)
+    assert len(graph.ids) == summary["houses"][scan]["viewpoints"]
+    inside = [house.room_at(*(position - [0, 0, 0.5]).tolist()) is not None for position in graph.position_m]
+    assert np.mean(inside) > 0.6  # the rest stand in doorways and on stairs
+    with pytest.raises(UnknownNameError):
+        load_house(root, "nowhere")
+
+
+def test_facts_are_kept_with_the_instructions(root: Path) -> None:
+    for stored in (root / "houses").glob("*.json"):
+        for path in json.loads(stored.read_text())["paths"]:
+            assert len(path["facts"]) == len(path["instructions"]) == len(path["styles"]) == 3
+            assert all(facts[-1]["kind"] == "stop" for facts in path["facts"])
+
+
+def test_statistics(root: Path) -> None:
+    figures = statistics(root)
+    assert figures["houses"] == 2
+    assert figures["paths a house"] == 12
+    assert figures["instructions"] == 2 * 12 * 3
+    assert 4 <= figures["moves a path"] <= 6
+    assert 20 <= figures["words an instruction, mean"] <= 34
+    assert figures == read_json(root / "world.json")["statistics"]
+
+
+def test_statistics_of_real_data(r2r_data: Path, tmp_path: Path) -> None:
+    """On one building of R2R, copied with its paths, against figures worked out by hand from the files."""
+    scan = "17DRP5sb8fy"
+    records = read_json(r2r_data / "connectivity" / f"{scan}_connectivity.json")
+    episodes = [e for e in read_json(r2r_data / "r2r" / "R2R_train.json") if e["scan"] == scan]
+    write_json(tmp_path / "connectivity" / f"{scan}_connectivity.json", records)
+    write_json(tmp_path / "r2r" / "R2R_train.json", episodes)
+    figures = statistics(tmp_path)
+    kept = [k for k, record in enumerate(records) if record["included"]]
+    degrees = [sum(records[k]["unobstructed"][j] for j in kept) for k in kept]
+    assert figures["houses"] == 1
+    assert figures["viewpoints a house"] == len(kept)
+    assert figures["degree"] == pytest.approx(np.mean(degrees))
+    assert figures["path length, mean (m)"] == pytest.approx(np.mean([e["distance"] for e in episodes]))
+
+
+def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A house's skyboxes at the smallest size: all three files of every viewpoint; nothing is rendered twice."""
+    record = read_json(sorted((root / "houses").glob("*.json"))[0])
+    points = [(str(p[0]), (float(p[1]), float(p[2]), float(p[3]))) for p in record["viewpoints"][:1]]
+    arguments = (tmp_path, record["scan"], record["seed"], points, 16, "cpu")
+    assert world._render_house(*arguments) == 1
+    files = digests(tmp_path)
+    assert len(files) == 3
+    (tmp_path / next(iter(files))).unlink()
+    from ghosts.world.houses import render
+
+    rendered: list[object] = []
+    real = render.render_panorama
+    monkeypatch.setattr(render, "render_panorama", lambda *a, **k: (rendered.append(a), real(*a, **k))[1])
+    assert world._render_house(*arguments) == 1
+    assert len(rendered) == 1
+    assert world._render_house(*arguments) == 1
+    assert len(rendered) == 1
+    assert digests(tmp_path) == files
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"houses": 1}, "houses"),
+        ({"faces": 100}, "multiple of 16"),
+        ({"unseen": 1.0}, "unseen"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_bad_settings_are_named(fields: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        WorldConfig(**fields)
