@@ -55,7 +55,7 @@ def make_maker(root: DataRoot, seed: int = 0) -> TileMaker:
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_image_root(tmp_path_factory.mktemp("data") / "root", {"train": SCANS})
+    return make_image_root(tmp_path_factory.mktemp("data") / "root", {"train": SCANS}, count=2)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_only_a_changed_building_is_made_again(copy: DataRoot) -> None:
     assert work.todo == ("house1",)
     done: list[str] = []
     assert build_tiles(maker, folder, work, lambda scan, tiles: done.append(f"{scan} {len(tiles)}"))
-    assert done == ["house1 3"]
+    assert done == ["house1 2"]
     load_tile_bank(copy, SCANS, MAPPER)
 
 
@@ -186,7 +186,9 @@ def run_tiles(root: Path, backbone: Path, out: Path, extra: str = "", **environm
     arguments = ["tiles", "--data", root, "--backbone", backbone, "--out", out, "--device", "cpu", "--batch", "2"]
     command = [sys.executable, "-c", code, *map(str, arguments)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, env={**os.environ, **environment}, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(
+        command, env={**os.environ, "OMP_NUM_THREADS": "1", **environment}, stdout=pipe, stderr=pipe, text=True
+    )
 
 
 def test_two_processes_write_the_same_file_as_one(pictures: Path, made: Path, tmp_path: Path) -> None:
