@@ -150,6 +150,28 @@ class FilterConfig:
 
 
 @dataclass(frozen=True)
+class RegionConfig:
+    """Which candidate leads to which part of the map (`act.policy.reach_mass`)."""
+
+    unseen_cost: float = 2.0
+    """A metre off the known graph counts as this many on the way to a cell."""
+    visited_cost: float = 4.0
+    """The same from a visited viewpoint: all ways on from it are known, and what lies apart is reached through them."""
+    own_m: float = 1.25
+    """Within this of a visited viewpoint (about half an edge) ground is its own and costs no more than elsewhere."""
+    softness_m: float = 0.25
+    """Candidates that lead to a cell nearly as directly as the best share its mass."""
+    radius_m: float = 2.2
+    """Goal mass within this of a viewpoint is what stopping there is worth; success is 3 m of walking, not of air."""
+
+    def __post_init__(self) -> None:
+        for name in ("unseen_cost", "visited_cost"):
+            require(getattr(self, name) >= 1.0, f"regions.{name} must be at least 1", getattr(self, name))
+        for name in ("softness_m", "radius_m", "own_m"):
+            require(getattr(self, name) > 0.0, f"regions.{name} must be positive", getattr(self, name))
+
+
+@dataclass(frozen=True)
 class PolicyConfig:
     """Policy over all viewpoints seen so far."""
 
@@ -157,10 +179,48 @@ class PolicyConfig:
     """Hidden size of the MLP."""
     sigma_m: float = 1.0
     """Gaussian neighbourhood of a viewpoint in which its belief is read."""
+    beyond: bool = False
+    """Whether a candidate also sees the belief of the region it leads to. Paper: its neighbourhood alone."""
+    regions: RegionConfig = field(default_factory=RegionConfig)
 
     def __post_init__(self) -> None:
         require(self.hidden >= 1, "policy.hidden must be at least 1", self.hidden)
         require(self.sigma_m > 0.0, "policy.sigma_m must be positive", self.sigma_m)
+
+
+@dataclass(frozen=True)
+class PlannerConfig:
+    """Choosing a viewpoint from the belief without learning (`act.planner`)."""
+
+    regions: RegionConfig = field(default_factory=RegionConfig)
+    passing: float = 0.5
+    """Weight of passing through a candidate's region at any filter step, against ending there."""
+    metre_cost: float = 0.02
+    """What a metre of walking costs, in probability."""
+    sure: float = 0.7
+    """A visited viewpoint with this much goal mass in reach ends the search."""
+
+    def __post_init__(self) -> None:
+        for name in ("passing", "sure"):
+            require(0.0 <= getattr(self, name) <= 1.0, f"planner.{name} must lie in [0, 1]", getattr(self, name))
+        require(self.metre_cost >= 0.0, "planner.metre_cost must not be negative", self.metre_cost)
+
+
+@dataclass(frozen=True)
+class Seq2SeqConfig:
+    """The sequence-to-sequence agent (`act.seq2seq`)."""
+
+    hidden: int = 256
+    """Hidden size of the decoder and of an option's vector."""
+    sectors: int = 12
+    """Directions into which a panorama's cells are pooled."""
+    dropout: float = 0.5
+    """On the decoder's inputs and outputs."""
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "sectors"):
+            require(getattr(self, name) >= 1, f"seq2seq.{name} must be at least 1", getattr(self, name))
+        require(0.0 <= self.dropout < 1.0, "seq2seq.dropout must lie in [0, 1)", self.dropout)
 
 
 @dataclass(frozen=True)

@@ -261,7 +261,9 @@ def tiny() -> GoalExperiment:
 
 
 def _agent(base: GoalExperiment, name: str, train: TrainConfig, navigation: NavigationConfig) -> VlnExperiment:
-    return VlnExperiment(name, "filter", base.model, base.baseline, train, base.landmarks, base.observation, navigation)
+    # Most of the belief lies beyond the frontier, where the paper's policy does not look.
+    model = replace(base.model, policy=replace(base.model.policy, beyond=base.name != "paper"))
+    return VlnExperiment(name, "filter", model, base.baseline, train, base.landmarks, base.observation, navigation)
 
 
 AGENT_TRAIN = TrainConfig(iterations=2500, agent_steps=8, learning_rate=5e-4, precision="bf16-mixed")

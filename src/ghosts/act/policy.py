@@ -2,7 +2,8 @@
 
 Candidates of all episodes are laid one after the other; `episode` says whose each is. Features of a candidate: position
 relative to the start (3), graph distances from the start and from the agent, visited, and the belief around it after
-each filter step.
+each filter step. Most of the belief lies beyond the frontier, where the paper's policy does not see it; with
+`policy.beyond` a candidate also has the belief of the region it leads to.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from ghosts.belief.histogram import gaussian_axes, marginal
-from ghosts.config import PolicyConfig
+from ghosts.belief.histogram import cell_centres_m, gaussian_axes, marginal
+from ghosts.config import PolicyConfig, RegionConfig
 from ghosts.errors import ConfigError
 from ghosts.types import Grid
 
@@ -102,6 +103,45 @@ def candidate_features(
     return torch.cat([candidates.xyz_m, torch.stack(place, 1), around.to(candidates.xyz_m.dtype)], 1)
 
 
+def reach_mass(
+    candidates: Candidates,
+    beliefs: Float[Tensor, "b t1 c y x"],
+    start_xy_m: Float[Tensor, "b 2"],
+    grid: Grid,
+    settings: RegionConfig,
+) -> tuple[Float[Tensor, "k t1"], Float[Tensor, " k"]]:
+    """Mass that is reached through each candidate at each filter step, and final mass around it.
+
+    A cell belongs to the candidate through which the demonstrator would have reached it: the one with the shortest walk
+    from the start, known edges first and then straight on, where a metre off the known graph costs more. Over an
+    episode's candidates the mass reached sums to 1.
+
+    Args:
+        candidates: all viewpoints seen so far.
+        beliefs: of each episode, the first one included.
+        start_xy_m: each episode's start, metres from its map's origin.
+        grid: the belief's grid.
+        settings: how ways are compared.
+    """
+    mass = marginal(beliefs).index_select(0, candidates.episode.long())
+    xy_m = candidates.xyz_m[:, :2] + start_xy_m.index_select(0, candidates.episode.long())
+    x_m, y_m = cell_centres_m(grid, device=xy_m.device, dtype=xy_m.dtype)
+    away_m = torch.hypot(x_m[None, None] - xy_m[:, 0, None, None], y_m[None, :, None] - xy_m[:, 1, None, None])
+    beyond = torch.where(candidates.visited, settings.visited_cost - settings.unseen_cost, 0.0)[:, None, None]
+    straight = settings.unseen_cost * away_m + beyond * (away_m - settings.own_m).clamp(min=0.0)
+    way = candidates.from_start_m[:, None, None] + straight
+    share = _share(-way.flatten(1) / settings.softness_m, candidates.episode, len(beliefs)).view_as(away_m)
+    through = torch.einsum("kyx,ktyx->kt", share.to(mass.dtype), mass)
+    return through, (mass[:, -1] * (away_m < settings.radius_m)).sum((-2, -1))
+
+
+def _share(logits: Float[Tensor, "k cells"], episode: Int[Tensor, " k"], count: int) -> Float[Tensor, "k cells"]:
+    """Softmax over each episode's candidates, for every cell."""
+    cells = logits.shape[1]
+    segment = episode.long()[:, None] * cells + torch.arange(cells, device=logits.device)
+    return segment_log_softmax(logits.reshape(-1), segment.reshape(-1), count * cells).exp().view_as(logits)
+
+
 class Policy(nn.Module):
     """MLP over candidates: batch-norm → hidden → 1, then a softmax over each episode's candidates.
 
@@ -112,8 +152,8 @@ class Policy(nn.Module):
 
     def __init__(self, config: PolicyConfig, steps: int) -> None:
         super().__init__()
-        self.sigma_m = config.sigma_m
-        features = PLACE_FEATURES + steps + 1
+        self.sigma_m, self.regions = config.sigma_m, config.regions if config.beyond else None
+        features = PLACE_FEATURES + steps + 1 + (steps + 2 if config.beyond else 0)
         self.norm = nn.BatchNorm1d(features)
         self.hidden = nn.Linear(features, config.hidden)
         self.logit = nn.Linear(config.hidden, 1)
@@ -131,6 +171,9 @@ class Policy(nn.Module):
                 "the policy's batch-norm needs at least 2 candidates in training, got 1; use a larger batch"
             )
         features = candidate_features(candidates, beliefs, start_xy_m, grid, self.sigma_m)
+        if self.regions is not None:
+            through, around = reach_mass(candidates, beliefs, start_xy_m, grid, self.regions)
+            features = torch.cat([features, through, around[:, None]], 1)
         logits = self.logit(torch.relu(self.hidden(self.norm(features))))[:, 0]
         return segment_log_softmax(logits, candidates.episode, len(beliefs))
 

@@ -1,0 +1,180 @@
+"""Navigation metrics of R2R (TL, NE, OS, SR, SPL) and of path fidelity (nDTW, SDTW, CLS), from paths and graphs alone.
+
+As in the original evaluation (Anderson et al. 2018), all distances are shortest walks along the graph's edges, so a
+path that jumps pays for the walk it skipped. SPL follows Anderson et al. 2018b; CLS Jain et al. 2019; nDTW and SDTW Ilharco
+et al. 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ghosts.errors import DataError
+from ghosts.world.graph import NavGraph
+
+SUCCESS_M = 3.0
+"""Success means ending nearer than this to the goal; also the distance scale d_th of CLS and nDTW."""
+
+
+@dataclass(frozen=True)
+class PathScores:
+    """One walk against its reference."""
+
+    length_m: float
+    """TL: length of the walk."""
+    error_m: float
+    """NE: shortest walk from the last viewpoint to the goal; infinite where there is none."""
+    oracle_error_m: float
+    """Shortest walk from the viewpoint of the walk that is nearest to the goal."""
+    spl: float
+    ndtw: float
+    cls: float
+
+    @property
+    def success(self) -> bool:
+        """SR: ends within 3 m of the goal."""
+        return self.error_m < SUCCESS_M
+
+    @property
+    def oracle_success(self) -> bool:
+        """OS: passes within 3 m of the goal."""
+        return self.oracle_error_m < SUCCESS_M
+
+    @property
+    def sdtw(self) -> float:
+        """nDTW where the walk succeeds, else 0."""
+        return self.ndtw if self.success else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class NavScores:
+    """One row an instruction."""
+
+    instr_ids: tuple[str, ...]
+    length_m: Float[np.ndarray, " n"]
+    error_m: Float[np.ndarray, " n"]
+    oracle_success: Bool[np.ndarray, " n"]
+    success: Bool[np.ndarray, " n"]
+    spl: Float[np.ndarray, " n"]
+    ndtw: Float[np.ndarray, " n"]
+    sdtw: Float[np.ndarray, " n"]
+    cls: Float[np.ndarray, " n"]
+
+    def means(self) -> dict[str, float]:
+        """The mean of every metric, by its usual short name."""
+        return {name: float(values.mean()) for name, values in self.columns().items()}
+
+    def columns(self) -> dict[str, Float[np.ndarray, " n"]]:
+        """Every metric's values, by its usual short name, in the order of the paper's Table 2."""
+        named = {
+            "TL": self.length_m,
+            "NE": self.error_m,
+            "OS": self.oracle_success,
+            "SR": self.success,
+            "SPL": self.spl,
+            "nDTW": self.ndtw,
+            "SDTW": self.sdtw,
+            "CLS": self.cls,
+        }
+        return {name: values.astype(float) for name, values in named.items()}
+
+
+def score_path(graph: NavGraph, path: Sequence[int], reference: Sequence[int]) -> PathScores:
+    """Score one walk.
+
+    Args:
+        graph: the building.
+        path: rows of the viewpoints walked through, the start first; consecutive ones may be equal.
+        reference: rows of the demonstrator's path, start and goal included.
+
+    Raises:
+        DataError: one of them is empty.
+    """
+    if not path or not reference:
+        which = "path" if not path else "reference path"
+        raise DataError(f"scan {graph.scan}: an empty {which} cannot be scored")
+    between = graph.distance_m[np.ix_(path, reference)]
+    length, shortest = path_length_m(graph, path), float(graph.distance_m[reference[0], reference[-1]])
+    error = float(between[-1, -1])
+    return PathScores(
+        length_m=length,
+        error_m=error,
+        oracle_error_m=float(between[:, -1].min()),
+        spl=_spl(error, length, shortest),
+        ndtw=ndtw(between),
+        cls=cls(between, length, path_length_m(graph, reference)),
+    )
+
+
+def score_paths(
+    instr_ids: Sequence[str],
+    graphs: Sequence[NavGraph],
+    paths: Sequence[Sequence[int]],
+    references: Sequence[Sequence[int]],
+) -> NavScores:
+    """Score many walks; see `score_path`."""
+    scores = [score_path(*item) for item in zip(graphs, paths, references, strict=True)]
+
+    def column(name: str, kind: type = float) -> np.ndarray:
+        return np.array([getattr(item, name) for item in scores], kind)
+
+    return NavScores(
+        tuple(instr_ids),
+        column("length_m"),
+        column("error_m"),
+        column("oracle_success", bool),
+        column("success", bool),
+        column("spl"),
+        column("ndtw"),
+        column("sdtw"),
+        column("cls"),
+    )
+
+
+def path_length_m(graph: NavGraph, path: Sequence[int]) -> float:
+    """Sum of the shortest walks between consecutive viewpoints."""
+    return float(graph.distance_m[list(path[:-1]), list(path[1:])].sum())
+
+
+def _spl(error_m: float, length_m: float, shortest_m: float) -> float:
+    if error_m >= SUCCESS_M:
+        return 0.0
+    longest = max(length_m, shortest_m)
+    # Start and goal at one place: standing still is perfect (the original divides by zero).
+    return shortest_m / longest if longest > 0.0 else 1.0
+
+
+def ndtw(between_m: Float[np.ndarray, "p r"], scale_m: float = SUCCESS_M) -> float:
+    """Normalised dynamic time warping: exp(−DTW / (|R| · d_th)).
+
+    Args:
+        between_m: distance between every viewpoint of the walk and of the reference.
+        scale_m: d_th.
+    """
+    cost = np.full((between_m.shape[0] + 1, between_m.shape[1] + 1), np.inf)
+    cost[0, 0] = 0.0
+    for row in range(between_m.shape[0]):
+        for col in range(between_m.shape[1]):
+            best = min(cost[row, col], cost[row, col + 1], cost[row + 1, col])
+            cost[row + 1, col + 1] = between_m[row, col] + best
+    return float(np.exp(-cost[-1, -1] / (between_m.shape[1] * scale_m)))
+
+
+def cls(between_m: Float[np.ndarray, "p r"], length_m: float, reference_m: float, scale_m: float = SUCCESS_M) -> float:
+    """Coverage weighted by length score.
+
+    Args:
+        between_m: distance between every viewpoint of the walk and of the reference.
+        length_m: of the walk.
+        reference_m: length of the reference.
+        scale_m: d_th.
+    """
+    coverage = float(np.exp(-between_m.min(0) / scale_m).mean())
+    expected = coverage * reference_m
+    denominator = expected + abs(expected - length_m)
+    # Nothing was expected and nothing walked: the length is right.
+    return coverage * (expected / denominator if denominator > 0.0 else 1.0)

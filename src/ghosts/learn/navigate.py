@@ -1,0 +1,214 @@
+"""Learning to act: filter and policy together, by imitation (paper, section 3.4).
+
+An iteration has two parts. First the agent walks, without gradients or dropout: a share of its moves is sampled from
+its policy, the others are the target's. Then the loss of all it saw on the way is computed as one batch, as in goal
+prediction, so that all filter steps of all maps are one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from ghosts.act.agent import Choose, GhostAgent
+from ghosts.act.known import KnownGraph, candidates_of
+from ghosts.act.model import GoalModel
+from ghosts.act.planner import Planner
+from ghosts.act.policy import Candidates, policy_loss
+from ghosts.belief.histogram import pose_belief
+from ghosts.belief.loss import filter_loss
+from ghosts.config import ModelConfig
+from ghosts.learn.batches import Batch, Turn
+from ghosts.learn.examples import Example
+from ghosts.learn.rollout import Episodes, Rollout, World, goal_distances, target_slots, true_beliefs, walk_episodes
+from ghosts.learn.tasks import CellFeatures
+from ghosts.mapping.mapper import Masks
+from ghosts.presets import NavigationConfig
+from ghosts.types import Grid
+
+
+@dataclass(frozen=True)
+class WalkPlan:
+    """What an iteration will walk: made beforehand, in threads, since it does not depend on the weights."""
+
+    examples: list[Example]
+    turns: list[Turn]
+    unknown: Bool[np.ndarray, "b l"]
+    draws: Float[np.ndarray, "b s 2"]
+    """For every look, uniform in [0, 1): whose move it is, and which one is sampled."""
+
+    def to(self, device: torch.device | str) -> WalkPlan:
+        """Nothing here belongs on a device."""
+        return self
+
+
+@dataclass(frozen=True)
+class NavBatch:
+    """What the agent saw on its walks, and what it should have chosen."""
+
+    batch: Batch
+    """All looks, `s` an episode."""
+    active: Bool[Tensor, "b s"]
+    """Looks that took place; the others repeat the last one."""
+    candidates: Candidates
+    """Of all looks; look (e, s) is number e · s_max + s."""
+    target: Int[Tensor, " bs"]
+    """Flat index of the candidate to choose at each look; −1 where none took place."""
+
+
+class NavigationTask(nn.Module):
+    """The paper's agent. Its weights have the names of `tasks.GoalTask`'s, so each can start from the other's.
+
+    Args:
+        config: of mapper, language, filter and policy.
+        navigation: how it learns.
+        labels: number of landmark labels; 0 for stored features.
+    """
+
+    def __init__(self, config: ModelConfig, navigation: NavigationConfig, labels: int = 0) -> None:
+        super().__init__()
+        self.config, self.navigation = config, navigation
+        self.features = CellFeatures(config.mapper.features, labels)
+        self.model = GoalModel(config)
+
+    def draw_masks(self, batch: int, generator: torch.Generator) -> Masks | None:
+        """Dropout masks of the map for a batch."""
+        return self.model.mapper.draw_masks(batch, generator)
+
+    def agent(self, grid: Grid, planner: Planner | None = None) -> GhostAgent:
+        """The agent that acts on this task's weights."""
+        return GhostAgent(self.model, grid, planner, self.navigation.step_limit)
+
+    def given_beliefs(self, batch: Batch, grid: Grid) -> Float[Tensor, "b t1 c y x"] | None:
+        """True beliefs where the task is the upper bound."""
+        if not self.navigation.true_beliefs:
+            return None
+        return true_beliefs(batch, self.model.belief_grid(grid.rows, grid.cols), self.config.filter)
+
+    def collect(self, world: World, plan: WalkPlan) -> NavBatch:
+        """Walk, and gather all that was seen and should have been done."""
+        episodes = world.begin(plan.examples, plan.turns, plan.unknown)
+        grid = world.builder.grid
+        to_goal_m = goal_distances(world.root, episodes)
+        most = plan.draws.shape[1]
+        # One more than is walked: the limit's forced stop belongs to evaluation.
+        agent = GhostAgent(self.model, grid, step_limit=most + 1)
+        choose = mixed_choice(episodes, to_goal_m, plan.draws, self.navigation.own_actions)
+        beliefs = self.given_beliefs(episodes.batch, grid)
+        rollout = walk_episodes(agent, world, episodes, choose=choose, beliefs=beliefs, most=most)
+        return gather(world, plan, episodes, rollout, to_goal_m)
+
+    def forward(self, batch: NavBatch, stored: Float[Tensor, "n c"] | None, masks: Masks | None) -> Float[Tensor, ""]:
+        """The filter's loss plus the weighted policy's; with true beliefs, the policy's alone."""
+        seen, active = batch.batch, batch.active
+        steps, settings = active.shape[1], self.config.filter
+        grid = self.model.belief_grid(seen.cells.rows, seen.cells.cols)
+        loss = active.new_zeros((), dtype=torch.float32)
+        weight = self.navigation.policy_weight
+        if self.navigation.true_beliefs:
+            beliefs = true_beliefs(seen, grid, settings)[:, None].expand(-1, steps, -1, -1, -1, -1)
+            weight = 1.0
+        else:
+            start = seen.start_xy_m, seen.start_heading_rad
+            trace = self.model(self.features(seen, stored), seen.tokens, seen.lengths, *start, masks, plan=seen.plan)
+            targets = pose_belief(seen.path_xy_m, seen.path_heading_rad, grid, settings.sigma_m, settings.headings)
+            loss = filter_loss(trace.filter.posteriors, targets, active)
+            beliefs = trace.beliefs
+        starts = seen.start_xy_m.repeat_interleave(steps, 0)
+        with torch.autocast(starts.device.type, enabled=False):
+            chosen = self.model.policy(batch.candidates, beliefs.flatten(0, 1), starts, grid)
+        return loss + weight * policy_loss(chosen, batch.target, active.flatten())
+
+
+def plan_walks(
+    examples: Sequence[Example],
+    turns: Sequence[Turn],
+    randoms: Sequence[np.random.Generator],
+    steps: int,
+    dropped: float,
+) -> WalkPlan:
+    """Draw everything random of an iteration's walks.
+
+    Args:
+        examples: episodes.
+        turns: symmetry of each.
+        randoms: random numbers of each.
+        steps: looks an episode.
+        dropped: share of words replaced by the unknown word.
+    """
+    unknown = np.stack([random.random(80) < dropped for random in randoms])
+    draws = np.stack([random.random((steps, 2)) for random in randoms])
+    return WalkPlan(list(examples), list(turns), unknown, draws)
+
+
+def mixed_choice(
+    episodes: Episodes,
+    to_goal_m: Float[np.ndarray, "b rows"],
+    draws: Float[np.ndarray, "b s 2"],
+    own: float,
+) -> Choose:
+    """Moves for training: with probability `own` sampled from the agent's distribution, otherwise the target's.
+
+    Args:
+        episodes: being walked.
+        to_goal_m: from `rollout.goal_distances`.
+        draws: see `WalkPlan`; one pair is used up at every call.
+        own: share of own moves.
+    """
+    looks = iter(range(draws.shape[1]))
+
+    def choose(
+        known: KnownGraph, table: Float[np.ndarray, "b slots"], active: Bool[np.ndarray, " b"]
+    ) -> Int[np.ndarray, " b"]:
+        draw = draws[:, next(looks)]
+        target = target_slots(known, episodes.first, to_goal_m)
+        sampled = sample_slots(table, active, draw[:, 1])
+        return np.where(active, np.where(draw[:, 0] < own, sampled, target), known.here)
+
+    return choose
+
+
+def sample_slots(
+    table: Float[np.ndarray, "b slots"], active: Bool[np.ndarray, " b"], draw: Float[np.ndarray, " b"]
+) -> Int[np.ndarray, " b"]:
+    """Sample a slot of each active walker from log-probabilities, by one uniform number each."""
+    odds = np.where(active[:, None], np.exp(table), 1.0)
+    total = np.cumsum(odds, 1)
+    slot = (total <= draw[:, None] * total[:, -1:]).sum(1)
+    # Rounding may carry a draw just below 1 past the last slot that can be chosen.
+    last = table.shape[1] - 1 - (odds[:, ::-1] > 0.0).argmax(1)
+    return np.minimum(slot, last)
+
+
+def gather(
+    world: World, plan: WalkPlan, episodes: Episodes, rollout: Rollout, to_goal_m: Float[np.ndarray, "b rows"]
+) -> NavBatch:
+    """All looks of finished walks as one batch, with the candidate to choose at each."""
+    active, device = rollout.active, world.device
+    batch, steps = active.shape
+    parts: list[Candidates] = []
+    target, count = np.full((batch, steps), -1), 0
+    for step, look in enumerate(rollout.looks):
+        found = candidates_of(look.known, look.active, torch.device("cpu"))
+        mine = look.known.known & look.active[:, None]
+        place = (np.cumsum(mine.ravel()) - 1).reshape(mine.shape) + count
+        wanted = target_slots(look.known, episodes.first, to_goal_m)
+        target[:, step] = np.where(look.active, place[np.arange(batch), wanted], -1)
+        parts.append(_renumbered(found, steps, step))
+        count += len(found.episode)
+    whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in _FIELDS})
+    seen = world.builder.build(plan.examples, rollout.rows.tolist(), plan.turns, plan.unknown).to(device)
+    return NavBatch(seen, torch.from_numpy(active).to(device), whole, torch.from_numpy(target.reshape(-1)).to(device))
+
+
+_FIELDS = ("episode", "xyz_m", "from_start_m", "from_agent_m", "visited")
+
+
+def _renumbered(candidates: Candidates, steps: int, step: int) -> Candidates:
+    values = {name: getattr(candidates, name) for name in _FIELDS}
+    return Candidates(**values | {"episode": candidates.episode * steps + step})
