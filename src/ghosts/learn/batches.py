@@ -136,11 +136,12 @@ class Builder:
         origin = geometry.snap_origin(start, self.grid)
         cells, rows = self._place(examples, walks, turns, origin)
         tokens, lengths = self._tokens(examples, turns, unknown)
-        goal_seen, seen_m2 = self._coverage(cells, path[:, -1] - origin)
+        plan = stencil(cells, self.kernel)
+        goal_seen, seen_m2 = self._coverage(plan, cells.steps, path[:, -1] - origin)
         entries = self.bank.entries
         return Batch(
             cells=cells,
-            plan=stencil(cells, self.kernel),
+            plan=plan,
             rows=torch.from_numpy(rows),
             labels=Labels(*entry_tensors(entries, rows)) if entries is not None else None,
             tokens=tokens,
@@ -207,20 +208,21 @@ class Builder:
             ids[:, :width][unknown[:, :width] & (ids[:, :width] > 0)] = 1
         return torch.from_numpy(ids), torch.from_numpy((ids > 0).sum(1))
 
-    def _coverage(self, cells: MapCells, goal_xy_m: Float[np.ndarray, "b 2"]) -> tuple[Tensor, Tensor]:
+    def _coverage(self, plan: Stencil, steps: int, goal_xy_m: Float[np.ndarray, "b 2"]) -> tuple[Tensor, Tensor]:
         """Whether the goal's cell is seen, and the area seen, by each agent step."""
-        first = torch.full((cells.batch, cells.rows, cells.cols), cells.steps, dtype=torch.long)
-        flat = (cells.item * cells.rows + cells.row) * cells.cols + cells.col
-        first.view(-1).scatter_reduce_(0, flat, cells.step, "amin")
+        place, first, batch = plan.place.numpy(), plan.first.numpy(), len(goal_xy_m)
+        size = self.grid.rows * self.grid.cols
+        new = np.bincount(place // size * steps + first, minlength=batch * steps).reshape(batch, steps)
         # Not round(): it takes a goal on a cell's edge to the even neighbour, tiles take it to the one above.
         goal = np.floor(geometry.to_cells(goal_xy_m.copy(), self.grid) + 0.5).astype(np.int64)
         on_map = ((goal >= 0) & (goal < [self.grid.cols, self.grid.rows])).all(1)
-        goal = np.where(on_map[:, None], goal, 0)
-        when = first[torch.arange(cells.batch), torch.from_numpy(goal[:, 1]), torch.from_numpy(goal[:, 0])]
-        step = torch.arange(cells.steps)
-        seen = (when[:, None] <= step) & torch.from_numpy(on_map)[:, None]
-        area = (first.flatten(1)[:, :, None] <= step).sum(1) * self.grid.cell_m**2
-        return seen, area.float()
+        flat = np.arange(batch) * size + goal[:, 1] * self.grid.cols + goal[:, 0]
+        # The plan's places ascend, so that the goal's can be looked up; the end stands for never.
+        at = np.searchsorted(place, flat)
+        found = on_map & (np.append(place, -1)[at] == flat)
+        when = np.where(found, np.append(first, steps)[at], steps)
+        area = new.cumsum(1) * self.grid.cell_m**2
+        return torch.from_numpy(when[:, None] <= np.arange(steps)), torch.from_numpy(area).float()
 
 
 def _floats(values: Sequence[Any]) -> Tensor:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,12 @@ def batch_numbers(count: int, config: TrainConfig, iteration: int) -> np.ndarray
     """Which examples an iteration trains on: an epoch is a permutation that depends on its number alone."""
     first = iteration * config.batch
     numbers = np.arange(first, first + config.batch)
-    epochs = {
-        int(epoch): np.random.default_rng([config.seed, 1, int(epoch)]).permutation(count) for epoch in numbers // count
-    }
-    return np.array([epochs[int(number // count)][number % count] for number in numbers])
+    return np.array([_epoch(config.seed, number // count, count)[number % count] for number in numbers.tolist()])
+
+
+@lru_cache(maxsize=4)
+def _epoch(seed: int, epoch: int, count: int) -> np.ndarray:
+    return np.random.default_rng([seed, 1, epoch]).permutation(count)
 
 
 def make_training_batch(run: Run, iteration: int, rank: int, world: int) -> Batch:
