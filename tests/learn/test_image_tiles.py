@@ -171,9 +171,14 @@ def test_damaged_tiles_are_refused_and_repaired(copy: DataRoot, made: Path) -> N
 
 def test_work_is_shared_out(pictures: Path, tmp_path: Path) -> None:
     maker = make_maker(DataRoot(pictures))
-    shares = [plan_work(maker, tmp_path, rank, 2).todo for rank in range(2)]
-    assert sorted(shares[0] + shares[1]) == list(SCANS)
-    assert abs(len(shares[0]) - len(shares[1])) <= 1
+    first, second = (plan_work(maker, tmp_path, rank, 2) for rank in range(2))
+    assert (first.todo, second.todo) == (("house0", "house2"), ("house1",))
+    assert not build_tiles(maker, tmp_path, first)
+    assert not (tmp_path / JOINED).exists()
+    # A process that starts late has the same share.
+    assert plan_work(maker, tmp_path, 1, 2).todo == ("house1",)
+    assert build_tiles(maker, tmp_path, second)
+    assert [building.scan for building in read_tiles(tmp_path / JOINED).buildings] == list(SCANS)
 
 
 def stored_maker(root: DataRoot) -> TileMaker:

@@ -193,14 +193,19 @@ class Work:
 
 
 def plan_work(maker: TileMaker, folder: Path, rank: int = 0, world: int = 1) -> Work:
-    """Look at what is there, and share out the rest: every process takes each `world`-th building, largest first."""
+    """Look at what is there, and take this process's share of the rest.
+
+    Every process takes each `world`-th building, largest first, whether it is there or not: shares must not depend on
+    when a process looks.
+    """
     root = maker.root
     root.panoramas()  # says so when there are no pictures at all
     with_pictures = [scan for scan in root.scans if (root.path / "scans" / scan).is_dir() and included(root, scan)]
     found = find_tiles(folder, root, maker.settings, with_pictures)
-    missing = sorted(set(with_pictures) - set(found), key=lambda scan: (-len(included(root, scan)), scan))
+    by_size = sorted(with_pictures, key=lambda scan: (-len(included(root, scan)), scan))
+    todo = tuple(scan for scan in by_size[rank::world] if scan not in found)
     left_out = tuple(scan for scan in root.scans if scan not in set(with_pictures))
-    return Work(tuple(with_pictures), tuple(missing[rank::world]), len(missing), left_out)
+    return Work(tuple(with_pictures), todo, len(with_pictures) - len(found), left_out)
 
 
 def check_space(folder: Path, needed_bytes: float) -> None:
