@@ -206,7 +206,7 @@ def test_two_processes_write_the_same_file_as_one(pictures: Path, made: Path, tm
         for rank in range(2)
     ]
     for process in both:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
     maker = stored_maker(DataRoot(pictures))
     assert build_tiles(maker, tmp_path / "one", plan_work(maker, tmp_path / "one"))
@@ -232,7 +232,7 @@ store.struct = Dying()
 def test_goes_on_after_kill_9(pictures: Path, tmp_path: Path) -> None:
     save_backbone(tmp_path / "b.safetensors", small_backbone(), {})
     killed = run_tiles(pictures, tmp_path / "b.safetensors", tmp_path / "out", KILLED)
-    killed.communicate(timeout=120)
+    killed.communicate(timeout=300)
     assert killed.returncode == -signal.SIGKILL
     whole = [path.name for path in (tmp_path / "out" / PARTS).glob("[!.]*")]
     assert whole == ["house0.safetensors"]
