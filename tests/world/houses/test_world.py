@@ -174,13 +174,17 @@ def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest
     (tmp_path / next(iter(files))).unlink()
     from ghosts.world.houses import render
 
-    rendered: list[object] = []
-    real = render.render_panorama
-    monkeypatch.setattr(render, "render_panorama", lambda *a, **k: (rendered.append(a), real(*a, **k))[1])
+    rendered: list[int] = []
+    real = render.render_panoramas
+
+    def counting(scene: object, positions_m: np.ndarray, face_size: int):  # type: ignore[no-untyped-def]
+        rendered.append(len(positions_m))
+        return real(scene, positions_m, face_size)
+
+    monkeypatch.setattr(render, "render_panoramas", counting)
     assert world._render_house(*arguments) == 1
-    assert len(rendered) == 1
-    assert world._render_house(*arguments) == 1
-    assert len(rendered) == 1
+    assert world._render_house(*arguments) == 1  # all is there: nothing to do
+    assert rendered == [1]
     assert digests(tmp_path) == files
 
 

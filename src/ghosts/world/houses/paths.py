@@ -44,21 +44,23 @@ def sample_paths(house: House, graph: HouseGraph, count: int, rng: np.random.Gen
     distance, _ = distances_m(graph)
     starts, goals = (np.zeros(len(graph.viewpoints)) for _ in range(2))
     kinds = np.zeros(len(house.rooms))
-    order = list(rng.permutation(len(routes)))
+    order = [int(k) for k in rng.permutation(len(routes))]
+    climbs = [_changes_floor(house, graph, route) for route in routes]
+    pools = [k for k in order if climbs[k]], [k for k in order if not climbs[k]]
+    floors = 0
     chosen: list[Path] = []
-    while order and len(chosen) < count:
+    while any(pools) and len(chosen) < count:
+        climb = bool(pools[0]) and (floors < _FLOORS * (len(chosen) + 1) or not pools[1])
+        pool = pools[0] if climb else pools[1]
+        floors += climb
         # The best of a handful, so that use stays even without sorting every route at every step.
-        handful = order[-12:]
-        floors = sum(_changes_floor(house, graph, path.steps) for path in chosen) < _FLOORS * (len(chosen) + 1)
+        handful = pool[-12:]
         cost = [
-            -1.5 * (floors and _changes_floor(house, graph, routes[k]))
-            + starts[routes[k][0]]
-            + goals[routes[k][-1]]
-            + 0.3 * kinds[graph.viewpoints[routes[k][-1]].room]
+            starts[routes[k][0]] + goals[routes[k][-1]] + 0.3 * kinds[graph.viewpoints[routes[k][-1]].room]
             for k in handful
         ]
         pick = handful[int(np.argmin(cost))]
-        order.remove(pick)
+        pool.remove(pick)
         route = routes[pick]
         starts[route[0]] += 1
         goals[route[-1]] += 1
