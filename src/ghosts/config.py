@@ -153,9 +153,9 @@ class FilterConfig:
 class RegionConfig:
     """Which candidate leads to which part of the map (`act.policy.reach_mass`)."""
 
-    unseen_cost: float = 2.0
+    unseen_cost: float = 2.5
     """A metre off the known graph counts as this many on the way to a cell."""
-    visited_cost: float = 4.0
+    visited_cost: float = 5.0
     """The same from a visited viewpoint: all ways on from it are known, and what lies apart is reached through them."""
     own_m: float = 1.25
     """Within this of a visited viewpoint (about half an edge) ground is its own and costs no more than elsewhere."""
@@ -193,7 +193,7 @@ class PlannerConfig:
     """Choosing a viewpoint from the belief without learning (`act.planner`)."""
 
     regions: RegionConfig = field(default_factory=RegionConfig)
-    passing: float = 0.5
+    passing: float = 0.75
     """Weight of passing through a candidate's region at any filter step, against ending there."""
     metre_cost: float = 0.02
     """What a metre of walking costs, in probability."""

@@ -159,9 +159,19 @@ def candidates_of(known: KnownGraph, active: Bool[np.ndarray, " b"], device: tor
 
 
 def on_slots(
-    known: KnownGraph, active: Bool[np.ndarray, " b"], values: Float[Tensor, " k"]
-) -> Float[np.ndarray, "b k"]:
-    """Values of `candidates_of`'s candidates back on slots; −∞ where there is none."""
+    known: KnownGraph,
+    active: Bool[np.ndarray, " b"],
+    values: Float[Tensor, " k"],
+    mask: Bool[np.ndarray, "b slots"] | None = None,
+) -> Float[np.ndarray, "b slots"]:
+    """Flat values back on slots; −∞ elsewhere.
+
+    Args:
+        known: whose slots.
+        active: walkers that have candidates.
+        values: walker by walker, in the order of their slots.
+        mask: slots the values belong to; by default `candidates_of`'s, all known ones of active walkers.
+    """
     table = np.full(known.viewpoint.shape, -np.inf)
-    table[known.known & active[:, None]] = values.detach().double().cpu().numpy()
+    table[known.known & active[:, None] if mask is None else mask] = values.detach().double().cpu().numpy()
     return table

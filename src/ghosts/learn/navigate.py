@@ -7,8 +7,9 @@ prediction, so that all filter steps of all maps are one call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ from ghosts.belief.loss import filter_loss
 from ghosts.config import ModelConfig
 from ghosts.learn.batches import Batch, Turn
 from ghosts.learn.examples import Example
-from ghosts.learn.rollout import Episodes, Rollout, World, goal_distances, target_slots, true_beliefs, walk_episodes
+from ghosts.learn.rollout import Rollout, World, goal_distances, target_slots, true_beliefs, walk_episodes
 from ghosts.learn.tasks import CellFeatures
 from ghosts.mapping.mapper import Masks
 from ghosts.presets import NavigationConfig
@@ -98,10 +99,11 @@ class NavigationTask(nn.Module):
         most = plan.draws.shape[1]
         # One more than is walked: the limit's forced stop belongs to evaluation.
         agent = GhostAgent(self.model, grid, step_limit=most + 1)
-        choose = mixed_choice(episodes, to_goal_m, plan.draws, self.navigation.own_actions)
+        targets = partial(target_slots, first=episodes.first, to_goal_m=to_goal_m)
+        choose = mixed_choice(targets, plan.draws, self.navigation.own_actions)
         beliefs = self.given_beliefs(episodes.batch, grid)
         rollout = walk_episodes(agent, world, episodes, choose=choose, beliefs=beliefs, most=most)
-        return gather(world, plan, episodes, rollout, to_goal_m)
+        return gather(world, plan, rollout, targets)
 
     def forward(self, batch: NavBatch, stored: Float[Tensor, "n c"] | None, masks: Masks | None) -> Float[Tensor, ""]:
         """The filter's loss plus the weighted policy's; with true beliefs, the policy's alone."""
@@ -147,16 +149,12 @@ def plan_walks(
 
 
 def mixed_choice(
-    episodes: Episodes,
-    to_goal_m: Float[np.ndarray, "b rows"],
-    draws: Float[np.ndarray, "b s 2"],
-    own: float,
+    targets: Callable[[KnownGraph], Int[np.ndarray, " b"]], draws: Float[np.ndarray, "b s 2"], own: float
 ) -> Choose:
     """Moves for training: with probability `own` sampled from the agent's distribution, otherwise the target's.
 
     Args:
-        episodes: being walked.
-        to_goal_m: from `rollout.goal_distances`.
+        targets: known graph to the slot each walker should choose.
         draws: see `WalkPlan`; one pair is used up at every call.
         own: share of own moves.
     """
@@ -166,9 +164,8 @@ def mixed_choice(
         known: KnownGraph, table: Float[np.ndarray, "b slots"], active: Bool[np.ndarray, " b"]
     ) -> Int[np.ndarray, " b"]:
         draw = draws[:, next(looks)]
-        target = target_slots(known, episodes.first, to_goal_m)
         sampled = sample_slots(table, active, draw[:, 1])
-        return np.where(active, np.where(draw[:, 0] < own, sampled, target), known.here)
+        return np.where(active, np.where(draw[:, 0] < own, sampled, targets(known)), known.here)
 
     return choose
 
@@ -186,7 +183,7 @@ def sample_slots(
 
 
 def gather(
-    world: World, plan: WalkPlan, episodes: Episodes, rollout: Rollout, to_goal_m: Float[np.ndarray, "b rows"]
+    world: World, plan: WalkPlan, rollout: Rollout, targets: Callable[[KnownGraph], Int[np.ndarray, " b"]]
 ) -> NavBatch:
     """All looks of finished walks as one batch, with the candidate to choose at each."""
     active, device = rollout.active, world.device
@@ -197,8 +194,7 @@ def gather(
         found = candidates_of(look.known, look.active, torch.device("cpu"))
         mine = look.known.known & look.active[:, None]
         place = (np.cumsum(mine.ravel()) - 1).reshape(mine.shape) + count
-        wanted = target_slots(look.known, episodes.first, to_goal_m)
-        target[:, step] = np.where(look.active, place[np.arange(batch), wanted], -1)
+        target[:, step] = np.where(look.active, place[np.arange(batch), targets(look.known)], -1)
         parts.append(_renumbered(found, steps, step))
         count += len(found.episode)
     whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in _FIELDS})
