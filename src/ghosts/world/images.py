@@ -24,7 +24,7 @@ def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray,
         DataError: the file is missing, empty, truncated, damaged, or not six square faces wide.
     """
     data = _read(path, hint)
-    _check_whole(path, data)
+    check_whole(path, data)
     image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
     if image is None:
         raise DataError("cannot be decoded as a colour image", file=path)
@@ -39,7 +39,7 @@ def read_skybox_depth(path: Path, *, hint: str | None = None) -> UInt16[np.ndarr
         DataError: as `read_skybox_rgb`, or the image is not 16 bit with one channel.
     """
     data = _read(path, hint)
-    _check_whole(path, data)
+    check_whole(path, data)
     image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if image is None:
         raise DataError("cannot be decoded as a depth image", file=path)
@@ -57,7 +57,7 @@ def read_skybox_labels(path: Path, *, hint: str | None = None) -> UInt8[np.ndarr
         DataError: as `read_skybox_rgb`, or the image is not 8 bit with one channel.
     """
     data = _read(path, hint)
-    _check_whole(path, data)
+    check_whole(path, data)
     image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if image is None:
         raise DataError("cannot be decoded as a label image", file=path)
@@ -93,7 +93,7 @@ def _read(path: Path, hint: str | None) -> bytes:
     return data
 
 
-def _check_whole(path: Path, data: bytes) -> None:
+def check_whole(path: Path, data: bytes) -> None:
     """OpenCV fills what is missing of a truncated file with grey and says nothing; look for the end ourselves."""
     if data.startswith(b"\xff\xd8"):
         if b"\xff\xd9" not in data[-64:]:

@@ -1,0 +1,152 @@
+"""Make a data root of the raw Matterport3D release: skyboxes and depth for the simulator, graphs, episodes.
+
+`ghosts prepare --raw SCANS --out ROOT --connectivity DIR --r2r DIR` reads folders or zip files as downloaded, goes on
+where it was stopped, and says what is missing. Several machines share the work by RANK and WORLD_SIZE (torchrun).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ghosts.config import require
+from ghosts.errors import ConfigError
+from ghosts.world.matterport.conf import Origin
+
+
+@dataclass(frozen=True)
+class Options:
+    """Make a data root of the raw Matterport3D release."""
+
+    raw: tuple[Path, ...] = ()
+    """Folders that hold the scans, or zip files of the release."""
+    out: Path = Path("data")
+    """Data root to write."""
+    scan: tuple[str, ...] = ()
+    """Scans to prepare; all by default."""
+    connectivity: Path | None = None
+    """Folder of navigation graphs to take into the root."""
+    r2r: Path | None = None
+    """Folder of R2R_<split>.json files to take into the root."""
+    faces: int = 512
+    """Side of a skybox face in pixels."""
+    colour: Literal["skybox", "undistorted"] = "skybox"
+    """Colour from the skyboxes, or from the undistorted images, which are better aligned with depth."""
+    origin: Origin = "bottom-left"
+    """Where the camera file measures the optical centre from; see docs/matterport.md."""
+    workers: int = 0
+    """Processes; 0 = one a core."""
+    bench: int = 0
+    """Only measure: make this many panoramas of made-up images of the real sizes."""
+
+    def __post_init__(self) -> None:
+        require(self.workers >= 0, "--workers must not be negative", self.workers)
+        require(self.bench >= 0, "--bench must not be negative", self.bench)
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts prepare`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts prepare", description=__doc__)
+    if options.bench:
+        _bench(options)
+        return
+    if not options.raw:
+        raise ConfigError("nothing to prepare; name --raw FOLDER (or zip files)")
+    if not _prepare(options):
+        raise SystemExit(1)
+
+
+def _prepare(options: Options) -> bool:
+    from ghosts.world.matterport.panorama import PrepareConfig
+    from ghosts.world.matterport.prepare import check_space, plan_release, prepare_release, ranks, summarise
+    from ghosts.world.matterport.raw import RawRelease
+
+    rank, world = ranks()
+    console = Console(quiet=rank > 0)
+    config = PrepareConfig(options.faces, options.colour, options.origin)
+    release = RawRelease(options.raw)
+    plan = plan_release(release, options.out, config, options.scan, rank, world)
+    scans = sorted({scan for scan, _ in plan.all})
+    if rank == 0:
+        _take(options, scans, console)
+    workers = options.workers or os.cpu_count() or 1
+    console.print(
+        f"{len(plan.all)} panoramas of {len(scans)} scans, {len(plan.todo)} to make here "
+        f"({workers} process{'es' if workers > 1 else ''}, part {rank + 1} of {world})"
+    )
+    check_space(options.out, len(plan.todo), config)
+    columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    begin = time.perf_counter()
+    with Progress(TextColumn("panoramas"), *columns, console=console) as progress:
+        bar = progress.add_task("", total=len(plan.todo))
+        failed = prepare_release(
+            options.raw, options.out, config, plan.todo, workers, lambda unit: progress.advance(bar)
+        )
+    seconds = time.perf_counter() - begin
+    if plan.todo:
+        console.print(f"{len(plan.todo)} panoramas in {seconds:.0f} s ({len(plan.todo) / seconds:.2f} a second)")
+    return _report(options.out, summarise(release, options.out, config, plan, failed), failed, rank, console)
+
+
+def _take(options: Options, scans: list[str], console: Console) -> None:
+    from ghosts.world.matterport.graphs import take_episodes, take_graphs
+
+    if options.connectivity is not None:
+        lost = take_graphs(options.connectivity, options.out, scans)
+        console.print(f"{len(scans) - len(lost)} navigation graphs taken from {options.connectivity}", soft_wrap=True)
+        if lost:
+            console.print(f"no navigation graph of {', '.join(lost)}: left out", soft_wrap=True)
+        scans = [scan for scan in scans if scan not in set(lost)]
+    if options.r2r is not None:
+        for split, (kept, total) in take_episodes(options.r2r, options.out, scans).items():
+            console.print(f"R2R {split}: {kept} of {total} paths lie in these scans")
+
+
+def _report(root: Path, summary: dict[str, Any], failed: dict[Any, str], rank: int, console: Console) -> bool:
+    """Print and write the summary; returns whether all panoramas are there."""
+    from ghosts.world.matterport.prepare import write_summary
+
+    waiting = [name for name, problem in summary["missing"].items() if problem == "not made yet"]
+    if waiting and not failed:
+        print(f"process {rank}: done; {len(waiting)} panoramas of others are not made yet")
+        return True
+    console.print(holes_table(summary["scans"]))
+    for name, problem in list(summary["missing"].items())[:20]:
+        console.print(f"missing {name}: {problem}", soft_wrap=True, markup=False)
+    if len(summary["missing"]) > 20:
+        console.print(f"… and {len(summary['missing']) - 20} more in the summary")
+    path = write_summary(root, summary)
+    console.print(f"summary: {path}; next: ghosts doctor {root}", soft_wrap=True)
+    return not summary["missing"]
+
+
+def holes_table(scans: dict[str, Any]) -> Table:
+    """Holes before and after, and what hints at wrong cameras."""
+    table = Table("scan", "panoramas", "holes before", "after", "cameras agree", "offset", "against graph")
+    for scan, row in scans.items():
+        counts = f"{row['prepared']}/{row['panoramas']}"
+        if not row["prepared"]:
+            table.add_row(scan, counts, *[""] * 5)
+            continue
+        graph = f"{row['graph_turn_deg']:.2f}°, {row['graph_shift_m']:.3f} m" if "graph_turn_deg" in row else ""
+        shares = (f"{100 * row[name]:.2f} %" for name in ("holes_before", "holes_after", "agreement"))
+        table.add_row(scan, counts, *shares, f"{row['offset_m']:.3f} m", graph)
+    return table
+
+
+def _bench(options: Options) -> None:
+    from ghosts.bench.prepare import measure_prepare
+
+    row = measure_prepare(options.bench, options.faces, options.colour)
+    hours = row["cpu_s"] * 10_800 / 3600.0
+    print(f"{options.faces} px faces, colour from {options.colour}: {row['cpu_s']:.2f} s of one core a panorama")
+    print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in row["parts_s"].items()))
+    print(f"  {1.0 / row['cpu_s']:.2f} panoramas a second and core; 10 800 panoramas: {hours:.1f} core hours")

@@ -1,0 +1,128 @@
+"""Camera parameters of the release: `undistorted_camera_parameters/<scan>.conf`.
+
+A camera looks along −z with y up and x right. The release's own description (`data_organization.md`) puts the origin of
+images, and so the optical centre `cy`, at the bottom left; the original simulator's script reads it from the top left.
+We follow the release; `origin="top-left"` is the other reading (see docs/matterport.md on how to tell them apart).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from ghosts.errors import DataError
+
+CAMERAS = tuple((tilt, turn) for tilt in range(3) for turn in range(6))
+"""Tilt 0 looks up, 1 level, 2 down; six turns each."""
+FORWARD = (1, 5)
+"""The camera whose orientation skybox face 1 has."""
+Origin = Literal["bottom-left", "top-left"]
+_IMAGE = re.compile(r"([0-9A-Za-z]+)_i([0-2])_([0-5])\.jpg")
+_DEPTH = re.compile(r"([0-9A-Za-z]+)_d([0-2])_([0-5])\.png")
+_TOLERANCE = 1e-2  # as for navigation graphs: a swapped or scaled matrix is off by far more
+
+
+@dataclass(frozen=True, eq=False)
+class RawCamera:
+    """One of the 18 images of a panorama."""
+
+    fx: float
+    fy: float
+    cx: float
+    """Column of the optical centre; a pixel's centre has whole coordinates."""
+    cy: float
+    """As written in the file; see `origin`."""
+    origin: Origin
+    rotation: Float[np.ndarray, "3 3"]
+    """Camera frame (x right, y up, looking along −z) to world."""
+    position_m: Float[np.ndarray, " 3"]
+
+    def pixel_from_ray(self, height: int) -> Float[np.ndarray, "3 3"]:
+        """Matrix from camera-frame rays to homogeneous (column, row from the top) of an image this high."""
+        row = height - 1 - self.cy if self.origin == "bottom-left" else self.cy
+        # u = fx·x/(−z) + cx, v = row − fy·y/(−z): rows below the centre have negative y.
+        return np.array([[self.fx, 0.0, -self.cx], [0.0, -self.fy, -row], [0.0, 0.0, -1.0]])
+
+
+Rig = dict[tuple[int, int], RawCamera]
+"""The cameras of one panorama by (tilt, turn)."""
+
+
+def parse_conf(text: str, source: Path, origin: Origin = "bottom-left") -> dict[str, Rig]:
+    """Read a `.conf` file.
+
+    Args:
+        text: its content.
+        source: the file, for error messages.
+        origin: where `cy` is measured from.
+
+    Returns:
+        Viewpoints and their cameras.
+
+    Raises:
+        DataError: naming the line and what is wrong in it.
+    """
+    rigs: dict[str, Rig] = {}
+    lens: list[float] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == "intrinsics_matrix":
+            lens = _lens(words[1:], source, number)
+        elif words[0] == "scan":
+            if lens is None:
+                raise DataError("a scan line before any intrinsics_matrix", file=source, record=f"line {number}")
+            viewpoint, which, camera = _scan(words[1:], lens, origin, source, number)
+            rig = rigs.setdefault(viewpoint, {})
+            if which in rig:
+                raise DataError("image listed twice", file=source, record=f"line {number}", value=words[2])
+            rig[which] = camera
+    if not rigs:
+        raise DataError("no scan lines", file=source, hint="download undistorted_camera_parameters again")
+    return rigs
+
+
+def _numbers(words: list[str], count: int, source: Path, number: int) -> list[float]:
+    try:
+        values = [float(word) for word in words]
+    except ValueError:
+        raise DataError("expected numbers", file=source, record=f"line {number}", value=" ".join(words)) from None
+    if len(values) != count or not all(math.isfinite(value) for value in values):
+        problem = f"expected {count} finite numbers"
+        raise DataError(problem, file=source, record=f"line {number}", value=f"{len(values)} numbers")
+    return values
+
+
+def _lens(words: list[str], source: Path, number: int) -> list[float]:
+    fx, skew, cx, a, fy, cy, b, c, one = _numbers(words, 9, source, number)
+    if min(fx, fy) <= 0.0 or (skew, a, b, c, one) != (0.0, 0.0, 0.0, 0.0, 1.0):
+        expected = "expected intrinsics_matrix fx 0 cx 0 fy cy 0 0 1"
+        raise DataError(expected, file=source, record=f"line {number}", value=" ".join(words))
+    return [fx, fy, cx, cy]
+
+
+def _scan(
+    words: list[str], lens: list[float], origin: Origin, source: Path, number: int
+) -> tuple[str, tuple[int, int], RawCamera]:
+    record = f"line {number}"
+    if len(words) < 2:
+        raise DataError("expected scan DEPTH COLOUR and 16 numbers", file=source, record=record)
+    depth, image = _DEPTH.fullmatch(words[0]), _IMAGE.fullmatch(words[1])
+    if depth is None or image is None or depth.groups() != image.groups():
+        value = " ".join(words[:2])
+        raise DataError("expected <viewpoint>_dC_I.png <viewpoint>_iC_I.jpg", file=source, record=record, value=value)
+    pose = np.array(_numbers(words[2:], 16, source, number)).reshape(4, 4)
+    rotation = pose[:3, :3]
+    if np.abs(rotation @ rotation.T - np.eye(3)).max() > _TOLERANCE or np.linalg.det(rotation) < 0.0:
+        raise DataError("the pose's 3 × 3 part is no rotation", file=source, record=record, value=words[1])
+    # The file's six digits leave matrices orthonormal to 1e-5; depth is multiplied by them, so clean them up.
+    left, _, right = np.linalg.svd(rotation)
+    camera = RawCamera(*lens, origin, left @ right, pose[:3, 3])
+    return image.group(1), (int(image.group(2)), int(image.group(3))), camera

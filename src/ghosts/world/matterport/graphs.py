@@ -1,0 +1,70 @@
+"""Navigation graphs and R2R episodes taken into a data root, restricted to the scans it has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ghosts.errors import DataError
+from ghosts.files import read_json, write_json, write_text
+from ghosts.world.graph import load_graph
+
+
+def take_graphs(source: Path, root: Path, scans: Sequence[str]) -> list[str]:
+    """Copy the graphs of some scans, checked, and list them in `connectivity/scans.txt`.
+
+    Args:
+        source: folder with `<scan>_connectivity.json`.
+        root: data root.
+        scans: scans wanted.
+
+    Returns:
+        Scans that have no graph there; they are left out.
+
+    Raises:
+        DataError: the folder has none of them, or a graph is malformed.
+    """
+    there = [scan for scan in scans if (source / f"{scan}_connectivity.json").is_file()]
+    if not there:
+        hint = "give --connectivity the folder of <scan>_connectivity.json files (of the original simulator)"
+        raise DataError("no navigation graph of these scans", file=source, hint=hint)
+    for scan in there:
+        path = source / f"{scan}_connectivity.json"
+        load_graph(path)
+        write_text(root / "connectivity" / path.name, path.read_text(encoding="utf-8"))
+    write_text(root / "connectivity" / "scans.txt", "".join(f"{scan}\n" for scan in there))
+    return [scan for scan in scans if scan not in set(there)]
+
+
+def take_episodes(source: Path, root: Path, scans: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Copy `R2R_<split>.json` files without the paths of scans that are not there; an empty split is not written.
+
+    Args:
+        source: folder with the files.
+        root: data root.
+        scans: scans of the root.
+
+    Returns:
+        For each split, paths taken and paths in the file.
+
+    Raises:
+        DataError: there are no such files, or one is not a list of records with a scan.
+    """
+    taken = {}
+    known = set(scans)
+    for path in sorted(source.glob("R2R_*.json")):
+        records = read_json(path)
+        if not isinstance(records, list) or not all(isinstance(item, dict) and "scan" in item for item in records):
+            raise DataError("expected a list of paths with a scan each", file=path)
+        kept = [item for item in records if item["scan"] in known]
+        taken[path.stem.removeprefix("R2R_")] = len(kept), len(records)
+        target = root / "r2r" / path.name
+        if len(kept) == len(records):
+            write_text(target, path.read_text(encoding="utf-8"))
+        elif kept:
+            write_json(target, kept, indent=1)
+        else:
+            target.unlink(missing_ok=True)
+    if not taken:
+        raise DataError("no R2R_<split>.json here", file=source, hint="give --r2r the folder that holds them")
+    return taken

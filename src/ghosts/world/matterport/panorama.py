@@ -1,0 +1,186 @@
+"""One panorama: from raw images to the simulator's two files."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import cv2
+import numpy as np
+from jaxtyping import UInt8, UInt16
+
+from ghosts.config import require
+from ghosts.errors import DataError
+from ghosts.files import atomic_path
+from ghosts.world.images import PNG_SIGNATURE, check_whole, write_image
+from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
+from ghosts.world.matterport.fill import fill_faces
+from ghosts.world.matterport.raw import COLOUR, DEPTH, SKYBOX, RawRelease, colour_name, depth_name, skybox_name
+from ghosts.world.matterport.warp import warp_colour, warp_depth, world_from_cube
+
+VERSION = 1
+"""Of the method: files of another version are made again."""
+_KEY = b"ghosts-prepare\0"
+_IHDR_END = len(PNG_SIGNATURE) + 25
+
+
+@dataclass(frozen=True)
+class PrepareConfig:
+    """How panoramas are made."""
+
+    faces: int = 512
+    """Side of a skybox face in pixels."""
+    colour: Literal["skybox", "undistorted"] = "skybox"
+    """Colour from Matterport's skyboxes, or from the undistorted images, which are better aligned with depth."""
+    origin: Origin = "bottom-left"
+    """Where the camera file measures `cy` from (see docs/matterport.md)."""
+
+    def __post_init__(self) -> None:
+        require(16 <= self.faces <= 2048, "--faces must lie in 16..2048", self.faces)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What was found while making a panorama; kept inside its depth file."""
+
+    holes_before: float
+    """Share of pixels without reading."""
+    holes_after: float
+    overlap: float
+    """Share of pixels that two or more cameras measured."""
+    agreement: float
+    """Share of those on which they agree within 2 %; far below 0.9 means wrong cameras."""
+    offset_m: float
+    """Greatest distance of a camera from the middle of all; the warp takes it for 0."""
+
+
+def read_depth(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int, int], UInt16[np.ndarray, "h w"]]:
+    """The 18 depth images.
+
+    Raises:
+        DataError: one is missing, damaged, or not 16 bit.
+    """
+    images = {}
+    for which in CAMERAS:
+        data, path = release.read(scan, DEPTH, depth_name(viewpoint, *which))
+        image = _decode(data, path, cv2.IMREAD_UNCHANGED)
+        if image.dtype != np.uint16 or image.ndim != 2:
+            raise DataError("expected a 16-bit image with one channel", file=path, value=f"{image.dtype}")
+        images[which] = image
+    return images
+
+
+def read_colour(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int, int], UInt8[np.ndarray, "h w 3"]]:
+    """The 18 undistorted colour images, RGB."""
+    images = {}
+    for which in CAMERAS:
+        data, path = release.read(scan, COLOUR, colour_name(viewpoint, *which))
+        images[which] = cv2.cvtColor(_decode(data, path, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+    return images
+
+
+def read_skybox(release: RawRelease, scan: str, viewpoint: str, face_px: int) -> UInt8[np.ndarray, "6 f f 3"]:
+    """The six skybox faces, RGB, shrunk by area."""
+    faces = np.empty((6, face_px, face_px, 3), np.uint8)
+    for face in range(6):
+        data, path = release.read(scan, SKYBOX, skybox_name(viewpoint, face))
+        image = _decode(data, path, cv2.IMREAD_COLOR)
+        if image.shape[0] != image.shape[1]:
+            value = f"{image.shape[1]} × {image.shape[0]} pixels"
+            raise DataError("a skybox face must be square", file=path, value=value)
+        method = cv2.INTER_AREA if image.shape[0] >= face_px else cv2.INTER_LINEAR
+        small = image if image.shape[0] == face_px else cv2.resize(image, (face_px, face_px), interpolation=method)
+        cv2.cvtColor(small, cv2.COLOR_BGR2RGB, dst=faces[face])
+    return faces
+
+
+def make_panorama(
+    release: RawRelease, scan: str, viewpoint: str, rig: Rig, config: PrepareConfig
+) -> tuple[UInt8[np.ndarray, "f w 3"], UInt16[np.ndarray, "f w"], Prepared]:
+    """Colour strip, depth strip and what was found on the way.
+
+    Raises:
+        DataError: a file is missing or damaged, or the panorama has fewer than 18 cameras.
+    """
+    lacking = [f"{tilt}_{turn}" for tilt, turn in CAMERAS if (tilt, turn) not in rig]
+    if lacking:
+        raise DataError(f"camera parameters of scan {scan} lack images {', '.join(lacking)}", record=viewpoint)
+    colour = read_skybox(release, scan, viewpoint, config.faces)
+    if config.colour == "undistorted":
+        colour = warp_colour(rig, read_colour(release, scan, viewpoint), colour)
+    warped = warp_depth(rig, read_depth(release, scan, viewpoint), config.faces)
+    filled = fill_faces(warped.distance, colour)
+    # Rounding may not turn a reading into "none", nor a far one into a near one.
+    depth = np.where(filled > 0.0, np.clip(np.rint(filled), 1, 65535), 0).astype(np.uint16)
+    centres = np.array([camera.position_m for camera in rig.values()])
+    found = Prepared(
+        _share((warped.distance == 0.0).sum(), depth.size),
+        _share((depth == 0).sum(), depth.size),
+        _share(warped.overlap, depth.size),
+        _share(warped.agreeing, max(warped.overlap, 1)),
+        round(float(np.linalg.norm(centres - centres.mean(0), axis=1).max()), 4),
+    )
+    return np.concatenate(list(colour), 1), np.concatenate(list(depth), 1), found
+
+
+def rig_rotation(rig: Rig) -> np.ndarray:
+    """The 3 × 3 part of the pose that the simulator needs for these cameras: cube direction = −Rᵀ · world direction."""
+    return -world_from_cube(rig)
+
+
+def write_panorama(
+    colour_path: Path, depth_path: Path, rgb: UInt8[np.ndarray, "f w 3"], depth: UInt16[np.ndarray, "f w"], note: str
+) -> None:
+    """Write both files, depth last: a depth file with the right note says that the panorama is done."""
+    write_image(colour_path, rgb)
+    done, buffer = cv2.imencode(".png", depth, [cv2.IMWRITE_PNG_COMPRESSION, 1])
+    if not done:
+        raise DataError("the image could not be written", file=depth_path)
+    data = buffer.tobytes()
+    body = b"tEXt" + _KEY + note.encode("latin-1")
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    with atomic_path(depth_path) as temporary:
+        temporary.write_bytes(data[:_IHDR_END] + chunk + data[_IHDR_END:])
+
+
+def make_note(config: PrepareConfig, found: Prepared) -> str:
+    """What a depth file says about itself."""
+    return json.dumps({"version": VERSION, "config": asdict(config), "found": asdict(found)}, sort_keys=True)
+
+
+def read_note(depth_path: Path, config: PrepareConfig) -> Prepared | None:
+    """What a depth file says about itself; None when it was not made by this method with these settings."""
+    try:
+        with open(depth_path, "rb") as file:
+            head = file.read(_IHDR_END + 4096)
+    except OSError:
+        return None
+    start = head.find(b"tEXt" + _KEY, _IHDR_END, _IHDR_END + 64)
+    if not head.startswith(PNG_SIGNATURE) or start < 4:
+        return None
+    (length,) = struct.unpack_from(">I", head, start - 4)
+    try:
+        note: dict[str, Any] = json.loads(head[start + 4 + len(_KEY) : start + 4 + length])
+        if (note["version"], note["config"]) != (VERSION, asdict(config)):
+            return None
+        return Prepared(**note["found"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _decode(data: bytes, path: Path, flags: int) -> np.ndarray:
+    if not data:
+        raise DataError("the file is empty", file=path)
+    check_whole(path, data)
+    image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+    if image is None:
+        raise DataError("cannot be decoded as an image", file=path)
+    return image
+
+
+def _share(part: Any, whole: int) -> float:
+    return round(float(part) / whole, 6)

@@ -1,0 +1,252 @@
+"""A whole release: shared out over processes and machines, resumable, with a summary that any process can write.
+
+A panorama is the unit of work, and its bytes depend on nothing but its raw files and the settings. What is done is read
+from the files themselves, so a run that was killed goes on with what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from ghosts.errors import DataError, GhostsError, UnknownNameError
+from ghosts.files import write_json
+from ghosts.world.graph import load_graph
+from ghosts.world.matterport.conf import Origin, Rig
+from ghosts.world.matterport.panorama import (
+    PrepareConfig,
+    Prepared,
+    make_note,
+    make_panorama,
+    read_note,
+    rig_rotation,
+    write_panorama,
+)
+from ghosts.world.matterport.raw import PARAMETERS, RawRelease
+from ghosts.world.store import PanoramaStore
+
+SUMMARY = "prepare.json"
+BYTES_A_PIXEL = 2.0
+"""Of both files together, for the estimate of space: 1.5 measured by `ghosts prepare --bench 1`."""
+Unit = tuple[str, str]
+"""Scan and viewpoint."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done."""
+
+    all: tuple[Unit, ...]
+    """Every panorama asked for, of all processes."""
+    todo: tuple[Unit, ...]
+    """This process's share of what is not done."""
+    incomplete: dict[Unit, str]
+    """Panoramas that lack raw files, and which."""
+
+
+def plan_release(
+    release: RawRelease,
+    root: Path,
+    config: PrepareConfig,
+    scans: Sequence[str] = (),
+    rank: int = 0,
+    world: int = 1,
+) -> Plan:
+    """Look at what is there.
+
+    Args:
+        release: the raw data.
+        root: data root to write.
+        config: settings.
+        scans: scans asked for; all by default.
+        rank: number of this process among those that share the work.
+        world: how many there are.
+
+    Raises:
+        UnknownNameError: a scan is not in the raw data.
+    """
+    for scan in scans:
+        if scan not in release.scans:
+            raise UnknownNameError("scan", scan, release.scans, str(release.sources[0]))
+    chosen = sorted(set(scans)) or release.scans
+    units = [(scan, viewpoint) for scan in chosen for viewpoint in release.viewpoints(scan)]
+    incomplete = {}
+    for scan, viewpoint in units:
+        missing = release.missing(scan, viewpoint, config.colour == "undistorted")
+        if f"{scan}.conf" not in release.names(scan, PARAMETERS):
+            missing.insert(0, f"{PARAMETERS}/{scan}.conf")
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            incomplete[scan, viewpoint] = f"{missing[0]}{more} missing"
+    share = units[rank::world]
+    todo = [unit for unit in share if unit not in incomplete and find_prepared(root, *unit, config) is None]
+    return Plan(tuple(units), tuple(todo), incomplete)
+
+
+def find_prepared(root: Path, scan: str, viewpoint: str, config: PrepareConfig) -> Prepared | None:
+    """What is known about a finished panorama; None when it is missing or was made otherwise."""
+    colour, depth = PanoramaStore(root / "scans").paths(scan, viewpoint)
+    return read_note(depth, config) if colour.is_file() else None
+
+
+def check_space(root: Path, panoramas: int, config: PrepareConfig) -> None:
+    """Refuse to start what cannot be finished.
+
+    Raises:
+        DataError: the disk is too full.
+    """
+    needed = panoramas * 6 * config.faces**2 * BYTES_A_PIXEL
+    existing = next(path for path in (root, *root.absolute().parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    if free < needed:
+        problem = f"{panoramas} panoramas need about {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"
+        raise DataError(problem, file=root, hint="choose another folder with --out, or smaller --faces")
+
+
+def prepare_release(
+    sources: Sequence[Path],
+    root: Path,
+    config: PrepareConfig,
+    todo: Sequence[Unit],
+    workers: int = 1,
+    report: Callable[[Unit], None] = lambda unit: None,
+) -> dict[Unit, str]:
+    """Make panoramas.
+
+    Args:
+        sources: folders or zip files of the raw release.
+        root: data root to write.
+        config: settings.
+        todo: from `plan_release`.
+        workers: processes; 1 works in this one.
+        report: called after each panorama.
+
+    Returns:
+        What could not be made, and why; everything else is on disk.
+    """
+    failed = {}
+    for unit, problem in _results(tuple(sources), root, config, todo, workers):
+        if problem is not None:
+            failed[unit] = problem
+        report(unit)
+    return failed
+
+
+def _results(
+    sources: tuple[Path, ...], root: Path, config: PrepareConfig, todo: Sequence[Unit], workers: int
+) -> Iterator[tuple[Unit, str | None]]:
+    if workers <= 1 or len(todo) <= 1:
+        yield from ((unit, _make(sources, root, config, unit)) for unit in todo)
+        return
+    # Spawned, not forked: OpenCV's and zip files' state does not survive a fork.
+    with ProcessPoolExecutor(min(workers, len(todo)), get_context("spawn"), cv2.setNumThreads, (1,)) as pool:
+        futures = {pool.submit(_make, sources, root, config, unit): unit for unit in todo}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool:
+            hint = "the same command goes on where it stopped; use fewer --workers if memory ran out"
+            raise DataError("a worker process died", file=root, hint=hint) from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _make(sources: tuple[Path, ...], root: Path, config: PrepareConfig, unit: Unit) -> str | None:
+    """Make one panorama; the problem when it cannot be made."""
+    scan, viewpoint = unit
+    try:
+        rigs = _rigs(sources, scan, config.origin)
+        if viewpoint not in rigs:
+            return f"not in {scan}.conf"
+        rgb, depth, found = make_panorama(_release(sources), scan, viewpoint, rigs[viewpoint], config)
+        colour_path, depth_path = PanoramaStore(root / "scans").paths(scan, viewpoint)
+        write_panorama(colour_path, depth_path, rgb, depth, make_note(config, found))
+    except GhostsError as error:
+        return str(error)
+    return None
+
+
+@lru_cache(maxsize=1)
+def _release(sources: tuple[Path, ...]) -> RawRelease:
+    return RawRelease(sources)
+
+
+@lru_cache(maxsize=2)
+def _rigs(sources: tuple[Path, ...], scan: str, origin: Origin) -> dict[str, Rig]:
+    return _release(sources).cameras(scan, origin)
+
+
+def summarise(
+    release: RawRelease, root: Path, config: PrepareConfig, plan: Plan, failed: dict[Unit, str] | None = None
+) -> dict[str, Any]:
+    """Figures of every scan, from the files; the same whoever writes them.
+
+    Returns:
+        `{"scans": {scan: {...}}, "missing": {"scan/viewpoint": problem}}` as plain JSON values.
+    """
+    problems = {**plan.incomplete, **(failed or {})}
+    scans: dict[str, Any] = {}
+    missing = {}
+    for scan in sorted({scan for scan, _ in plan.all}):
+        views = [viewpoint for name, viewpoint in plan.all if name == scan]
+        found = {viewpoint: find_prepared(root, scan, viewpoint, config) for viewpoint in views}
+        done = [item for item in found.values() if item is not None]
+        scans[scan] = {"panoramas": len(views), "prepared": len(done), **_figures(done)}
+        scans[scan] |= _against_graph(release, root, scan, config)
+        for viewpoint, item in found.items():
+            if item is None:
+                missing[f"{scan}/{viewpoint}"] = problems.get((scan, viewpoint), "not made yet")
+    return {"config": {"faces": config.faces, "colour": config.colour, "origin": config.origin}} | {
+        "scans": scans,
+        "missing": missing,
+    }
+
+
+def write_summary(root: Path, summary: dict[str, Any]) -> Path:
+    """Write `prepare.json`."""
+    write_json(root / SUMMARY, summary, indent=1)
+    return root / SUMMARY
+
+
+def _figures(done: list[Prepared]) -> dict[str, float]:
+    if not done:
+        return {}
+    mean = {
+        name: round(float(np.mean([getattr(item, name) for item in done])), 6)
+        for name in ("holes_before", "holes_after", "overlap", "agreement")
+    }
+    return mean | {"offset_m": max(item.offset_m for item in done)}
+
+
+def _against_graph(release: RawRelease, root: Path, scan: str, config: PrepareConfig) -> dict[str, Any]:
+    """How far cameras and navigation graph disagree on where a panorama stands and how it is turned."""
+    path = root / "connectivity" / f"{scan}_connectivity.json"
+    if not path.is_file() or not release.names(scan, PARAMETERS):
+        return {}
+    graph, rigs = load_graph(path), release.cameras(scan, config.origin)
+    turn, shift = [0.0], [0.0]
+    for row in np.flatnonzero(graph.included):
+        rig = rigs.get(graph.ids[row])
+        if rig is None or (1, 5) not in rig:
+            continue
+        between = rig_rotation(rig).T @ graph.rotation[row]
+        turn.append(float(np.degrees(np.arccos(np.clip((np.trace(between) - 1.0) / 2.0, -1.0, 1.0)))))
+        centre = np.mean([camera.position_m for camera in rig.values()], 0)
+        shift.append(float(np.linalg.norm(centre - graph.position_m[row])))
+    return {"graph_turn_deg": round(max(turn), 3), "graph_shift_m": round(max(shift), 4)}
+
+
+def ranks() -> tuple[int, int]:
+    """Number of this process and how many share the work, as torchrun sets them."""
+    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
