@@ -58,7 +58,9 @@ def test_table_of_two_seeds_and_the_hand_coded_row(world: Path, capsys: pytest.C
     printed = capsys.readouterr().out
     assert "dev_unseen: 6 instructions of 6 paths, up to 2 seeds: mean ± s.d." in printed
     assert f"{found['average']:.2f} ± {found['sd']:.2f}" in printed
-    assert "| Success rate (%) | hand-coded |" in (out / "goal.md").read_text()
+    markdown = (out / "goal.md").read_text()
+    assert "| Success rate (%) | hand-coded |" in markdown
+    assert str(world) not in markdown
 
 
 def test_all_splits_by_default(world: Path, capsys: pytest.CaptureFixture[str]) -> None:

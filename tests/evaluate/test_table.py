@@ -44,6 +44,7 @@ def test_values_by_hand() -> None:
     assert [run["success"] for run in split["models"]["filter"]["runs"]] == [0.75, 1.0]
     assert split["difference_to"] == "circle"
     assert split["differences"]["filter"]["success"] == pytest.approx(0.875)
+    assert split["differences"]["filter"]["steps"] == pytest.approx([0.875, 0.875])
     # Over paths 1 and 2: 7/8 of both, so every resampling gives the same.
     assert split["differences"]["filter"]["interval"] == pytest.approx([0.875, 0.875])
 
@@ -63,7 +64,8 @@ def test_rows_text_and_markdown() -> None:
     assert rows[6] == ["", "filter", "87.5", "87.5", "87.5 ± 17.7", "87.5–87.5"]
     text = text_table(summary, "val_seen")
     assert text.splitlines()[0] == "val_seen: 4 instructions of 2 paths, up to 2 seeds: mean ± s.d."
-    assert "- filter − circle: +87.5 points of average success (95 %: +87.5 to +87.5)" in text
+    assert "- filter − circle: +87.5 points of average success (95 %: +87.5 to +87.5); " in text
+    assert "at every time step between +87.5 and +87.5" in text
     markdown = markdown_table(summary, "val_seen").splitlines()
     assert markdown[2] == "|  |  | 0 | 1 | Avg | 95 % |"
     assert markdown[3] == "| --- | --- | ---: | ---: | ---: | ---: |"

@@ -1,11 +1,11 @@
-"""Evaluate models: `ghosts eval goal --run RUN --data ROOT` prints Table 1 and writes it as JSON and Markdown."""
+"""Evaluate models: `ghosts eval goal|vln --run RUN --data ROOT` prints Table 1 or 2, as text, JSON and Markdown."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import tyro
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ghosts.evaluate.table import ScoredRun
     from ghosts.learn.data import GoalData
     from ghosts.learn.load import LoadedTask
+    from ghosts.learn.vln import LoadedAgent
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,16 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts eval`."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: ghosts eval goal --run RUN [--run RUN …] [--preset hand-coded] --data ROOT [options]")
+        print("       ghosts eval vln --run RUN [--run RUN …] [--planner] --data ROOT [options]")
+        return
+    if arguments[0] == "vln":
+        # Imported here, since it uses this module.
+        from ghosts.cli import _vln
+
+        _vln.evaluate(arguments[1:])
         return
     if arguments[0] != "goal":
-        raise UnknownNameError("evaluation", arguments[0], ["goal"])
+        raise UnknownNameError("evaluation", arguments[0], ["goal", "vln"])
     options = tyro.cli(EvalGoal, args=arguments[1:], prog="ghosts eval goal")
     if not options.run and not options.preset:
         raise ConfigError("nothing to evaluate; name --run RUN, or --preset hand-coded")
@@ -89,8 +97,13 @@ def _evaluate(options: EvalGoal) -> None:
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
         tables = "\n\n".join(markdown_table(summary, split) for split in summary["splits"])
-        write_text(options.out / "goal.md", tables + "\n")
+        write_text(options.out / "goal.md", f"`{_portable(summary['provenance']['command'])}`\n\n{tables}\n")
         print(f"written: {options.out / 'goal.json'}, {options.out / 'goal.md'}")
+
+
+def _portable(command: str) -> str:
+    """A command for a document: of absolute paths, which mean nothing elsewhere, the last part alone."""
+    return " ".join(Path(word).name if word.startswith("/") else word for word in command.split())
 
 
 def _models(options: EvalGoal) -> list[tuple[str, int | None, GoalExperiment, LoadedTask | None]]:
@@ -123,7 +136,7 @@ def _score(
     from ghosts.learn.tasks import GoalTask
     from ghosts.world.dataroot import DataRoot
 
-    root, memory = DataRoot(options.data), _DataMemory()
+    root, memory = DataRoot(options.data), DataMemory()
     runs = []
     for name, iteration, experiment, loaded in models:
         data = memory.load(root, experiment, loaded)
@@ -155,14 +168,16 @@ def _split_scores(options: EvalGoal, task: Any, data: GoalData, split: str, fabr
     )
 
 
-class _DataMemory:
+class DataMemory:
     """The last data read, since models of one table mostly see the same."""
 
     def __init__(self) -> None:
         self._key: Any = None
         self._data: GoalData | None = None
 
-    def load(self, root: Any, experiment: GoalExperiment, loaded: LoadedTask | None) -> GoalData:
+    def load(
+        self, root: Any, experiment: GoalExperiment, loaded: LoadedTask | LoadedAgent | None, also: tuple[str, ...] = ()
+    ) -> GoalData:
         from ghosts.learn.data import load_goal_data
 
         values = _experiment_values(experiment)
@@ -171,17 +186,29 @@ class _DataMemory:
         known: dict[str, Any] = (
             {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles} if loaded else {}
         )
-        key = shown, known
+        key = shown, known, also
         if self._data is None or key != self._key:
             # Let go of the old data first: two banks of image features may not fit.
             self._key, self._data = key, None
-            self._data = load_goal_data(root, experiment, training=False, **known)
+            self._data = load_goal_data(root, experiment, training=False, also=also, **known)
         return self._data
 
 
-def group_runs(runs: list[tuple[GoalExperiment, ScoredRun]]) -> dict[str, list[tuple[GoalExperiment, ScoredRun]]]:
+class Named(Protocol):
+    """A run that `group_runs` can group."""
+
+    @property
+    def name(self) -> str:
+        """Of the run's folder."""
+        ...
+
+
+R = TypeVar("R", bound=Named)
+
+
+def group_runs(runs: list[tuple[GoalExperiment, R]]) -> dict[str, list[tuple[GoalExperiment, R]]]:
     """Runs by model: those that differ in their seed alone together, under a name of their own."""
-    groups: list[tuple[dict[str, Any], list[tuple[GoalExperiment, ScoredRun]]]] = []
+    groups: list[tuple[dict[str, Any], list[tuple[GoalExperiment, R]]]] = []
     for experiment, run in runs:
         key = _experiment_values(experiment)
         key["train"].pop("seed")
@@ -191,7 +218,7 @@ def group_runs(runs: list[tuple[GoalExperiment, ScoredRun]]) -> dict[str, list[t
                 break
         else:
             groups.append((key, [(experiment, run)]))
-    named: dict[str, list[tuple[GoalExperiment, ScoredRun]]] = {}
+    named: dict[str, list[tuple[GoalExperiment, R]]] = {}
     for key, members in groups:
         shared = sum(other["name"] == key["name"] for other, _ in groups) > 1
         name = f"{key['name']} ({members[0][1].name})" if shared else key["name"]

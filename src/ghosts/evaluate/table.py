@@ -56,10 +56,12 @@ def _split(models: Mapping[str, Sequence[ScoredRun]], split: str, samples: int) 
         "paths": draws.paths,
         "models": {name: _model(runs, split, draws) for name, runs in models.items()},
         "difference_to": reference,
+        # All models are shown the same walks, so the interval of a difference is that of paired values.
         "differences": {
             name: {
+                "steps": (values - success[reference]).mean(0).tolist(),
                 "success": float((values - success[reference]).mean()),
-                "interval": mean_interval(values - success[reference], draws),
+                "interval": mean_interval((values - success[reference]).mean(1), draws),
             }
             for name, values in success.items()
             if name != reference
@@ -67,9 +69,9 @@ def _split(models: Mapping[str, Sequence[ScoredRun]], split: str, samples: int) 
     }
 
 
-def _success(runs: Sequence[ScoredRun], split: str) -> Float[np.ndarray, " n"]:
-    """Success of each instruction, averaged over time steps and seeds."""
-    return np.mean([run.scores[split].success.mean(1) for run in runs], axis=0)
+def _success(runs: Sequence[ScoredRun], split: str) -> Float[np.ndarray, "n s"]:
+    """Success of each instruction at each time step, averaged over seeds."""
+    return np.mean([run.scores[split].success for run in runs], axis=0)
 
 
 def _model(runs: Sequence[ScoredRun], split: str, draws: Draws) -> dict[str, Any]:
@@ -184,6 +186,7 @@ def _difference_lines(summary: dict[str, Any], split: str) -> list[str]:
     values = summary["splits"][split]
     return [
         f"- {name} − {values['difference_to']}: {100 * item['success']:+.1f} points of average success "
-        f"(95 %: {100 * item['interval'][0]:+.1f} to {100 * item['interval'][1]:+.1f})"
+        f"(95 %: {100 * item['interval'][0]:+.1f} to {100 * item['interval'][1]:+.1f}); "
+        f"at every time step between {100 * min(item['steps']):+.1f} and {100 * max(item['steps']):+.1f}"
         for name, item in values["differences"].items()
     ]
