@@ -93,8 +93,8 @@ def draw_house(
     x0, x1 = min(r.x0_m for r in house.rooms) - 0.7, max(r.x1_m for r in house.rooms) + 0.7
     y0, y1 = min(r.y0_m for r in house.rooms) - 1.5, max(r.y1_m for r in house.rooms) + 0.9
     inches_per_m = min(0.62, 19.0 / (len(storeys) * (x1 - x0)))
-    lines = textwrap.wrap(instruction, 44 + int(55 * len(storeys))) if instruction else []
     width = max(7.0, len(storeys) * (x1 - x0) * inches_per_m)
+    lines = textwrap.wrap(instruction, int(width / 0.1)) if instruction else []  # 0.1 inches a letter at 13 points
     height = (y1 - y0) * inches_per_m + 0.75 + 0.3 * len(lines)
     figure = Figure(figsize=(width, height), dpi=110, facecolor="white")
     text_share = (0.15 + 0.3 * len(lines)) / height

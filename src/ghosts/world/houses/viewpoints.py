@@ -22,6 +22,8 @@ from ghosts.world.houses.walk import Obstacles, Solids, sees, walkable_floor, wa
 
 EDGE_MAX_M = 4.8
 """Longest edge; in R2R 95 % are below 4.3 m."""
+CROWDED_M = 0.75
+"""Viewpoints closer than this are thinned out where nothing depends on them."""
 # An edge goes when another viewpoint lies nearly on its way: R2R's graphs step from one panorama to the next.
 # The limit is set so that degree and edge length come out near theirs.
 _DETOUR = 1.012
@@ -92,10 +94,9 @@ def make_graph(house: House) -> HouseGraph:
     sight, walk = np.zeros((2, 0, 0), bool)
     for _ in range(24):
         sight, walk = _measure(house, sites, solids, obstacles, sight, walk)
-        graph = _finish(house, sites, sight, walk)
-        count, component = connected_components(csr_matrix(graph.unobstructed), directed=False)
+        count, component = connected_components(csr_matrix(walk), directed=False)
         if count == 1:
-            return graph
+            break
         more = bridge_sites(house, obstacles, solids, sites, component)
         if not more:
             break
@@ -107,7 +108,24 @@ def make_graph(house: House) -> HouseGraph:
     if lost:
         names = ", ".join(f"the {house.rooms[index].kind} (room {index})" for index in sorted(lost))
         raise DataError(f"house {house.name!r} (seed {house.seed}): no way on foot to {names}")
-    return _finish(house, sites, sight[np.ix_(keep, keep)], walk[np.ix_(keep, keep)])
+    sites, sight, walk = _thin(sites, sight[np.ix_(keep, keep)], walk[np.ix_(keep, keep)])
+    return _finish(house, sites, sight, walk)
+
+
+def _thin(sites: list[Site], sight: np.ndarray, walk: np.ndarray) -> tuple[list[Site], np.ndarray, np.ndarray]:
+    """Take away sites that crowd another, the latest first, where the graph and every room can do without."""
+    places = np.array([(site.x_m, site.y_m, site.ground_z_m) for site in sites])
+    keep = np.ones(len(sites), bool)
+    for index in range(len(sites) - 1, -1, -1):
+        others = keep.copy()
+        others[index] = False
+        near = np.linalg.norm(places[others] - places[index], axis=1).min(initial=np.inf) < CROWDED_M
+        needed = sites[index].room not in {site.room for site, kept in zip(sites, others) if kept}
+        if not near or needed or sites[index].stair >= 0:
+            continue
+        if connected_components(csr_matrix(walk[np.ix_(others, others)]), directed=False)[0] == 1:
+            keep = others
+    return [site for site, kept in zip(sites, keep) if kept], sight[np.ix_(keep, keep)], walk[np.ix_(keep, keep)]
 
 
 def _measure(
