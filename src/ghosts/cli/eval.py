@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
+from ghosts.cli import _vln
+from ghosts.cli._runs import DataMemory, group_runs
+from ghosts.config import to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import PRESETS, GoalExperiment, preset
 
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from ghosts.evaluate.table import ScoredRun
     from ghosts.learn.data import GoalData
     from ghosts.learn.load import LoadedTask
-    from ghosts.learn.vln import LoadedAgent
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,6 @@ def main(arguments: list[str]) -> None:
         print("       ghosts eval vln --run RUN [--run RUN …] [--planner] --data ROOT [options]")
         return
     if arguments[0] == "vln":
-        # Imported here, since it uses this module.
-        from ghosts.cli import _vln
-
         _vln.evaluate(arguments[1:])
         return
     if arguments[0] != "goal":
@@ -90,7 +89,7 @@ def _evaluate(options: EvalGoal) -> None:
         return
     groups = group_runs(runs)
     summary = summarise({name: [run for _, run in group] for name, group in groups.items()})
-    summary["experiments"] = {name: _experiment_values(group[0][0]) for name, group in groups.items()}
+    summary["experiments"] = {name: to_dict(group[0][0]) for name, group in groups.items()}
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(text_table(summary, split), end="\n\n")
@@ -166,69 +165,3 @@ def _split_scores(options: EvalGoal, task: Any, data: GoalData, split: str, fabr
         precision=torch.bfloat16 if options.half else torch.float32,
         fabric=fabric,
     )
-
-
-class DataMemory:
-    """The last data read, since models of one table mostly see the same."""
-
-    def __init__(self) -> None:
-        self._key: Any = None
-        self._data: GoalData | None = None
-
-    def load(
-        self, root: Any, experiment: GoalExperiment, loaded: LoadedTask | LoadedAgent | None, also: tuple[str, ...] = ()
-    ) -> GoalData:
-        from ghosts.learn.data import load_goal_data
-
-        values = _experiment_values(experiment)
-        shown = {name: value for name, value in values.items() if name not in ("name", "kind", "baseline", "train")}
-        shown["model"] = {name: value for name, value in values["model"].items() if name in ("language", "mapper")}
-        known: dict[str, Any] = (
-            {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles} if loaded else {}
-        )
-        key = shown, known, also
-        if self._data is None or key != self._key:
-            # Let go of the old data first: two banks of image features may not fit.
-            self._key, self._data = key, None
-            self._data = load_goal_data(root, experiment, training=False, also=also, **known)
-        return self._data
-
-
-class Named(Protocol):
-    """A run that `group_runs` can group."""
-
-    @property
-    def name(self) -> str:
-        """Of the run's folder."""
-        ...
-
-
-R = TypeVar("R", bound=Named)
-
-
-def group_runs(runs: list[tuple[GoalExperiment, R]]) -> dict[str, list[tuple[GoalExperiment, R]]]:
-    """Runs by model: those that differ in their seed alone together, under a name of their own."""
-    groups: list[tuple[dict[str, Any], list[tuple[GoalExperiment, R]]]] = []
-    for experiment, run in runs:
-        key = _experiment_values(experiment)
-        key["train"].pop("seed")
-        for known, members in groups:
-            if known == key:
-                members.append((experiment, run))
-                break
-        else:
-            groups.append((key, [(experiment, run)]))
-    named: dict[str, list[tuple[GoalExperiment, R]]] = {}
-    for key, members in groups:
-        shared = sum(other["name"] == key["name"] for other, _ in groups) > 1
-        name = f"{key['name']} ({members[0][1].name})" if shared else key["name"]
-        while name in named:
-            name += "'"
-        named[name] = members
-    return named
-
-
-def _experiment_values(experiment: GoalExperiment) -> dict[str, Any]:
-    from ghosts.config import to_dict
-
-    return to_dict(experiment)

@@ -1,4 +1,4 @@
-"""Train a model: `ghosts train goal --preset NAME --data ROOT --out RUN`; the same command goes on with an old run."""
+"""Train a model: `ghosts train goal|vln --preset NAME --data ROOT --out RUN`; the same command resumes an old run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Annotated
 
 import tyro
 
+from ghosts.cli import _vln
+from ghosts.cli._preset import take_preset
 from ghosts.errors import UnknownNameError
-from ghosts.presets import PRESETS, GoalExperiment, preset
+from ghosts.presets import PRESETS, VLN_PRESETS, GoalExperiment, preset
 
 DEFAULT_PRESET = "houses-filter"
 
@@ -41,30 +43,21 @@ class TrainGoal:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts train`."""
-    if not arguments or arguments[0] != "goal":
-        word = arguments[0] if arguments else ""
-        if word in ("-h", "--help", ""):
-            print("usage: ghosts train goal --preset NAME --data ROOT --out RUN [options]\n\npresets:")
-            print("\n".join(f"  {name:<24} {(make.__doc__ or '').splitlines()[0]}" for name, make in PRESETS.items()))
-            return
-        raise UnknownNameError("training", word, ["goal"])
-    name, rest = _take_preset(arguments[1:])
+    word = arguments[0] if arguments else "--help"
+    if word in ("-h", "--help"):
+        print("usage: ghosts train goal|vln --preset NAME --data ROOT --out RUN [options]")
+        for kind, known in (("goal", PRESETS), ("vln", VLN_PRESETS)):
+            print(f"\npresets of ghosts train {kind}:")
+            print("\n".join(f"  {name:<24} {(make.__doc__ or '').splitlines()[0]}" for name, make in known.items()))
+        return
+    if word == "vln":
+        _vln.train(arguments[1:])
+        return
+    if word != "goal":
+        raise UnknownNameError("training", word, ["goal", "vln"])
+    name, rest = take_preset(arguments[1:], DEFAULT_PRESET)
     options = tyro.cli(TrainGoal, default=TrainGoal(preset(name)), args=rest, prog=f"ghosts train goal --preset {name}")
     _train(options)
-
-
-def _take_preset(arguments: list[str]) -> tuple[str, list[str]]:
-    """The value of `--preset`, and the other arguments."""
-    name, rest = DEFAULT_PRESET, []
-    pending = iter(arguments)
-    for word in pending:
-        if word == "--preset":
-            name = next(pending, "")
-        elif word.startswith("--preset="):
-            name = word.split("=", 1)[1]
-        else:
-            rest.append(word)
-    return name, rest
 
 
 def _train(options: TrainGoal) -> None:

@@ -1,8 +1,8 @@
 """Navigation metrics of R2R (TL, NE, OS, SR, SPL) and of path fidelity (nDTW, SDTW, CLS), from paths and graphs alone.
 
 As in the original evaluation (Anderson et al. 2018), all distances are shortest walks along the graph's edges, so a
-path that jumps pays for the walk it skipped. SPL follows Anderson et al. 2018b; CLS Jain et al. 2019; nDTW and SDTW Ilharco
-et al. 2019.
+path that jumps pays for the walk it skipped. SPL follows Anderson et al. 2018b; CLS Jain et al. 2019; nDTW and SDTW
+Ilharco et al. 2019.
 """
 
 from __future__ import annotations

@@ -131,10 +131,9 @@ class Builder:
         """
         turns = turns or [Turn()] * len(examples)
         angles = [self.bank.angles_rad[turn.variant] for turn in turns]
-        start = np.stack([t.points(e.start_xy_m, a) for t, e, a in zip(turns, examples, angles)])
+        start, origin = self.starts(examples, turns)
         path = np.stack([t.points(e.path_xy_m, a) for t, e, a in zip(turns, examples, angles)])
-        origin = geometry.snap_origin(start, self.grid)
-        cells, rows = self._place(examples, walks, turns, origin)
+        cells, rows = self.place(examples, walks, turns, origin)
         tokens, lengths = self._tokens(examples, turns, unknown)
         plan = stencil(cells, self.kernel)
         goal_seen, seen_m2 = self._coverage(plan, cells.steps, path[:, -1] - origin)
@@ -154,7 +153,15 @@ class Builder:
             seen_m2=seen_m2,
         )
 
-    def _place(
+    def starts(
+        self, examples: Sequence[Example], turns: Sequence[Turn]
+    ) -> tuple[Float[np.ndarray, "b 2"], Float[np.ndarray, "b 2"]]:
+        """Where episodes start, turned, and the origins of their maps."""
+        angles = [self.bank.angles_rad[turn.variant] for turn in turns]
+        start = np.stack([t.points(e.start_xy_m, a) for t, e, a in zip(turns, examples, angles)])
+        return start, geometry.snap_origin(start, self.grid)
+
+    def place(
         self,
         examples: Sequence[Example],
         walks: Sequence[Sequence[int]],
@@ -244,8 +251,8 @@ _mirror_words = lru_cache(maxsize=8)(mirror_words)
 
 
 def prefetch(
-    make: Callable[[int], Batch], numbers: Sequence[int], threads: int, ahead: int = 4
-) -> Generator[Batch, None, None]:
+    make: Callable[[int], Any], numbers: Sequence[int], threads: int, ahead: int = 4
+) -> Generator[Any, None, None]:
     """Make batches in threads, handed out in order; an error in a thread is raised where its batch is due.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,7 +12,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ghosts.errors import ConfigError, DataError, UnknownNameError
-from ghosts.language.episodes import each_instruction
 from ghosts.language.tokens import Vocabulary, build_vocabulary
 from ghosts.learn.bank import TileBank, landmark_bank
 from ghosts.learn.batches import Builder
@@ -55,6 +55,26 @@ def split_episodes(root: DataRoot) -> tuple[list[str], list[str]]:
     return [scan for scan in scans if scan not in set(held_out)], held_out
 
 
+def load_splits(root: DataRoot, steps: int) -> tuple[list[Example], dict[str, list[Example]]]:
+    """Training examples, and those of every split that has goals.
+
+    Args:
+        root: the data.
+        steps: filter steps T.
+    """
+    seen, held_out = split_episodes(root)
+    episodes = root.episodes("train")
+    splits = {
+        # Held-out buildings are unseen: their paths do not belong in val_seen.
+        name: make_examples(root, [item for item in root.episodes(name) if item.scan not in set(held_out)], steps)
+        for name in root.splits
+        if name != "train" and all(episode.has_goal for episode in root.episodes(name))
+    }
+    if held_out:
+        splits[DEV_UNSEEN] = make_examples(root, [item for item in episodes if item.scan in set(held_out)], steps)
+    return make_examples(root, [item for item in episodes if item.scan in set(seen)], steps), splits
+
+
 def choose_observation(root: DataRoot, experiment: GoalExperiment) -> Literal["landmarks", "images"]:
     """What the map is made from: what the experiment says, or else what the root has (landmarks before images).
 
@@ -81,6 +101,7 @@ def load_goal_data(
     tiles: str | None = None,
     tiles_folder: Path | None = None,
     training: bool = True,
+    also: Sequence[str] = (),
 ) -> GoalData:
     """Read a data root with landmarks, or with images whose tiles were made (`ghosts tiles`); nothing is made here.
 
@@ -92,27 +113,18 @@ def load_goal_data(
         tiles: fingerprint of the tiles a trained model knows; any by default.
         tiles_folder: where tiles lie; `tiles/` of the root by default.
         training: also make the turned variants that only training uses.
+        also: more buildings to have tiles of (those of a split without goals).
 
     Raises:
         DataError: the root lacks what the experiment needs; names the command that makes it.
         ConfigError: the data does not fit the model.
     """
-    seen, held_out = split_episodes(root)
-    episodes = root.episodes("train")
-    steps = experiment.model.language.steps
-    train = [episode for episode in episodes if episode.scan in set(seen)]
+    train, splits = load_splits(root, experiment.model.language.steps)
     if vocabulary is None:
-        vocabulary = build_vocabulary(item.text for item in each_instruction(train))
+        vocabulary = build_vocabulary(example.text for example in train)
     _check_vocabulary(vocabulary, experiment)
-    splits = {
-        # Held-out buildings are unseen: their paths do not belong in val_seen.
-        name: make_examples(root, [item for item in root.episodes(name) if item.scan not in set(held_out)], steps)
-        for name in root.splits
-        if name != "train" and all(episode.has_goal for episode in root.episodes(name))
-    }
-    if held_out:
-        splits[DEV_UNSEEN] = make_examples(root, [item for item in episodes if item.scan in set(held_out)], steps)
-    used = sorted({*seen, *(example.scan for examples in splits.values() for example in examples)})
+    seen = sorted({example.scan for example in train})
+    used = sorted({*seen, *also, *(example.scan for examples in splits.values() for example in examples)})
     mapper, fingerprint = experiment.model.mapper, None
     if choose_observation(root, experiment) == "landmarks":
         labels = labels or training_labels(root, seen)
@@ -120,7 +132,7 @@ def load_goal_data(
     else:
         bank, fingerprint = _images(root, experiment, used, tiles, tiles_folder)
     builder = Builder(bank, vocabulary, mapper.grid, mapper.kernel)
-    return GoalData(root, make_examples(root, train, steps), splits, builder, labels, bank.features, fingerprint)
+    return GoalData(root, train, splits, builder, labels, bank.features, fingerprint)
 
 
 def _landmarks(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from torch import nn
+
 from ghosts.config import from_dict
 from ghosts.errors import ConfigError, DataError
 from ghosts.language.tokens import Vocabulary
 from ghosts.learn.checkpoint import BEST, LAST, Checkpoint, load_checkpoint
 from ghosts.learn.tasks import GoalTask
-from ghosts.presets import GoalExperiment
+from ghosts.presets import GoalExperiment, VlnExperiment
 from ghosts.world.landmarks.labels import LabelSet
 
 
@@ -60,20 +62,36 @@ def load_task(path: Path) -> LoadedTask:
 
 def task_of(checkpoint: Checkpoint, path: Path) -> LoadedTask:
     """The task in a checkpoint that was read from `path`; averaged weights where it has them."""
+    experiment, vocabulary, labels = described(checkpoint, path)
+    task = GoalTask(experiment.kind, experiment.model, experiment.baseline, len(labels) if labels is not None else 0)
+    load_weights(task, checkpoint, path)
+    return LoadedTask(task, experiment, vocabulary, labels, checkpoint.about.get("tiles"))
+
+
+def described(checkpoint: Checkpoint, path: Path) -> tuple[GoalExperiment, Vocabulary, LabelSet | None]:
+    """Experiment (a `VlnExperiment` where it acts), words and labels that a checkpoint names.
+
+    Raises:
+        DataError: one of them is missing, or settings are unknown.
+    """
     about = checkpoint.about
     for field in ("experiment", "vocabulary", "labels"):
         if field not in about:
             raise DataError("missing in the checkpoint's description", file=path, field=field)
+    kind = VlnExperiment if "navigation" in about["experiment"] else GoalExperiment
     try:
-        experiment: GoalExperiment = from_dict(GoalExperiment, about["experiment"], "experiment")
+        experiment: GoalExperiment = from_dict(kind, about["experiment"], "experiment")
     except (ConfigError, TypeError) as error:
         hint = "it was written by another version; train again or use the version that wrote it"
         raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
-    vocabulary = Vocabulary(tuple(about["vocabulary"]))
     labels = LabelSet.from_list(about["labels"], path) if about["labels"] is not None else None
-    task = GoalTask(experiment.kind, experiment.model, experiment.baseline, len(labels) if labels is not None else 0)
+    return experiment, Vocabulary(tuple(about["vocabulary"])), labels
+
+
+def load_weights(task: nn.Module, checkpoint: Checkpoint, path: Path) -> None:
+    """Put a checkpoint's weights into a task, averaged ones where it has them, for evaluation."""
     try:
         task.load_state_dict({**checkpoint.part("model"), **checkpoint.part("ema")})
     except RuntimeError as error:
         raise DataError(f"weights do not fit the settings ({str(error).splitlines()[-1].strip()})", file=path) from None
-    return LoadedTask(task.eval(), experiment, vocabulary, labels, about.get("tiles"))
+    task.eval()

@@ -52,13 +52,25 @@ class Run:
     experiment: GoalExperiment
     data: GoalData
     out: Path
-    score: Callable[[GoalTask], dict[str, float]] | None = None
+    score: Callable[[Any], dict[str, float]] | None = None
     """Evaluates a model during training, in every process with the same result; the result's first value chooses the
     best checkpoint (higher is better)."""
     threads: int = 2
     """That make batches."""
     tensorboard: bool = False
     """Also log for TensorBoard, in `<out>/tensorboard`."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a run trains, and on what."""
+
+    make_task: Callable[[Run], nn.Module]
+    """The model with its loss: `task(batch, stored, masks)`; it also has `draw_masks`."""
+    make_batch: Callable[[Run, int, int, int], Any]
+    """Run, iteration, process, processes → this process's share of the batch; called in threads."""
+    prepare: Callable[[Run, Any, Tensor | None, torch.device], Callable[[Any], Any]] | None = None
+    """Run, task, stored features, device → what is done to a batch before its loss, where that needs the weights."""
 
 
 @dataclass
@@ -78,14 +90,14 @@ class _State:
 class _Inputs:
     """Hides a batch from Fabric, which would convert positions to half precision and refuses frozen dataclasses."""
 
-    def __init__(self, batch: Batch, stored: Float[Tensor, "n c"] | None, masks: Masks | None) -> None:
+    def __init__(self, batch: Any, stored: Float[Tensor, "n c"] | None, masks: Masks | None) -> None:
         self.batch, self.stored, self.masks = batch, stored, masks
 
 
 class _Step(nn.Module):
     """What Fabric wraps: the task's loss of hidden inputs."""
 
-    def __init__(self, task: GoalTask) -> None:
+    def __init__(self, task: nn.Module) -> None:
         super().__init__()
         self.task = task
 
@@ -127,18 +139,33 @@ def make_training_batch(run: Run, iteration: int, rank: int, world: int) -> Batc
         graph = data.root.graph(example.scan)
         examples.append(example)
         walks.append(sample_walk(graph, example.start, example.goal, config.agent_steps, random))
-        turns.append(
-            Turn(
-                mirrored=bool(random.random() < config.mirrored),
-                quarters=int(random.integers(4)) if config.quarters else 0,
-                variant=int(random.integers(len(data.builder.bank.angles_rad))),
-            )
-        )
+        turns.append(draw_turn(run, random))
         unknown.append(random.random(80) < config.word_dropout)
     return data.builder.build(examples, walks, turns, np.stack(unknown))
 
 
+def draw_turn(run: Run, random: np.random.Generator) -> Turn:
+    """A symmetry for an episode."""
+    config = run.experiment.train
+    return Turn(
+        mirrored=bool(random.random() < config.mirrored),
+        quarters=int(random.integers(4)) if config.quarters else 0,
+        variant=int(random.integers(len(run.data.builder.bank.angles_rad))),
+    )
+
+
+def make_goal_task(run: Run) -> GoalTask:
+    """A row of Table 1, untrained."""
+    labels = len(run.data.labels) if run.data.labels is not None else 0
+    return GoalTask(run.experiment.kind, run.experiment.model, run.experiment.baseline, labels)
+
+
 def train_goal(run: Run, fabric: Fabric) -> GoalTask:
+    """Train a goal predictor; see `train`."""
+    return train(run, fabric, Job(make_goal_task, make_training_batch))
+
+
+def train(run: Run, fabric: Fabric, job: Job) -> Any:
     """Train, or go on where a run in the same folder stopped.
 
     The first Ctrl-C or SIGTERM ends the iteration, saves, and raises `KeyboardInterrupt`.
@@ -153,8 +180,7 @@ def train_goal(run: Run, fabric: Fabric) -> GoalTask:
     config = run.experiment.train
     _check(run, fabric)
     torch.manual_seed(config.seed)
-    labels = len(run.data.labels) if run.data.labels is not None else 0
-    task = GoalTask(run.experiment.kind, run.experiment.model, run.experiment.baseline, labels)
+    task = job.make_task(run)
     kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.AdamW
     optimiser = kind(
         task.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=fabric.device.type == "cuda"
@@ -162,13 +188,14 @@ def train_goal(run: Run, fabric: Fabric) -> GoalTask:
     module, optimiser = fabric.setup(_Step(task), optimiser)
     state = _resume(run, task, optimiser, fabric)
     stored = run.data.stored.to(fabric.device) if run.data.stored is not None else None
+    prepare = job.prepare(run, task, stored, fabric.device) if job.prepare is not None else None
     numbers = range(state.iteration, config.iterations)
     with (
         reporting(config, fabric, run.out / LOG, state.iteration, state.losses, tensorboard=run.tensorboard) as report,
         StopRequest() as stop,
         closing(
             prefetch(
-                lambda number: make_training_batch(run, number, fabric.global_rank, fabric.world_size),
+                lambda number: job.make_batch(run, number, fabric.global_rank, fabric.world_size),
                 numbers,
                 run.threads,
             )
@@ -181,7 +208,11 @@ def train_goal(run: Run, fabric: Fabric) -> GoalTask:
             torch.manual_seed((config.seed * 1_000_003 + iteration) * 1009 + fabric.global_rank)
             module.train()
             masks = _share_masks(task, config, iteration, fabric)
-            loss = module(_Inputs(batch.to(fabric.device), stored, masks))
+            batch = batch.to(fabric.device)
+            if prepare is not None:
+                with fabric.autocast():
+                    batch = prepare(batch)
+            loss = module(_Inputs(batch, stored, masks))
             optimiser.zero_grad()
             fabric.backward(loss)
             # Checking the norm here would make the GPU wait; a norm that is not finite shows in the log's loss.
@@ -218,7 +249,7 @@ def _check(run: Run, fabric: Fabric) -> None:
         )
 
 
-def _share_masks(task: GoalTask, config: TrainConfig, iteration: int, fabric: Fabric) -> Masks | None:
+def _share_masks(task: Any, config: TrainConfig, iteration: int, fabric: Fabric) -> Masks | None:
     """This process's part of the batch's dropout masks, drawn for the whole batch so that they do not depend on it."""
     generator = torch.Generator().manual_seed(config.seed * 1_000_003 + iteration)
     masks = task.draw_masks(config.batch, generator)
@@ -253,7 +284,7 @@ def _agreed(stop: StopRequest, iteration: int, config: TrainConfig, fabric: Fabr
     return bool(torch.as_tensor(fabric.all_reduce(asked, reduce_op="sum")) > 0)
 
 
-def _resume(run: Run, task: GoalTask, optimiser: Any, fabric: Fabric) -> _State:
+def _resume(run: Run, task: Any, optimiser: Any, fabric: Fabric) -> _State:
     """Load the folder's last checkpoint into task and optimiser; the optimiser is on its device by now."""
     average = (
         {name: value.detach().clone() for name, value in task.named_parameters()} if run.experiment.train.ema else {}
@@ -303,7 +334,7 @@ def about(run: Run, iteration: int, best: float) -> dict[str, Any]:
     }
 
 
-def _save(run: Run, task: GoalTask, optimiser: Any, state: _State, fabric: Fabric) -> None:
+def _save(run: Run, task: Any, optimiser: Any, state: _State, fabric: Fabric) -> None:
     if not fabric.is_global_zero:
         return
     tensors = {f"model/{name}": value for name, value in task.state_dict().items()}
@@ -313,7 +344,7 @@ def _save(run: Run, task: GoalTask, optimiser: Any, state: _State, fabric: Fabri
     save_checkpoint(run.out / LAST, tensors, about(run, state.iteration, state.best))
 
 
-def _score(run: Run, task: GoalTask, state: _State, fabric: Fabric, report: Report) -> None:
+def _score(run: Run, task: Any, state: _State, fabric: Fabric, report: Report) -> None:
     """Evaluate; keep the weights when they are the best so far."""
     assert run.score is not None
     with _weights(task, state.average):
@@ -329,7 +360,7 @@ def _score(run: Run, task: GoalTask, state: _State, fabric: Fabric, report: Repo
 
 
 @contextmanager
-def _weights(task: GoalTask, weights: dict[str, Tensor]) -> Iterator[None]:
+def _weights(task: Any, weights: dict[str, Tensor]) -> Iterator[None]:
     """Use other weights for a while."""
     kept = {name: value.detach().clone() for name, value in task.named_parameters() if name in weights}
     task.load_state_dict(weights, strict=False)

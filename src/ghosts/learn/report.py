@@ -18,7 +18,6 @@ from torch import Tensor
 
 from ghosts.errors import DataError, MissingExtraError
 from ghosts.files import write_text
-from ghosts.learn.batches import Batch
 from ghosts.presets import TrainConfig
 
 
@@ -125,7 +124,7 @@ class Report:
             return stacked
         return torch.as_tensor(self._fabric.all_reduce(stacked, reduce_op="mean"))
 
-    def timed(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def timed(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Hand batches on, counting the time spent waiting for them."""
         source = iter(batches)
         while True:

@@ -14,7 +14,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ghosts import geometry
 from ghosts.act.agent import Action, Briefing, Choose, Observation, choose_best
 from ghosts.act.known import KnownGraph
 from ghosts.belief.histogram import pose_belief
@@ -120,8 +119,8 @@ class World:
     def see(self, episodes: Episodes, chosen: Int[np.ndarray, " a"], rows: Int[np.ndarray, " a"]) -> MapCells:
         """Cells that some of the episodes' walkers observe at rows of their graphs, with features."""
         examples, turns = [episodes.examples[k] for k in chosen], [episodes.turns[k] for k in chosen]
-        origin = _origins(self.builder, examples, turns)
-        cells, places = self.builder._place(examples, [[int(row)] for row in rows], turns, origin)
+        _, origin = self.builder.starts(examples, turns)
+        cells, places = self.builder.place(examples, [[int(row)] for row in rows], turns, origin)
         entries = self.builder.bank.entries
         batch = replace(
             episodes.batch,
@@ -260,9 +259,3 @@ def target_slots(
     row = np.where(known.known, known.viewpoint - first[:, None], 0)
     distance = np.take_along_axis(to_goal_m, row, 1)
     return np.where(known.known, distance, np.inf).argmin(1)
-
-
-def _origins(builder: Builder, examples: Sequence[Example], turns: Sequence[Turn]) -> Float[np.ndarray, "b 2"]:
-    angles = [builder.bank.angles_rad[turn.variant] for turn in turns]
-    start = np.stack([t.points(e.start_xy_m, a) for t, e, a in zip(turns, examples, angles)])
-    return geometry.snap_origin(start, builder.grid)

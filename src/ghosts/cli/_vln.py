@@ -1,0 +1,278 @@
+"""Navigation for `ghosts train vln`, `ghosts eval vln` and `ghosts submit`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
+
+import tyro
+
+from ghosts.cli._preset import take_preset
+from ghosts.cli._runs import DataMemory, group_runs
+from ghosts.config import to_dict
+from ghosts.errors import ConfigError, UnknownNameError
+from ghosts.presets import VlnExperiment, vln_preset
+
+if TYPE_CHECKING:
+    from lightning.fabric import Fabric
+
+    from ghosts.evaluate.navigation import NavScores
+    from ghosts.learn.data import GoalData
+    from ghosts.learn.examples import Example
+    from ghosts.learn.vln import LoadedAgent
+    from ghosts.world.dataroot import DataRoot
+
+DEFAULT_PRESET = "landmarks-agent"
+
+
+@dataclass(frozen=True)
+class TrainVln:
+    """Train an agent (a row of Table 2)."""
+
+    experiment: Annotated[VlnExperiment, tyro.conf.arg(name="")]
+    """Everything that defines the run; starts from the preset."""
+    data: Path = Path("data")
+    """Data root."""
+    out: Path = Path("runs/vln")
+    """Folder of the run: checkpoints and log."""
+    warm_start: Path | None = None
+    """Run or checkpoint of `ghosts train goal` whose filter training starts from."""
+    select: str = "dev_unseen"
+    """Split on which the best checkpoint is chosen, by SPL."""
+    select_examples: int = 640
+    """How many of its instructions are used for that."""
+    accelerator: str = "auto"
+    """cpu, cuda or auto."""
+    devices: int = 1
+    """Processes on this machine; use torchrun for several machines."""
+    threads: int = 2
+    """Threads that draw what will be walked."""
+    tensorboard: bool = False
+    """Also log for TensorBoard, in `<out>/tensorboard`."""
+
+
+def train(arguments: list[str]) -> None:
+    """Run `ghosts train vln`."""
+    name, rest = take_preset(arguments, DEFAULT_PRESET)
+    prog = f"ghosts train vln --preset {name}"
+    _train(tyro.cli(TrainVln, default=TrainVln(vln_preset(name)), args=rest, prog=prog))
+
+
+def _train(options: TrainVln) -> None:
+    # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
+    import torch
+    from lightning.fabric import Fabric
+
+    from ghosts.evaluate.goal import evenly
+    from ghosts.learn.data import examples_of, load_goal_data
+    from ghosts.learn.loop import Run
+    from ghosts.learn.vln import NavTask, train_vln
+    from ghosts.world.dataroot import DataRoot
+
+    experiment = options.experiment
+    data = load_goal_data(DataRoot(options.data), experiment)
+    chosen = evenly(examples_of(data, options.select), options.select_examples)
+    # The upper bound leaves the filter alone, which plain data parallelism refuses.
+    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    fabric = Fabric(
+        accelerator=options.accelerator,
+        devices=options.devices,
+        strategy="ddp_find_unused_parameters_true" if several else "auto",
+        precision=experiment.train.precision,
+    )
+    fabric.launch()
+    half = torch.bfloat16 if experiment.train.precision == "bf16-mixed" else torch.float32
+
+    def score(task: NavTask) -> dict[str, float]:
+        means = _scores(task, data, options.select, chosen, fabric, precision=half).means()
+        return {f"{options.select} {metric}": means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
+
+    run = Run(experiment, data, options.out, score, options.threads, options.tensorboard)
+    train_vln(run, fabric, options.warm_start)
+
+
+@dataclass(frozen=True)
+class EvalVln:
+    """Navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW, CLS with intervals, and the published rows."""
+
+    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row."""
+    planner: bool = False
+    """Also act with the planner on each run's filter; the only way for runs of `ghosts train goal`."""
+    baselines: str = "random,stop,shortest"
+    """Baselines without a model, separated by commas."""
+    data: Path = Path("data")
+    """Data root."""
+    splits: str = ""
+    """Splits, separated by commas; all by default."""
+    out: Path | None = None
+    """Folder for vln.json and vln.md."""
+    device: str = "auto"
+    """cpu, cuda or auto."""
+    devices: int = 1
+    """Processes that share the work; use torchrun for several machines."""
+    examples: int = 0
+    """Instructions of each split, evenly spaced; 0 = all."""
+    batch: int = 128
+    """Instructions at a time."""
+    half: bool = False
+    """Networks in bfloat16, as in training; float32 by default."""
+
+
+class VlnRun(NamedTuple):
+    """A run's scores by split."""
+
+    name: str
+    seed: int
+    scores: dict[str, NavScores]
+
+
+def evaluate(arguments: list[str]) -> None:
+    """Run `ghosts eval vln`."""
+    options = tyro.cli(EvalVln, args=arguments, prog="ghosts eval vln")
+    names = [name.strip() for name in options.baselines.split(",") if name.strip()]
+    if not options.run and not names:
+        raise ConfigError("nothing to evaluate; name --run RUN or --baselines random,stop,shortest")
+    for name, value in (("batch", options.batch), ("devices", options.devices)):
+        if value < 1:
+            raise ConfigError(f"--{name} must be at least 1, got {value}")
+    _evaluate(options, names)
+
+
+def _evaluate(options: EvalVln, baselines: list[str]) -> None:
+    from lightning.fabric import Fabric
+
+    from ghosts.act.walkers import WalkerName
+    from ghosts.evaluate.vln_table import summarise_vln, vln_markdown, vln_text
+    from ghosts.files import write_json, write_text
+    from ghosts.learn.checkpoint import provenance
+    from ghosts.learn.vln import load_agent
+    from ghosts.world.dataroot import DataRoot
+
+    for name in baselines:
+        if name not in get_args(WalkerName):
+            raise UnknownNameError("baseline", name, get_args(WalkerName))
+    agents = [(path, load_agent(path)) for path in options.run]
+    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    fabric = Fabric(accelerator=options.device, devices=options.devices, strategy="ddp" if several else "auto")
+    fabric.launch()
+    root = DataRoot(options.data)
+    models: dict[str, dict[str, list[NavScores]]] = {}
+    runs = _score_agents(options, root, agents, fabric)
+    for name, group in group_runs(runs).items():
+        models[name] = {split: [run.scores[split] for _, run in group] for split in group[0][1].scores}
+    for name in baselines:
+        models[name] = _score_baseline(options, root, name, agents)
+    summary = summarise_vln(models)
+    summary["experiments"] = {path.stem: to_dict(agent.experiment) for path, agent in agents}
+    summary["provenance"] = provenance()
+    if not fabric.is_global_zero:
+        return
+    for split in summary["splits"]:
+        print(vln_text(summary, split), end="\n\n")
+    if options.out is not None:
+        write_json(options.out / "vln.json", summary, indent=1)
+        write_text(options.out / "vln.md", "\n\n".join(vln_markdown(summary, s) for s in summary["splits"]) + "\n")
+        print(f"written: {options.out / 'vln.json'}, {options.out / 'vln.md'}")
+
+
+def _score_agents(
+    options: EvalVln, root: DataRoot, agents: Sequence[tuple[Path, LoadedAgent]], fabric: Fabric
+) -> list[tuple[VlnExperiment, VlnRun]]:
+    """Every agent with its policy, and with the planner where that is asked for."""
+    import dataclasses
+
+    import torch
+
+    from ghosts.act.planner import Planner
+
+    memory, runs = DataMemory(), []
+    precision = torch.bfloat16 if options.half else torch.float32
+    for path, agent in agents:
+        if not (agent.acts or options.planner):
+            raise ConfigError(f"{path} predicts goals and was not trained to act; add --planner")
+        if options.planner and agent.experiment.navigation.agent == "seq2seq" and len(agents) == 1:
+            raise ConfigError("a sequence-to-sequence agent has no belief for the planner; leave out --planner")
+        data = memory.load(root, agent.experiment, agent)
+        planners: list[Planner | None] = [None] if agent.acts else []
+        if options.planner and agent.experiment.navigation.agent == "filter":
+            planners.append(Planner(agent.experiment.navigation.planner))
+        for planner in planners:
+            scores = {}
+            for split in _splits(options.splits, data):
+                examples = _chosen(data, split, options.examples)
+                scores[split] = _scores(
+                    agent.task, data, split, examples, fabric, planner=planner, batch=options.batch, precision=precision
+                )
+            name = f"{agent.experiment.name}, planner" if planner else agent.experiment.name
+            experiment = dataclasses.replace(agent.experiment, name=name)
+            runs.append((experiment, VlnRun(path.stem, agent.experiment.train.seed, scores)))
+    return runs
+
+
+def _score_baseline(
+    options: EvalVln, root: DataRoot, name: str, agents: Sequence[tuple[Path, LoadedAgent]]
+) -> dict[str, list[NavScores]]:
+    """A baseline on the splits the agents are evaluated on; it needs no tiles."""
+    from ghosts.evaluate.vln import score_walks, walk_split_baseline
+    from ghosts.learn.data import load_splits
+
+    _, splits = load_splits(root, agents[0][1].experiment.model.language.steps if agents else 6)
+    scores = {}
+    for split in _named(options.splits, list(splits), root):
+        examples = _evenly(splits[split], options.examples)
+        paths = walk_split_baseline(name, root, examples)  # type: ignore[arg-type]
+        scores[split] = [score_walks(root, _file(split), examples, paths)]
+    return scores
+
+
+def _scores(
+    task: Any, data: GoalData, split: str, examples: Sequence[Example], fabric: Fabric, **how: Any
+) -> NavScores:
+    """Walk and score some instructions of a split."""
+    from ghosts.evaluate.vln import score_walks, walk_split
+
+    stored = data.stored.to(fabric.device) if data.stored is not None else None
+    paths = walk_split(
+        task.to(fabric.device),
+        data.root,
+        examples,
+        data.builder,
+        stored=stored,
+        device=fabric.device,
+        fabric=fabric,
+        **how,
+    )
+    return score_walks(data.root, _file(split), examples, paths)
+
+
+def _file(split: str) -> str:
+    """The R2R file a split's paths are in."""
+    from ghosts.learn.data import DEV_UNSEEN
+
+    return "train" if split == DEV_UNSEEN else split
+
+
+def _splits(wanted: str, data: GoalData) -> list[str]:
+    return _named(wanted, list(data.splits), data.root)
+
+
+def _named(wanted: str, known: list[str], root: DataRoot) -> list[str]:
+    names = [split.strip() for split in wanted.split(",") if split.strip()] or known
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("split", name, known, str(root.path))
+    return names
+
+
+def _chosen(data: GoalData, split: str, count: int) -> Sequence[Example]:
+    return _evenly(data.splits[split], count)
+
+
+def _evenly(examples: Sequence[Example], count: int) -> Sequence[Example]:
+    from ghosts.evaluate.goal import evenly
+
+    return evenly(examples, count or len(examples))

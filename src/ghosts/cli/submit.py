@@ -1,0 +1,89 @@
+"""Write the R2R test server's file, or check one: `ghosts submit --run RUN --data ROOT --split test --out FILE`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from ghosts.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Submit:
+    """Write the R2R test server's file with an agent, or check any such file."""
+
+    run: Path | None = None
+    """Folder of a run of `ghosts train vln` (or of `ghosts train goal`, with --planner), or a checkpoint."""
+    check: Path | None = None
+    """A file to check instead, whoever made it."""
+    data: Path = Path("data")
+    """Data root."""
+    split: str = "test"
+    """Whose instructions."""
+    out: Path = Path("submission.json")
+    """The file to write."""
+    planner: bool = False
+    """Act with the planner on the run's filter."""
+    device: str = "auto"
+    """cpu, cuda or auto."""
+    batch: int = 128
+    """Instructions at a time."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts submit`."""
+    options = tyro.cli(Submit, args=arguments, prog="ghosts submit")
+    if (options.run is None) == (options.check is None):
+        raise ConfigError("name either --run RUN, to write a submission, or --check FILE")
+    if options.batch < 1:
+        raise ConfigError(f"--batch must be at least 1, got {options.batch}")
+    if options.check is not None:
+        _check(options.check, options)
+    else:
+        _write(options)
+
+
+def _check(path: Path, options: Submit) -> None:
+    from ghosts.evaluate.submission import check_submission
+    from ghosts.world.dataroot import DataRoot
+
+    count = check_submission(path, DataRoot(options.data), options.split)
+    print(f"{path}: {count} instructions of split {options.split}, all in order")
+
+
+def _write(options: Submit) -> None:
+    # Imported here: torch takes seconds, and `--help` should not wait for it.
+    from ghosts.act.planner import Planner
+    from ghosts.cli._runs import DataMemory
+    from ghosts.evaluate.submission import write_submission
+    from ghosts.evaluate.vln import walk_split
+    from ghosts.learn.devices import choose_device
+    from ghosts.learn.examples import make_examples
+    from ghosts.learn.vln import load_agent
+    from ghosts.world.dataroot import DataRoot
+
+    assert options.run is not None
+    agent, root, device = load_agent(options.run), DataRoot(options.data), choose_device(options.device)
+    if not (agent.acts or options.planner):
+        raise ConfigError(f"{options.run} predicts goals and was not trained to act; add --planner")
+    if agent.experiment.navigation.true_beliefs:
+        raise ConfigError(f"{options.run} acts on the true trajectory, which no test split shows; it is an upper bound")
+    episodes = root.episodes(options.split)
+    also = tuple(sorted({episode.scan for episode in episodes}))
+    data = DataMemory().load(root, agent.experiment, agent, also)
+    examples = make_examples(root, episodes, agent.experiment.model.language.steps)
+    paths = walk_split(
+        agent.task.to(device),
+        root,
+        examples,
+        data.builder,
+        stored=data.stored.to(device) if data.stored is not None else None,
+        device=device,
+        planner=Planner(agent.experiment.navigation.planner) if options.planner else None,
+        batch=options.batch,
+    )
+    walked = {example.instr_id: path for example, path in zip(examples, paths)}
+    count = write_submission(options.out, root, options.split, walked)
+    print(f"written: {options.out}, {count} instructions of split {options.split}")

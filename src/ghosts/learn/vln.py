@@ -1,0 +1,141 @@
+"""Runs that learn to act, by the common loop: what is drawn, how a batch is walked, where weights start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from lightning.fabric import Fabric
+from torch import Tensor
+
+from ghosts.errors import ConfigError, DataError
+from ghosts.language.tokens import Vocabulary
+from ghosts.learn.checkpoint import load_checkpoint
+from ghosts.learn.load import described, find_checkpoint, load_weights
+from ghosts.learn.loop import Job, Run, batch_numbers, draw_turn, train
+from ghosts.learn.navigate import NavigationTask, WalkPlan, plan_walks
+from ghosts.learn.rollout import World
+from ghosts.learn.seq2seq import Seq2SeqTask
+from ghosts.presets import VlnExperiment
+from ghosts.world.landmarks.labels import LabelSet
+
+NavTask = NavigationTask | Seq2SeqTask
+POLICY = "model.policy."
+
+
+class LoadedAgent(NamedTuple):
+    """A trained agent and what it was trained with."""
+
+    task: NavTask
+    """On the CPU, in evaluation mode."""
+    experiment: VlnExperiment
+    vocabulary: Vocabulary
+    labels: LabelSet | None
+    tiles: str | None
+    iteration: int
+    acts: bool
+    """Whether its policy was trained; a goal predictor can only act through the planner."""
+
+
+def load_agent(path: Path) -> LoadedAgent:
+    """A trained agent, or a goal predictor's filter for the planner, from a checkpoint or a run's folder.
+
+    Raises:
+        DataError: the checkpoint is missing, damaged, of another version, or of a baseline without a filter.
+    """
+    file = find_checkpoint(path)
+    checkpoint = load_checkpoint(file)
+    found, vocabulary, labels = described(checkpoint, file)
+    if found.kind != "filter":
+        raise DataError("this model has no filter to act on", file=file, field="kind", value=found.kind)
+    acts = isinstance(found, VlnExperiment)
+    experiment = found if isinstance(found, VlnExperiment) else VlnExperiment(**vars(found))
+    task = make_navigation_task(experiment, len(labels) if labels is not None else 0)
+    load_weights(task, checkpoint, file)
+    iteration, tiles = int(checkpoint.about["iteration"]), checkpoint.about.get("tiles")
+    return LoadedAgent(task, experiment, vocabulary, labels, tiles, iteration, acts)
+
+
+def make_navigation_task(experiment: VlnExperiment, labels: int) -> NavTask:
+    """The untrained task of an experiment."""
+    kind = Seq2SeqTask if experiment.navigation.agent == "seq2seq" else NavigationTask
+    return kind(experiment.model, experiment.navigation, labels)
+
+
+def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTask:
+    """Train an agent, or go on where a run in the same folder stopped; see `loop.train`.
+
+    Args:
+        run: its experiment is a `VlnExperiment`.
+        fabric: the processes.
+        warm_start: run or checkpoint of goal prediction whose filter is the first one.
+    """
+    experiment = cast(VlnExperiment, run.experiment)
+    if warm_start is not None and experiment.navigation.agent == "seq2seq":
+        raise ConfigError("a sequence-to-sequence agent has no filter to start from; leave out --warm-start")
+
+    def make_task(run: Run) -> NavTask:
+        task = make_navigation_task(experiment, len(run.data.labels) if run.data.labels is not None else 0)
+        if warm_start is not None:
+            start_from(task, run, find_checkpoint(warm_start))
+        return task
+
+    return cast(NavTask, train(run, fabric, Job(make_task, make_walk_plan, prepare_walks)))
+
+
+def make_walk_plan(run: Run, iteration: int, rank: int, world: int) -> WalkPlan:
+    """This process's share of what an iteration walks."""
+    config, data = run.experiment.train, run.data
+    chosen = batch_numbers(len(data.train), config, iteration)
+    mine = range(rank, config.batch, world)
+    randoms = [np.random.default_rng([config.seed, 3, iteration, position]) for position in mine]
+    turns = [draw_turn(run, random) for random in randoms]
+    examples = [data.train[chosen[position]] for position in mine]
+    return plan_walks(examples, turns, randoms, config.agent_steps, config.word_dropout)
+
+
+def prepare_walks(run: Run, task: NavTask, stored: Tensor | None, device: torch.device) -> Callable[[WalkPlan], Any]:
+    """Walks plans with the present weights, without dropout."""
+    scans = sorted({example.scan for example in run.data.train})
+    world = World(run.data.root, run.data.builder, scans, task.features, stored, device)
+
+    def walk(plan: WalkPlan) -> Any:
+        task.eval()
+        try:
+            return task.collect(world, plan)
+        finally:
+            task.train()
+
+    return walk
+
+
+def start_from(task: NavTask, run: Run, path: Path) -> None:
+    """Load a goal predictor's weights into a task; its policy, which goal prediction does not train, is left out.
+
+    Raises:
+        DataError: the checkpoint was trained on other words, labels or tiles, or has other sizes.
+    """
+    stored = load_checkpoint(path)
+    labels = run.data.labels
+    mine = {
+        "vocabulary": list(run.data.builder.vocabulary.words),
+        "labels": labels.to_list() if labels is not None else None,
+        "tiles": run.data.tiles,
+    }
+    for name, value in mine.items():
+        if stored.about.get(name) != value:
+            hint = "train both on the same data root"
+            raise DataError(f"--warm-start: trained on other data (another {name})", file=path, hint=hint)
+    acts = "navigation" in stored.about.get("experiment", {})
+    weights = {**stored.part("model"), **stored.part("ema")}
+    weights = {name: value for name, value in weights.items() if acts or not name.startswith(POLICY)}
+    own = task.state_dict()
+    wrong = [name for name, value in own.items() if name in weights and weights[name].shape != value.shape]
+    missing = [name for name in own if name not in weights and not name.startswith(POLICY)]
+    if wrong or missing:
+        first = (wrong or missing)[0]
+        raise DataError("--warm-start: a model of other sizes", file=path, field=first, hint="use the same settings")
+    task.load_state_dict(weights, strict=False)
