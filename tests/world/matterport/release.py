@@ -135,12 +135,22 @@ def make_shots(config: ReleaseConfig, count: int, first: int = 0) -> list[Shot]:
         axis = random.normal(size=2)
         tilt = Rotation.from_rotvec(config.tilt_rad * np.array([*axis, 0.0]) / np.linalg.norm(axis))
         turned = (tilt * Rotation.from_euler("z", random.uniform(-np.pi, np.pi))).as_matrix()
-        directions = random.normal(size=(config.discs, 3))
-        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        radii = random.uniform(0.3, 1.0, config.discs) * config.disc_rad
-        holes = np.column_stack([directions, np.cos(radii)])
+        holes = _apart(random, config.discs, config.disc_rad)
         shots.append(Shot(f"{0xA0 + number:032x}", stand, turned, holes))
     return shots
+
+
+def _apart(random: np.random.Generator, count: int, radius_rad: float) -> np.ndarray:
+    """Round holes that do not touch each other, nor the parts above and below that no camera sees."""
+    found: list[np.ndarray] = []
+    while len(found) < count:
+        ray = random.normal(size=3)
+        ray /= np.linalg.norm(ray)
+        own = radius_rad * random.uniform(0.3, 1.0)
+        clear = all(np.arccos(np.clip(ray @ other[:3], -1, 1)) > 3.2 * radius_rad for other in found)
+        if clear and abs(np.arcsin(ray[2])) + own < 0.85:
+            found.append(np.array([*ray, np.cos(own)]))
+    return np.array(found).reshape(-1, 4)
 
 
 def camera_pose(shot: Shot, tilt: int, turn: int, config: ReleaseConfig) -> np.ndarray:

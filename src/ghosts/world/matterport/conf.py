@@ -50,6 +50,8 @@ class RawCamera:
         return np.array([[self.fx, 0.0, -self.cx], [0.0, -self.fy, -row], [0.0, 0.0, -1.0]])
 
 
+Lens = tuple[float, float, float, float]
+"""fx, fy, cx, cy."""
 Rig = dict[tuple[int, int], RawCamera]
 """The cameras of one panorama by (tilt, turn)."""
 
@@ -69,7 +71,7 @@ def parse_conf(text: str, source: Path, origin: Origin = "bottom-left") -> dict[
         DataError: naming the line and what is wrong in it.
     """
     rigs: dict[str, Rig] = {}
-    lens: list[float] | None = None
+    lens: Lens | None = None
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words:
@@ -100,16 +102,16 @@ def _numbers(words: list[str], count: int, source: Path, number: int) -> list[fl
     return values
 
 
-def _lens(words: list[str], source: Path, number: int) -> list[float]:
+def _lens(words: list[str], source: Path, number: int) -> Lens:
     fx, skew, cx, a, fy, cy, b, c, one = _numbers(words, 9, source, number)
     if min(fx, fy) <= 0.0 or (skew, a, b, c, one) != (0.0, 0.0, 0.0, 0.0, 1.0):
         expected = "expected intrinsics_matrix fx 0 cx 0 fy cy 0 0 1"
         raise DataError(expected, file=source, record=f"line {number}", value=" ".join(words))
-    return [fx, fy, cx, cy]
+    return fx, fy, cx, cy
 
 
 def _scan(
-    words: list[str], lens: list[float], origin: Origin, source: Path, number: int
+    words: list[str], lens: Lens, origin: Origin, source: Path, number: int
 ) -> tuple[str, tuple[int, int], RawCamera]:
     record = f"line {number}"
     if len(words) < 2:

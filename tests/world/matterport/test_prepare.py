@@ -1,0 +1,225 @@
+"""Whole releases: the same bytes however the work is done, and after any interruption."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.types import Intrinsics
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.houses.raycast import Frames, cast
+from ghosts.world.houses.render import view_frame
+from ghosts.world.images import read_skybox_depth, read_skybox_rgb
+from ghosts.world.matterport.graphs import take_episodes, take_graphs
+from ghosts.world.matterport.panorama import PrepareConfig, read_note
+from ghosts.world.matterport.prepare import (
+    check_space,
+    find_prepared,
+    plan_release,
+    prepare_release,
+    summarise,
+    write_summary,
+)
+from ghosts.world.matterport.raw import DEPTH, SKYBOX, RawRelease, depth_name, skybox_name
+from ghosts.world.simulator import Simulator
+from ghosts.world.store import PanoramaStore
+from world.matterport.release import SCAN, Shot, scene
+
+SMALL = PrepareConfig(64)
+
+
+def digests(root: Path) -> dict[str, str]:
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def prepare_all(raw: Path, root: Path, config: PrepareConfig = SMALL, workers: int = 1) -> dict[str, str]:
+    release = RawRelease([raw])
+    plan = plan_release(release, root, config)
+    failed = prepare_release([raw], root, config, plan.todo, workers)
+    assert failed == {}
+    write_summary(root, summarise(release, root, config, plan))
+    return digests(root)
+
+
+@pytest.fixture(scope="module")
+def one(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """Prepared in one process."""
+    root = tmp_path_factory.mktemp("one") / "root"
+    return root, prepare_all(raw, root)
+
+
+def test_files_are_what_the_simulator_reads(one: tuple[Path, dict[str, str]], shots: list[Shot]) -> None:
+    root, found = one
+    assert len(found) == 2 * len(shots) + 1
+    store = PanoramaStore(root / "scans")
+    for shot in shots:
+        panorama = store.load(SCAN, shot.viewpoint)
+        assert panorama.face_px == 64
+        note = read_note(store.paths(SCAN, shot.viewpoint)[1], SMALL)
+        assert note is not None
+        assert panorama.depth is not None
+        assert note.holes_after == round(float((panorama.depth == 0).mean()), 6)
+
+
+def test_several_processes_write_the_same_bytes(raw: Path, one: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    assert prepare_all(raw, tmp_path / "two", workers=2) == one[1]
+
+
+def test_ranks_share_the_work_and_write_the_same_bytes(
+    raw: Path, one: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    release = RawRelease([raw])
+    shares = [plan_release(release, tmp_path, SMALL, rank=rank, world=2).todo for rank in range(2)]
+    assert [len(share) for share in shares] == [1, 1]
+    for rank in (1, 0):
+        plan = plan_release(release, tmp_path, SMALL, rank=rank, world=2)
+        prepare_release([raw], tmp_path, SMALL, plan.todo)
+    write_summary(tmp_path, summarise(release, tmp_path, SMALL, plan_release(release, tmp_path, SMALL)))
+    assert digests(tmp_path) == one[1]
+
+
+# Dies as if killed from outside: after the colour file of the second panorama, before its depth file.
+KILLED = """
+import os, signal
+import ghosts.world.matterport.panorama as panorama
+writes, write = [], panorama.write_image
+def dying(*arguments, **options):
+    write(*arguments, **options)
+    writes.append(1)
+    if len(writes) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+panorama.write_image = dying
+from ghosts.cli import main
+main()
+"""
+
+
+def test_goes_on_after_kill_9(raw: Path, one: tuple[Path, dict[str, str]], shots: list[Shot], tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, "prepare", "--raw", raw, "--out", tmp_path, "--faces", 64, "--workers", 1]
+    done = subprocess.run([str(word) for word in command], env=os.environ, capture_output=True, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    first = find_prepared(tmp_path, SCAN, shots[0].viewpoint, SMALL)
+    assert first is not None
+    assert find_prepared(tmp_path, SCAN, shots[1].viewpoint, SMALL) is None
+    kept = PanoramaStore(tmp_path / "scans").paths(SCAN, shots[0].viewpoint)[1]
+    before = kept.stat().st_mtime_ns
+    assert plan_release(RawRelease([raw]), tmp_path, SMALL).todo == ((SCAN, shots[1].viewpoint),)
+    assert prepare_all(raw, tmp_path) == one[1]
+    assert kept.stat().st_mtime_ns == before
+
+
+def test_other_settings_make_all_again(raw: Path, one: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(one[0], root)
+    release = RawRelease([raw])
+    assert plan_release(release, root, SMALL).todo == ()
+    for other in (PrepareConfig(48), PrepareConfig(64, "undistorted"), PrepareConfig(64, origin="top-left")):
+        assert len(plan_release(release, root, other).todo) == 2
+    after = prepare_all(raw, root, PrepareConfig(64, "undistorted"))
+    assert after.keys() == one[1].keys()
+    assert all(after[name] != one[1][name] for name in after)
+
+
+def test_the_simulator_sees_the_rooms(
+    raw: Path, one: tuple[Path, dict[str, str]], shots: list[Shot], tmp_path: Path
+) -> None:
+    """Prepared files with the released graph: views of any heading show what stands there."""
+    root = tmp_path / "root"
+    config = PrepareConfig(192)
+    prepare_all(raw, root, config)
+    assert take_graphs(raw.parents[1] / "connectivity", root, [SCAN]) == []
+    data = DataRoot(root)
+    simulator = Simulator(data.graph, data.panoramas())
+    camera = Intrinsics(128, 96, 1.0)
+    sweep = simulator.sweep([SCAN], [shots[1].viewpoint], camera=camera, headings=6, elevation_rad=-0.3)
+    for number in range(6):
+        frame: Frames = view_frame(shots[1].position_m, number * np.pi / 3.0, -0.3, camera, "cpu")
+        hits = cast(scene(), frame)
+        z = (hits.distance / frame.rays().norm(dim=-1))[0].numpy()
+        assert (np.abs(sweep.depth_m[0, number] - z) < 0.02 * z).mean() > 0.93, number
+    summary = summarise(RawRelease([raw]), root, config, plan_release(RawRelease([raw]), root, config))
+    assert summary["scans"][SCAN]["graph_turn_deg"] < 0.01
+    assert summary["scans"][SCAN]["graph_shift_m"] < 0.003
+
+
+def test_a_wrong_graph_shows_in_the_summary(raw: Path, one: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    path = raw.parents[1] / "connectivity" / f"{SCAN}_connectivity.json"
+    records = json.loads(path.read_text())
+    for record in records:
+        pose = np.array(record["pose"]).reshape(4, 4)
+        pose[:3, :3] = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]) @ pose[:3, :3]
+        record["pose"] = pose.ravel().tolist()
+    (root / "connectivity").mkdir(parents=True)
+    (root / "connectivity" / path.name).write_text(json.dumps(records))
+    release = RawRelease([raw])
+    row = summarise(release, root, SMALL, plan_release(release, root, SMALL))["scans"][SCAN]
+    assert row["graph_turn_deg"] == pytest.approx(90.0, abs=0.01)
+
+
+def test_what_cannot_be_made_is_told_and_the_rest_is_made(raw: Path, shots: list[Shot], tmp_path: Path) -> None:
+    spoilt = tmp_path / "raw"
+    shutil.copytree(raw, spoilt)
+    (spoilt / SCAN / DEPTH / depth_name(shots[0].viewpoint, 1, 2)).unlink()
+    face = spoilt / SCAN / SKYBOX / skybox_name(shots[1].viewpoint, 3)
+    face.write_bytes(face.read_bytes()[:2000])
+    release = RawRelease([spoilt])
+    plan = plan_release(release, tmp_path / "out", SMALL)
+    assert plan.incomplete == {(SCAN, shots[0].viewpoint): f"{DEPTH}/{depth_name(shots[0].viewpoint, 1, 2)} missing"}
+    failed = prepare_release([spoilt], tmp_path / "out", SMALL, plan.todo)
+    assert "truncated JPEG" in failed[SCAN, shots[1].viewpoint]
+    assert str(face) in failed[SCAN, shots[1].viewpoint]
+    summary = summarise(release, tmp_path / "out", SMALL, plan, failed)
+    assert summary["scans"][SCAN]["prepared"] == 0
+    assert len(summary["missing"]) == 2
+    with pytest.raises(UnknownNameError, match="unknown scan 'attic'"):
+        plan_release(release, tmp_path / "out", SMALL, ["attic"])
+    with pytest.raises(DataError, match=r"need about .* GB are free; choose another folder"):
+        check_space(tmp_path, 10**9, SMALL)
+
+
+def test_episodes_of_other_scans_are_left_out(raw: Path, shots: list[Shot], tmp_path: Path) -> None:
+    episode = {
+        "distance": 2.2,
+        "scan": SCAN,
+        "path_id": 1,
+        "path": [shot.viewpoint for shot in shots],
+        "heading": 0.0,
+        "instructions": ["Go to the passage."],
+    }
+    other = {**episode, "scan": "elsewhere", "path_id": 2}
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "R2R_train.json").write_text(json.dumps([episode, other]))
+    (source / "R2R_val_unseen.json").write_text(json.dumps([other]))
+    assert take_episodes(source, tmp_path / "root", [SCAN]) == {"train": (1, 2), "val_unseen": (0, 1)}
+    take_graphs(raw.parents[1] / "connectivity", tmp_path / "root", [SCAN, "elsewhere"])
+    root = DataRoot(tmp_path / "root")
+    assert root.scans == [SCAN]
+    assert root.splits == ["train"]
+    assert [item.path_id for item in root.episodes("train")] == [1]
+    with pytest.raises(DataError, match=r"no R2R_<split>\.json here"):
+        take_episodes(tmp_path, tmp_path / "root", [SCAN])
+    with pytest.raises(DataError, match="no navigation graph of these scans"):
+        take_graphs(tmp_path, tmp_path / "root", [SCAN])
+
+
+def test_the_note_does_not_disturb_readers(one: tuple[Path, dict[str, str]], shots: list[Shot], tmp_path: Path) -> None:
+    colour, depth = PanoramaStore(one[0] / "scans").paths(SCAN, shots[0].viewpoint)
+    assert read_skybox_rgb(colour).shape == (64, 384, 3)
+    assert read_skybox_depth(depth).shape == (64, 384)
+    (tmp_path / "cut.png").write_bytes(depth.read_bytes()[:60])
+    (tmp_path / "text.png").write_text("no picture")
+    for name in ("cut.png", "text.png", "none.png"):
+        assert read_note(tmp_path / name, SMALL) is None
