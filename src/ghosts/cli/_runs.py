@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from ghosts.config import to_dict
 from ghosts.presets import GoalExperiment
@@ -40,6 +40,7 @@ class DataMemory:
         return self._data
 
 
+@runtime_checkable
 class Named(Protocol):
     """A run that `group_runs` can group."""
 

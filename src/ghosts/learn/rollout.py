@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from ghosts.types import Grid
 from ghosts.world.dataroot import DataRoot
 
 
+@runtime_checkable
 class Walker(Protocol):
     """An agent that can be walked: `act.agent.GhostAgent`, `act.seq2seq.Seq2SeqAgent`."""
 

@@ -1,0 +1,214 @@
+"""The agent follows the rules of its world, whatever its weights say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from tests.act.worlds import Comb, make_comb
+
+from ghosts.act.agent import GhostAgent, act, choose_best
+from ghosts.act.known import KnownGraph, candidates_of, look_around, on_slots, start_graph, walk_to
+from ghosts.errors import ConfigError
+from ghosts.learn.batches import Turn
+from ghosts.learn.rollout import true_beliefs, walk_episodes
+from landmark_world import EDGES, STEP_M
+
+
+@pytest.fixture(scope="module")
+def comb(tmp_path_factory: pytest.TempPathFactory) -> Comb:
+    return make_comb(tmp_path_factory.mktemp("comb"))
+
+
+def see(known: KnownGraph, neighbours: list[tuple[int, int, tuple[float, float]]]) -> KnownGraph:
+    """Look around: (walker, viewpoint, xy) of each neighbour."""
+    walker = np.array([item[0] for item in neighbours])
+    viewpoint = np.array([item[1] for item in neighbours])
+    xyz = np.array([(*item[2], 0.0) for item in neighbours])
+    return look_around(known, np.ones(len(known.here), bool), walker, viewpoint, xyz)
+
+
+# A square 0 (0, 0), 1 (3, 0), 2 (3, 4), 3 (0, 4): every side is an edge; and a walker elsewhere that sees only 7 and 8.
+@pytest.fixture
+def square() -> KnownGraph:
+    known = start_graph(np.array([0, 7]))
+    return see(known, [(0, 1, (3.0, 0.0)), (0, 3, (0.0, 4.0)), (1, 8, (1.0, 0.0))])
+
+
+def test_known_graph_knows_neighbours_of_visited_viewpoints_only(square: KnownGraph) -> None:
+    assert square.viewpoint.tolist() == [[0, 1, 3], [7, 8, -1]]
+    assert square.visited.tolist() == [[True, False, False], [True, False, False]]
+    # The edge 1 – 2 was not seen; 1 and 3 are joined through 0.
+    assert square.distance_m[0, 1, 2] == 7.0
+    assert square.distance_m[1, 0, 1] == 1.0
+    assert square.edge_m[0, 1, 2] == np.inf
+
+
+def test_distances_are_relaxed_when_edges_are_learned(square: KnownGraph) -> None:
+    known, walked = walk_to(square, np.array([1, 0]))
+    assert walked.tolist() == [[1], [-1]]
+    active = np.array([True, False])
+    known = look_around(known, active, np.array([0, 0]), np.array([0, 2]), np.array([[0.0, 0.0, 0.0], [3.0, 4.0, 0.0]]))
+    known, _ = walk_to(known, np.array([3, 0]))  # slot 3 is viewpoint 2
+    known = look_around(known, active, np.array([0, 0]), np.array([1, 3]), np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]]))
+    slots = {int(name): slot for slot, name in enumerate(known.viewpoint[0])}
+    distance = known.distance_m[0][np.ix_(*[[slots[k] for k in range(4)]] * 2)]
+    expected = np.array([[0, 3, 7, 4], [3, 0, 4, 7], [7, 4, 0, 3], [4, 7, 3, 0]], float)
+    np.testing.assert_allclose(distance, expected)
+    assert known.viewpoint[1].tolist()[:2] == [7, 8]
+    assert known.visited[1].sum() == 1
+
+
+def test_walk_pauses_at_the_first_unvisited_viewpoint() -> None:
+    # A line 0 - 1 - 2 - 3; 0 and 1 visited, 3 known from nowhere but 2 is: the walk to 3 is not known.
+    known = see(start_graph(np.array([0])), [(0, 1, (2.0, 0.0))])
+    known, _ = walk_to(known, np.array([1]))
+    known = see(known, [(0, 0, (0.0, 0.0)), (0, 2, (4.0, 0.0))])
+    back, walked = walk_to(known, np.array([0]))
+    assert walked.tolist() == [[0]]
+    known, walked = walk_to(back, np.array([2]))  # past 1, which was visited, to 2
+    assert walked.tolist() == [[1, 2]]
+    # Now pretend 1 had not been visited: the walk pauses there.
+    forgotten = replace(back, visited=np.array([[True, False, False]]))
+    paused, walked = walk_to(forgotten, np.array([2]))
+    assert walked.tolist() == [[1]]
+    assert paused.here.tolist() == [1]
+
+
+def test_viewpoints_at_one_place_do_not_trap_the_walker() -> None:
+    known = see(start_graph(np.array([0])), [(0, 1, (0.0, 0.0))])
+    known, walked = walk_to(known, np.array([1]))
+    assert walked.tolist() == [[1]]
+
+
+def test_choosing_a_visited_viewpoint_stops(square: KnownGraph) -> None:
+    moved, action = act(square, np.array([0, 1]), np.array([False, False]))
+    assert action.stopped.tolist() == [True, False]
+    assert action.moves.tolist() == [[-1], [8]]
+    _, later = act(moved, np.array([2, 0]), action.stopped)
+    assert later.chosen.tolist() == [-1, 0]
+    assert later.moves.tolist() == [[-1], [7]]
+    assert later.stopped.tolist() == [True, True]
+
+
+def test_scores_go_back_to_their_slots(square: KnownGraph) -> None:
+    active = np.array([True, True])
+    candidates = candidates_of(square, active, torch.device("cpu"))
+    assert candidates.episode.tolist() == [0, 0, 0, 1, 1]
+    assert candidates.from_agent_m.tolist() == [0.0, 3.0, 4.0, 0.0, 1.0]
+    table = on_slots(square, active, torch.arange(5.0))
+    assert table.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, -np.inf]]
+    assert choose_best(square, table, active).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rules_hold_for_any_choices(comb: Comb, seed: int) -> None:
+    """Random choices: every path follows edges, pauses only at new viewpoints, and ends on a visited one."""
+    random = np.random.default_rng(seed)
+
+    def anything(known: KnownGraph, table: np.ndarray, active: np.ndarray) -> np.ndarray:
+        odds = np.where(np.isfinite(table), random.random(table.shape), -1.0)
+        return odds.argmax(1)
+
+    examples = comb.examples
+    agent = comb.task.agent(comb.data.builder.grid)
+    rollout = walk_episodes(agent, comb.world, comb.world.begin(examples), choose=anything, keep=True)
+    edges = {frozenset(edge) for edge in EDGES}
+    for number, (example, path) in enumerate(zip(examples, rollout.paths)):
+        assert path[0] == example.start
+        assert all(frozenset(pair) in edges for pair in pairwise(path))
+        looks = [int(look.row[number]) for look in rollout.looks if look.active[number]]
+        assert len(looks) == len(set(looks)) <= 8  # a panorama is never looked at twice
+        last = rollout.looks[len(looks) - 1]
+        assert path[-1] in looks
+        chosen = last.known.viewpoint[number, last.chosen[number]]
+        assert last.known.visited[number, last.chosen[number]]
+        assert int(chosen) % 11 == path[-1]  # viewpoints are numbered through buildings of 11
+
+
+def test_step_limit_goes_back_to_the_best_visited_viewpoint(comb: Comb) -> None:
+    def away(known: KnownGraph, table: np.ndarray, active: np.ndarray) -> np.ndarray:
+        # Unvisited while that is allowed.
+        return np.where(np.isfinite(table), ~known.visited * 1.0, -1.0).argmax(1)
+
+    agent = GhostAgent(comb.task.model, comb.data.builder.grid, step_limit=3)
+    rollout = walk_episodes(agent, comb.world, comb.world.begin(comb.examples), choose=away, keep=True)
+    assert len(rollout.looks) == 3
+    last = rollout.looks[-1]
+    assert (np.isfinite(last.trace.table) == (last.known.visited & last.known.known)).all()
+    assert last.trace.action.stopped.all()
+
+
+def test_trace_holds_what_pictures_need(comb: Comb) -> None:
+    episodes = comb.world.begin(comb.examples)
+    rollout = walk_episodes(comb.task.agent(comb.data.builder.grid), comb.world, episodes, keep=True)
+    trace = rollout.looks[0].trace
+    batch, steps = len(comb.examples), comb.task.config.language.steps
+    assert trace.beliefs.shape == (batch, steps + 1, 4, 16, 16)
+    torch.testing.assert_close(trace.beliefs.sum((-3, -2, -1)), torch.ones(batch, steps + 1))
+    assert trace.filter.likelihoods.shape == (batch, 1, steps, 4, 16, 16)
+    assert trace.latents.action_attention.shape[:2] == (batch, steps)
+    assert trace.map.observed.any()
+    total = trace.scores.new_zeros(batch).index_add(0, trace.candidates.episode, trace.scores.exp())
+    torch.testing.assert_close(total, torch.ones(batch))
+
+
+def test_step_by_step_maps_equal_those_of_training(comb: Comb) -> None:
+    """The agent's map after each look is the one the training batch has for the same walk."""
+    examples = comb.examples
+    rollout = walk_episodes(comb.task.agent(comb.data.builder.grid), comb.world, comb.world.begin(examples), keep=True)
+    batch = comb.data.builder.build(examples, rollout.rows.tolist())
+    with torch.no_grad():
+        cells = comb.task.features(batch, None)
+        start = batch.start_xy_m, batch.start_heading_rad
+        whole = comb.task.model(cells, batch.tokens, batch.lengths, *start, plan=batch.plan)
+    for step, look in enumerate(rollout.looks):
+        active = torch.from_numpy(look.active)
+        torch.testing.assert_close(look.trace.map.map[active], whole.maps[active, step], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(look.trace.beliefs[active], whole.beliefs[active, step], atol=1e-5, rtol=1e-4)
+
+
+def test_turned_worlds_are_seen_turned(comb: Comb) -> None:
+    """Mirrored and turned, the same viewpoints are the same distances apart, mirrored and turned."""
+    examples = comb.examples[:2]
+    turns = [Turn(mirrored=True), Turn(quarters=1)]
+    plain, turned = comb.world.begin(examples), comb.world.begin(examples, turns)
+    here, active = plain.start_viewpoint, np.ones(2, bool)
+    before, after = (comb.world.observe(item, here, active) for item in (plain, turned))
+    first, second = before.episode == 0, before.episode == 1
+    np.testing.assert_allclose(after.xyz_m[first], before.xyz_m[first] * [-1.0, 1.0, 1.0], atol=1e-9)
+    x, y, z = before.xyz_m[second].T
+    np.testing.assert_allclose(after.xyz_m[second], np.stack([-y, x, z], 1), atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(after.xyz_m, axis=1), STEP_M)
+
+
+def test_walks_are_deterministic_and_independent_of_the_batch(comb: Comb) -> None:
+    agent = comb.task.agent(comb.data.builder.grid)
+
+    def walk(count: int) -> list[list[int]]:
+        return [
+            path
+            for at in range(0, len(comb.examples), count)
+            for path in walk_episodes(agent, comb.world, comb.world.begin(comb.examples[at : at + count])).paths
+        ]
+
+    assert walk(8) == walk(8)
+    assert walk(3) == walk(8)
+
+
+def test_true_beliefs_replace_the_filter(comb: Comb) -> None:
+    episodes = comb.world.begin(comb.examples)
+    beliefs = true_beliefs(episodes.batch, comb.task.config.belief_grid, comb.task.config.filter)
+    rollout = walk_episodes(
+        comb.task.agent(comb.data.builder.grid), comb.world, episodes, beliefs=beliefs, most=1, keep=True
+    )
+    assert rollout.looks[0].trace.filter is None
+    assert rollout.looks[0].trace.beliefs is beliefs
+
+
+def test_step_limit_is_checked(comb: Comb) -> None:
+    with pytest.raises(ConfigError, match="step_limit must be at least 1, got 0"):
+        GhostAgent(comb.task.model, comb.data.builder.grid, step_limit=0)
