@@ -1,0 +1,71 @@
+"""Draw what a model believes: `ghosts belief --data ROOT --run RUN --episode ID --out DIR` writes figures and data.
+
+Belief sequence, attention and the inside of the filter as PNG, PDF (for papers) or SVG; the whole episode as JSON; the
+same for Rerun with `--rerun`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from ghosts.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Options:
+    """Draw what a model believes: belief sequence, attention, the inside of the filter."""
+
+    data: Path
+    """Data root."""
+    run: Path
+    """Folder of a run, or a checkpoint."""
+    out: Path
+    """Folder to write."""
+    episode: str = ""
+    """Instruction, for instance 1000_0; the split's first by default."""
+    split: str = ""
+    """Split; an unseen one by default."""
+    step: int = -1
+    """Agent step the figures show; the last by default."""
+    kinds: str = "png"
+    """Kinds of figures, separated by commas: png, pdf, svg."""
+    photo: bool = False
+    """Also draw the belief on a map painted from the photos (needs images)."""
+    rerun: bool = False
+    """Also write episode.rrd for Rerun (needs ghosts[rerun])."""
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds.split(","):
+            if kind.strip() not in ("png", "pdf", "svg"):
+                raise ConfigError(f"--kinds must name png, pdf or svg, got {self.kinds!r}")
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts belief`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts belief", description=__doc__)
+    # Imported here: torch takes seconds, and wrong options should not wait for it.
+    from ghosts.files import write_json
+    from ghosts.view.figures import write_figures
+    from ghosts.view.open import open_episode
+    from ghosts.view.record import crop, to_json
+    from ghosts.view.rerun_log import require_rerun, write_rerun
+
+    if options.rerun:
+        require_rerun()
+    opened = open_episode(options.data, options.run, options.split, options.episode)
+    record = opened.record
+    if not -len(record.frames) <= options.step < len(record.frames):
+        raise ConfigError(f"--step must lie in 0..{len(record.frames) - 1}, got {options.step}")
+    kinds = [f".{kind.strip()}" for kind in options.kinds.split(",")]
+    painting = opened.painting(options.step) if options.photo else None
+    written = write_figures(options.out, record, opened.scene, kinds, options.step, painting)
+    written.append(options.out / "episode.json")
+    write_json(written[-1], to_json(crop(record)))
+    if options.rerun:
+        written.append(options.out / "episode.rrd")
+        write_rerun(written[-1], record, opened.scene)
+    print(f"episode {record.instr_id}: {record.text}")
+    print("\n".join(str(path) for path in written))

@@ -1,0 +1,43 @@
+"""Film an episode: `ghosts film --data ROOT --run RUN --episode ID --out episode.mp4` (or .gif)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from ghosts.errors import DataError
+
+
+@dataclass(frozen=True)
+class Options:
+    """Film an episode: the belief after every filter step, on the map of every agent step."""
+
+    data: Path
+    """Data root."""
+    run: Path
+    """Folder of a run, or a checkpoint."""
+    out: Path
+    """Film to write: .mp4 or .gif."""
+    episode: str = ""
+    """Instruction, for instance 1000_0; the split's first by default."""
+    split: str = ""
+    """Split; an unseen one by default."""
+    photo: bool = False
+    """Draw on a map painted from the photos instead of the plan (needs images)."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts film`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts film", description=__doc__)
+    if options.out.suffix.lower() not in (".mp4", ".gif"):
+        raise DataError("a film is written as .mp4 or .gif", file=options.out, hint="end --out in .mp4")
+    # Imported here: torch takes seconds, and wrong options should not wait for it.
+    from ghosts.view.film import write_film
+    from ghosts.view.open import open_episode
+
+    opened = open_episode(options.data, options.run, options.split, options.episode)
+    painting = opened.painting() if options.photo else None
+    count = write_film(options.out, opened.record, opened.scene, painting)
+    print(f"{options.out}: {count} pictures of episode {opened.record.instr_id}: {opened.record.text}")

@@ -1,0 +1,106 @@
+"""Write a report: `ghosts report --data ROOT --run RUN --out report.html` makes one page that needs nothing else.
+
+Of a whole evaluation (the split's instructions, best, worst and middling episodes to look into), of chosen episodes
+(`--episode`), or of episode records made elsewhere (`--record`). `--figures DIR` remakes the documentation's pictures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+from ghosts.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from ghosts.evaluate.goal import GoalScores
+    from ghosts.view.library import Library
+    from ghosts.view.mind import Mind
+    from ghosts.view.report import Shown
+
+
+@dataclass(frozen=True)
+class Options:
+    """Write a report: one HTML page that needs no server and no network."""
+
+    data: Path
+    """Data root."""
+    run: Path
+    """Folder of a run, or a checkpoint."""
+    out: Path = Path("report.html")
+    """Page to write."""
+    split: str = ""
+    """Split; an unseen one by default."""
+    episode: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """Show this instruction instead of evaluating the split; repeat for more."""
+    record: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Also show this episode record (JSON, of this data root); repeat for more."""
+    examples: int = 200
+    """Instructions of the split that are evaluated, evenly spaced; 0 = all."""
+    show: int = 9
+    """Episodes to look into: a third of them best, a third worst."""
+    pictures: bool = True
+    """Put panoramas and painted maps in, where there are images (--no-pictures: a small page)."""
+    figures: Path | None = None
+    """Folder for the documentation's pictures (belief, attention, inside, and the viewer where Chromium is)."""
+
+    def __post_init__(self) -> None:
+        if self.show < 1 or self.examples < 0:
+            raise ConfigError(f"--show must be at least 1, --examples at least 0, got {self.show}, {self.examples}")
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts report`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts report", description=__doc__)
+    if options.out.suffix.lower() not in (".html", ".htm"):
+        raise DataError("a report is written as HTML", file=options.out, hint="end --out in .html")
+    # Imported here: torch takes seconds, and wrong options should not wait for it.
+    from ghosts.files import write_text
+    from ghosts.view.images import remake_images
+    from ghosts.view.open import open_world
+    from ghosts.view.report import build_report, gather_assets
+
+    library, world, mind, split = open_world(options.data, options.run, options.split)
+    shown, scores = _episodes(options, library, mind, split)
+    if options.figures is not None:
+        for line in remake_images(options.figures, library, world, shown[0].record):
+            print(line)
+    assets = gather_assets(library, world, [item.record for item in shown], pictures=options.pictures)
+    about = f"model {mind.name}, {world}, {split}"
+    page = build_report(f"Ghosts: {mind.name} on {split}", about, shown, assets, scores)
+    write_text(options.out, page)
+    print(f"{options.out}: {len(shown)} episodes, {len(page) / 1e6:.1f} MB; open it in a browser")
+
+
+def _episodes(options: Options, library: Library, mind: Mind, split: str) -> tuple[list[Shown], GoalScores | None]:
+    from ghosts.files import read_json
+    from ghosts.view.record import from_json
+    from ghosts.view.report import Shown, choose_episodes
+
+    scores = None
+    names = [(name, "chosen") for name in options.episode]
+    if not names and not options.record:
+        scores = _score(options, mind, split)
+        names = choose_episodes(scores, options.show)
+    shown = [Shown(name, note, mind.record(library.question(mind, split, name))) for name, note in names]
+    for path in options.record:
+        record = from_json(read_json(path))
+        if record.scan not in mind.root.scans:
+            raise DataError("an episode of another data root", file=path, field="scan", value=record.scan)
+        shown.append(Shown(f"{path.stem} {record.instr_id}".strip(), f"record of {record.model}", record))
+    return shown, scores
+
+
+def _score(options: Options, mind: Mind, split: str) -> GoalScores:
+    import torch
+
+    from ghosts.evaluate.goal import evaluate_goal, evenly
+    from ghosts.learn.data import examples_of
+
+    examples = examples_of(mind.data, split)
+    chosen = evenly(examples, options.examples or len(examples))
+    return evaluate_goal(
+        mind.task, mind.root, chosen, mind.data.builder, stored=mind.data.stored, device=torch.device("cpu"), batch=16
+    )

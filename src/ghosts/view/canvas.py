@@ -1,0 +1,231 @@
+"""The top-down map for matplotlib: one function a layer, the same layers and colours as the viewer's map."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ghosts.errors import MissingExtraError
+from ghosts.geometry import direction
+from ghosts.types import Grid
+from ghosts.view import style
+from ghosts.view.paint import Painting
+from ghosts.view.record import EpisodeRecord, Frame, corner_m
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LAYERS = ("belief", "smoothed", "prediction", "likelihood")
+
+
+def new_figure(width_in: float, height_in: float, what: str) -> Figure:
+    """A matplotlib figure that belongs to no window.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", "viz", what) from None
+    return Figure(figsize=(width_in, height_in), dpi=120, facecolor="white")
+
+
+def heat_of(frame: Frame, layer: str, t: int) -> np.ndarray:
+    """Heading bins × rows × columns of a layer at filter step t; a step 0 has a belief and nothing else."""
+    if layer == "prediction" and t > 0 and len(frame.predictions):
+        return frame.predictions[t - 1]
+    if layer == "likelihood" and t > 0 and len(frame.likelihoods):
+        return frame.likelihoods[t - 1]
+    return (frame.smoothed if layer == "smoothed" else frame.beliefs)[t]
+
+
+def view_box(record: EpisodeRecord, scene: dict[str, Any], margin_m: float = 2.0) -> tuple[float, float, float, float]:
+    """Left, right, bottom, top of what a figure of this episode should show."""
+    places = {point["id"]: point for point in scene["viewpoints"]}
+    points = [(places[name]["x"], places[name]["y"]) for name in {*record.walk, *record.path}]
+    left, bottom = corner_m(record.grid, record.origin_xy_m)
+    for frame in record.frames:
+        mass = frame.beliefs[-1].sum(0)
+        rows, cols = np.nonzero(mass > 0.3 * mass.max())
+        points += [
+            (left + (c + 0.5) * record.grid.cell_m, bottom + (r + 0.5) * record.grid.cell_m) for r, c in zip(rows, cols)
+        ]
+    x, y = np.array(points, float).T
+    return float(x.min() - margin_m), float(x.max() + margin_m), float(y.min() - margin_m), float(y.max() + margin_m)
+
+
+def draw_map(
+    axes: Any,
+    scene: dict[str, Any],
+    record: EpisodeRecord,
+    step: int,
+    t: int,
+    *,
+    layer: str = "belief",
+    painting: Painting | None = None,
+    names: bool = True,
+    graph: bool = True,
+    paths: bool = True,
+    box: tuple[float, float, float, float] | None = None,
+) -> None:
+    """Draw everything known at an agent step and a filter step.
+
+    Args:
+        axes: of matplotlib.
+        scene: the building (`scene.make_scene`).
+        record: the episode.
+        step: agent step.
+        t: filter step; 0 is the start.
+        layer: one of `LAYERS`.
+        painting: drawn instead of the plan.
+        names: whether rooms carry theirs.
+        graph: whether viewpoints and edges are drawn.
+        paths: whether paths, start and goals are drawn.
+        box: left, right, bottom, top; `view_box` by default.
+    """
+    frame = record.frames[step]
+    places = {point["id"]: point for point in scene["viewpoints"]}
+    storey = places[record.walk[step]]["s"]
+    left, right, bottom, top = box or view_box(record, scene)
+    axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+    axes.set_facecolor("#f3f4f5")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    if painting is not None:
+        axes.imshow(painting.rgba, extent=painting.extent_m, zorder=1, interpolation="bilinear")
+    else:
+        draw_plan(axes, scene, storey, names)
+    _draw_unseen(axes, record, frame)
+    draw_heat(axes, heat_of(frame, layer, t), record.grid, record.origin_xy_m, likely=layer == "likelihood" and t > 0)
+    if graph:
+        _draw_graph(axes, scene, storey, frame)
+    if paths:
+        _draw_paths(axes, places, record, step)
+    draw_scale(axes, left, right, bottom, top)
+
+
+def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True) -> None:
+    """Rooms and things of a storey, and landmarks where there are any."""
+    from matplotlib.patches import Polygon
+
+    for order, shape in enumerate(scene["shapes"]):
+        if shape["s"] != storey or not shape["p"]:
+            continue
+        edge = {"edgecolor": "#00000040", "linewidth": 0.4} if shape["k"] in ("thing", "stair") else {"linewidth": 0.0}
+        axes.add_patch(Polygon(shape["p"], closed=True, facecolor=shape["f"], zorder=1 + order * 1e-5, **edge))
+    marks = [(mark["x"], mark["y"]) for mark in scene["marks"] if mark["s"] == storey]
+    if marks:
+        axes.plot(*np.array(marks).T, "s", color="#8a7f70", ms=1.6, zorder=2, lw=0)
+    if not names:
+        return
+    outline = _outline(2.0)
+    for shape in scene["shapes"]:
+        if shape["s"] == storey and shape.get("t") and shape["k"] in ("room", "name"):
+            x, y = shape.get("at") or np.mean(shape["p"], 0)
+            axes.text(
+                x, y, shape["t"], fontsize=6.5, color="#4a4a4a", ha="center", va="center", zorder=5,
+                clip_on=True, path_effects=outline,
+            )  # fmt: skip
+
+
+def draw_heat(
+    axes: Any, belief: np.ndarray, grid: Grid, origin_xy_m: tuple[float, float], *, likely: bool = False
+) -> None:
+    """A belief (or a likelihood) as a heat map, with a wedge a heading where there is most of it."""
+    mass = belief.sum(0)
+    top = float(mass.max()) if likely else max(0.02, float(mass.max()))
+    left, bottom = corner_m(grid, origin_xy_m)
+    extent = (left, left + grid.cols * grid.cell_m, bottom, bottom + grid.rows * grid.cell_m)
+    # A likelihood is no density: it is drawn on a linear scale, which the squares give.
+    rgba = style.heat_rgba(mass**2, top**2, style.LIKELIHOOD) if likely else style.heat_rgba(mass, top)
+    axes.imshow(rgba, extent=extent, origin="lower", interpolation="nearest", zorder=3)
+    if likely or len(belief) == 1:
+        return
+    from matplotlib.collections import PolyCollection
+
+    wedges = []
+    for row, col in np.argwhere(mass > 0.06 * top):
+        centre = np.array([left + (col + 0.5) * grid.cell_m, bottom + (row + 0.5) * grid.cell_m])
+        for k, share in enumerate(belief[:, row, col] / mass[row, col]):
+            if share < 0.15:
+                continue
+            angle = 2.0 * math.pi * k / len(belief)
+            ahead = np.array([math.cos(angle), math.sin(angle)])
+            side = np.array([-ahead[1], ahead[0]]) * 0.1 * grid.cell_m
+            wedges.append([centre + 0.46 * grid.cell_m * math.sqrt(share) * ahead, centre + side, centre - side])
+    axes.add_collection(PolyCollection(wedges, facecolors="#000000b0", linewidths=0, zorder=3.5))
+
+
+def _draw_unseen(axes: Any, record: EpisodeRecord, frame: Frame) -> None:
+    grid = record.map_grid
+    left, bottom = corner_m(grid, record.origin_xy_m)
+    extent = (left, left + grid.cols * grid.cell_m, bottom, bottom + grid.rows * grid.cell_m)
+    shade = np.zeros((grid.rows, grid.cols, 4))
+    shade[..., :3] = [int(style.UNSEEN[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]
+    shade[..., 3] = np.where(frame.observed, 0.0, 0.33)
+    axes.imshow(shade, extent=extent, origin="lower", interpolation="nearest", zorder=2.5)
+
+
+def _draw_graph(axes: Any, scene: dict[str, Any], storey: int, frame: Frame) -> None:
+    from matplotlib.collections import LineCollection
+
+    points = scene["viewpoints"]
+    lines = [
+        [(points[a]["x"], points[a]["y"]), (points[b]["x"], points[b]["y"])]
+        for a, b in scene["edges"]
+        if storey in (points[a]["s"], points[b]["s"])
+    ]
+    axes.add_collection(LineCollection(lines, colors=style.EDGE, linewidths=0.6, zorder=4))
+    here = [point for point in points if point["ok"] and point["s"] == storey]
+    plain = np.array([(p["x"], p["y"]) for p in here if p["id"] not in frame.candidates]).reshape(-1, 2)
+    known = [p for p in here if p["id"] in frame.candidates]
+    axes.scatter(*plain.T, s=4, color=style.NODE, zorder=4.1, lw=0)
+    sizes = [10.0 + 120.0 * frame.candidates[p["id"]] for p in known]
+    spots = np.array([(p["x"], p["y"]) for p in known]).reshape(-1, 2)
+    axes.scatter(*spots.T, s=sizes, color=style.CANDIDATE, edgecolor=style.AGENT, lw=0.6, alpha=0.8, zorder=4.2)
+
+
+def _draw_paths(axes: Any, places: dict[str, Any], record: EpisodeRecord, step: int) -> None:
+    def line(names: tuple[str, ...]) -> np.ndarray:
+        return np.array([(places[name]["x"], places[name]["y"]) for name in names]).T
+
+    axes.plot(*line(record.walk[: step + 1]), color=style.AGENT, lw=3.2, zorder=6.5, path_effects=_outline(4.6))
+    axes.plot(*line(record.walk[:1]), "s", color=style.START, ms=6, mec="white", mew=0.8, zorder=7)
+    x, y = line(record.walk[step : step + 1])[:, 0]
+    ahead = direction(record.walk_heading_rad[step])[:2] * 0.8
+    arrow = {"arrowstyle": "-|>", "color": style.AGENT, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", xy=(x + ahead[0], y + ahead[1]), xytext=(x, y), arrowprops=arrow, zorder=8)
+    axes.plot(x, y, "o", color=style.AGENT, ms=6.5, mec="white", mew=1.0, zorder=8.5)
+    if record.path:
+        axes.plot(*line(record.path), color=style.DEMONSTRATOR, lw=1.6, ls=(0, (3, 2)), zorder=6.8)
+        goal = line(record.path[-1:])
+        axes.plot(*goal, "*", color=style.GOAL, ms=13, mec="white", mew=0.8, zorder=8.8)
+    axes.plot(
+        *record.frames[step].goal_xy_m, "x", color=style.PREDICTED, ms=6, mew=1.8, zorder=9, path_effects=_outline(3.2)
+    )
+
+
+def _outline(width: float) -> list[Any]:
+    from matplotlib.patheffects import Normal, Stroke
+
+    return [Stroke(linewidth=width, foreground="white"), Normal()]
+
+
+def draw_scale(axes: Any, left: float, right: float, bottom: float, top: float) -> None:
+    """Scale bar and north arrow in the lower left corner."""
+    from matplotlib.patches import Rectangle
+
+    wide = right - left
+    length = next((m for m in (1, 2, 5, 10, 20) if m > 0.12 * wide), 50)
+    x, y, high = left + 0.03 * wide, bottom + 0.03 * (top - bottom), 0.012 * wide
+    axes.add_patch(Rectangle((x, y), length, high, facecolor="white", edgecolor=style.INK, lw=0.7, zorder=10))
+    axes.add_patch(Rectangle((x, y), length / 2, high, facecolor=style.INK, lw=0, zorder=10.1))
+    outline = _outline(2.0)
+    axes.text(x, y + 1.6 * high, f"{length} m", fontsize=6.5, color=style.INK, zorder=10.2, path_effects=outline)
+    north = x + length + 0.05 * wide
+    arrow = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.0, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", xy=(north, y + 0.07 * wide), xytext=(north, y), arrowprops=arrow, zorder=10)
+    axes.text(north + 0.012 * wide, y, "N", fontsize=6.5, color=style.INK, zorder=10.2, path_effects=outline)

@@ -1,0 +1,234 @@
+"""Figures for papers and pages: a belief sequence, attention, the inside of the filter, calibration (PNG, PDF, SVG)."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ghosts.errors import ConfigError, DataError
+from ghosts.evaluate.bootstrap import confidence_bin
+from ghosts.evaluate.goal import CALIBRATION_BINS
+from ghosts.files import atomic_path
+from ghosts.view import style
+from ghosts.view.canvas import draw_heat, draw_map, new_figure, view_box
+from ghosts.view.paint import Painting
+from ghosts.view.question import CellView
+from ghosts.view.record import EpisodeRecord, corner_m
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KINDS = (".png", ".pdf", ".svg")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure, whole or not at all; the suffix chooses the kind.
+
+    Raises:
+        DataError: another suffix.
+    """
+    if path.suffix.lower() not in KINDS:
+        raise DataError(f"a figure is written as {', '.join(KINDS)}", file=path)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary)
+
+
+def belief_sequence(
+    record: EpisodeRecord,
+    scene: dict[str, Any],
+    step: int = -1,
+    *,
+    layer: str = "belief",
+    columns: int = 4,
+    painting: Painting | None = None,
+) -> Figure:
+    """The belief at the start and after each filter step, on the map of one agent step.
+
+    Args:
+        record: the episode.
+        scene: its building.
+        step: agent step; the last one by default.
+        layer: `canvas.LAYERS`.
+        columns: of panels; fewer where the filter has fewer steps.
+        painting: drawn instead of the plan.
+    """
+    step = step % len(record.frames)
+    count = record.filter_steps + 1
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    box = view_box(record, scene)
+    ratio = (box[3] - box[2]) / (box[1] - box[0])
+    lines = textwrap.wrap(record.text, 38 * columns)
+    width, head = 3.0 * columns, 0.34 + 0.2 * len(lines)
+    each = 3.0 * ratio + 0.42
+    figure = new_figure(width, each * rows + head, "drawing a belief")
+    height = each * rows + head
+    figure.text(0.5, 1 - 0.1 / height, "\n".join(lines), ha="center", va="top", fontsize=10, style="italic")
+    for t in range(count):
+        row, col = divmod(t, columns)
+        bottom = (height - head - (row + 1) * each + 0.36) / height
+        axes = figure.add_axes((col / columns + 0.01, bottom, 1 / columns - 0.02, (each - 0.42) / height))
+        draw_map(axes, scene, record, step, t, layer=layer, painting=painting, names=t == 0, graph=t == 0, box=box)
+        axes.set_xlabel(_step_words(record, t), fontsize=8, labelpad=3)
+    return figure
+
+
+def _step_words(record: EpisodeRecord, t: int) -> str:
+    """What a filter step attends to most, for a caption."""
+    if t == 0:
+        return "t = 0: the known start"
+    best = []
+    for attention in (record.action_attention, record.observation_attention):
+        top = np.argsort(-attention[t - 1], kind="stable")[:3]
+        best.append(" ".join(record.words[k] for k in sorted(top)))
+    return f"t = {t}: do “{best[0]}”, see “{best[1]}”"
+
+
+def attention_figure(record: EpisodeRecord) -> Figure:
+    """Words × filter steps, for observations and for motion.
+
+    Raises:
+        ConfigError: the model has no attention over steps.
+    """
+    if not record.filter_steps:
+        raise ConfigError(f"model {record.model} has no attention over filter steps")
+    words = len(record.words)
+    figure = new_figure(max(5.0, 1.2 + 0.24 * words), 0.9 + 0.44 * record.filter_steps + 1.1, "drawing attention")
+    panels = (
+        ("what should be seen", record.observation_attention, style.LIKELIHOOD),
+        ("what should be done", record.action_attention, style.BELIEF),
+    )
+    for number, (title, attention, stops) in enumerate(panels):
+        axes = figure.add_subplot(2, 1, number + 1)
+        axes.imshow(_opaque(attention, stops), aspect="auto", interpolation="nearest")
+        axes.set_yticks(range(len(attention)), [f"t = {t + 1}" for t in range(len(attention))], fontsize=7)
+        axes.set_ylabel(title, fontsize=8)
+        axes.set_xticks(range(words), record.words if number else [""] * words, rotation=90, fontsize=8)
+        axes.tick_params(length=0)
+        for side in axes.spines.values():
+            side.set_color("#bbbbbb")
+    figure.tight_layout(h_pad=0.4)
+    return figure
+
+
+def _opaque(values: Float[np.ndarray, "y x"], stops: tuple[tuple[float, float, float], ...]) -> np.ndarray:
+    return style.heat_rgba(values, 1.0, stops)[..., :3]
+
+
+def inside_figure(
+    record: EpisodeRecord, scene: dict[str, Any], step: int, t: int, cell: CellView | None = None
+) -> Figure:
+    """Belief before, motion kernel at a cell, prediction, likelihood and posterior, side by side.
+
+    Args:
+        record: the episode.
+        scene: its building.
+        step: agent step.
+        t: filter step, 1 to T.
+        cell: the cell whose kernel is drawn (`Mind.cell`); the most likely one by default.
+
+    Raises:
+        ConfigError: there is no such filter step.
+    """
+    if not 1 <= t <= record.filter_steps:
+        raise ConfigError(f"filter step must lie in 1..{record.filter_steps}, got {t}")
+    frame = record.frames[step]
+    box = view_box(record, scene)
+    ratio = (box[3] - box[2]) / (box[1] - box[0])
+    figure = new_figure(15.0, 2.9 * ratio + 0.75, "drawing the inside of the filter")
+    kernel = cell.kernel if cell is not None else frame.kernels[t - 1]
+    row, col = (cell.row, cell.col) if cell is not None else frame.kernel_cells[t - 1].tolist()
+    weights = frame.beliefs[t - 1][:, row, col]
+    mixed = np.einsum("c,cyx->yx", weights / weights.sum() if weights.sum() > 0 else weights + 1 / len(weights), kernel)
+    panels = (
+        (f"belief, t = {t - 1}", "belief", t - 1),
+        ("motion kernel", "", t),
+        ("prediction", "prediction", t),
+        ("likelihood", "likelihood", t),
+        (f"belief, t = {t}", "belief", t),
+    )
+    for number, (title, layer, at) in enumerate(panels):
+        axes = figure.add_subplot(1, 5, number + 1)
+        axes.set_title(title, fontsize=10)
+        if not layer:
+            _draw_kernel(axes, mixed, record.grid.cell_m)
+            continue
+        draw_map(axes, scene, record, step, at, layer=layer, names=False, graph=False, box=box)
+        corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]) + np.array([col, row])
+        outline = corners * record.grid.cell_m + np.array(corner_m(record.grid, record.origin_xy_m))
+        axes.plot(*outline.T, color=style.INK, lw=1.1, zorder=12)
+    figure.tight_layout()
+    return figure
+
+
+def _draw_kernel(axes: Any, kernel: Float[np.ndarray, "k k"], cell_m: float) -> None:
+    from ghosts.types import Grid
+
+    size = len(kernel)
+    draw_heat(axes, kernel[None], Grid(size, size, cell_m), (0.0, 0.0))
+    half = size * cell_m / 2
+    axes.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel="metres from the cell")
+    axes.xaxis.label.set_size(8)
+    axes.tick_params(labelsize=7)
+    axes.plot(0, 0, "s", mfc="none", mec=style.INK, ms=9, zorder=5)
+
+
+def calibration_figure(confidence: Float[np.ndarray, " n"], success: Bool[np.ndarray, " n"]) -> Figure:
+    """How often predictions made with a given confidence came true."""
+    figure = new_figure(4.2, 3.6, "drawing calibration")
+    axes = figure.add_subplot()
+    axes.plot([0, 1], [0, 1], color="#999999", lw=1, ls="--")
+    points = calibration_points(confidence, success)
+    sizes = [20 + 180 * point["share"] for point in points]
+    axes.scatter(
+        [p["confidence"] for p in points], [p["success"] for p in points], s=sizes, color=style.AGENT, zorder=3
+    )
+    axes.plot([p["confidence"] for p in points], [p["success"] for p in points], color=style.AGENT, lw=1.2)
+    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="mass within 3 m of the prediction", ylabel="share of successes")
+    figure.tight_layout()
+    return figure
+
+
+def calibration_points(
+    confidence: Float[np.ndarray, " n"], success: Bool[np.ndarray, " n"], bins: int = CALIBRATION_BINS
+) -> list[dict[str, float]]:
+    """Mean confidence and success of each bin that holds anything, and its share of all predictions."""
+    which = confidence_bin(confidence, bins)
+    return [
+        {
+            "confidence": float(confidence[which == number].mean()),
+            "success": float(success[which == number].mean()),
+            "share": float((which == number).mean()),
+        }
+        for number in range(bins)
+        if (which == number).any()
+    ]
+
+
+def write_figures(
+    folder: Path, record: EpisodeRecord, scene: dict[str, Any], kinds: Sequence[str] = (".png",), step: int = -1,
+    painting: Painting | None = None,
+) -> list[Path]:  # fmt: skip
+    """All figures of an episode: belief, attention, inside.
+
+    Returns:
+        The files written.
+    """
+    step = step % len(record.frames)
+    figures = {"belief": belief_sequence(record, scene, step)}
+    if painting is not None:
+        figures["belief-photo"] = belief_sequence(record, scene, step, painting=painting)
+    if record.filter_steps:
+        figures["attention"] = attention_figure(record)
+        figures["inside"] = inside_figure(record, scene, step, max(1, record.filter_steps // 2))
+    written = []
+    for name, figure in figures.items():
+        for kind in kinds:
+            save_figure(figure, folder / f"{name}{kind}")
+            written.append(folder / f"{name}{kind}")
+    return written

@@ -1,0 +1,164 @@
+"""A film of an episode, as the paper's video shows it: words, map and belief, step by step (MP4 or GIF)."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from jaxtyping import UInt8
+
+from ghosts.errors import DataError, MissingExtraError
+from ghosts.files import atomic_path
+from ghosts.view import style
+from ghosts.view.canvas import draw_map, new_figure, view_box
+from ghosts.view.paint import Painting
+from ghosts.view.record import EpisodeRecord
+
+FRAMES_A_SECOND = 4
+_HOLD = 3
+"""A picture of the last filter step stays this many times as long: that is the prediction."""
+
+
+def write_film(path: Path, record: EpisodeRecord, scene: dict[str, Any], painting: Painting | None = None) -> int:
+    """Write a film, whole or not at all.
+
+    Args:
+        path: ends in .mp4 or .gif.
+        record: the episode.
+        scene: its building.
+        painting: drawn instead of the plan.
+
+    Returns:
+        The number of pictures.
+
+    Raises:
+        DataError: another suffix.
+        MissingExtraError: matplotlib or imageio-ffmpeg is not installed.
+    """
+    kind = path.suffix.lower()
+    if kind not in (".mp4", ".gif"):
+        raise DataError("a film is written as .mp4 or .gif", file=path)
+    pictures = [(picture, hold) for picture, hold in film_pictures(record, scene, painting)]
+    with atomic_path(path) as temporary:
+        _write_mp4(temporary, pictures) if kind == ".mp4" else _write_gif(temporary, pictures)
+    return sum(hold for _, hold in pictures)
+
+
+def film_pictures(
+    record: EpisodeRecord, scene: dict[str, Any], painting: Painting | None = None
+) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], int]]:
+    """Pictures of all filter steps at every agent step, and for how many frames each is shown."""
+    box = view_box(record, scene)
+    for step in range(len(record.frames)):
+        for t in range(record.filter_steps + 1):
+            last = t == record.filter_steps
+            # Between agent steps the filter is run again; its early steps change little, so they are shown once.
+            if step and 0 < t < record.filter_steps and t % 2:
+                continue
+            yield film_picture(record, scene, step, t, box, painting), _HOLD if last else 1
+
+
+def film_picture(
+    record: EpisodeRecord,
+    scene: dict[str, Any],
+    step: int,
+    t: int,
+    box: tuple[float, float, float, float],
+    painting: Painting | None = None,
+) -> UInt8[np.ndarray, "h w 3"]:
+    """One picture: instruction with the words of this filter step, map with belief, what the numbers say."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.3))
+    lines = _lines(record.words)
+    width, head = 7.2, 0.25 + 0.24 * len(lines)
+    height = head + 7.0 * ratio + 0.4
+    figure = new_figure(width, height, "drawing a film")
+    figure.set_dpi(100)
+    axes = figure.add_axes((0.014, 0.36 / height, 0.972, 7.0 * ratio / height))
+    draw_map(axes, scene, record, step, t, painting=painting, names=painting is None, box=box)
+    axes.set_aspect("equal", adjustable="datalim")
+    _write_words(figure, record, t, lines, height)
+    frame = record.frames[step]
+    error = f", {frame.error_m:.1f} m from the goal" if frame.error_m is not None else ""
+    note = f"agent step {step + 1} of {len(record.frames)}    filter step {t} of {record.filter_steps}    "
+    note += f"{100 * frame.confidence:.0f} % within 3 m of ✕{error}"
+    figure.text(0.5, 0.1 / height, note, ha="center", fontsize=9, color=style.INK)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    picture = np.asarray(canvas.buffer_rgba())[..., :3]
+    even = picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]  # video codecs want even sizes
+    return np.ascontiguousarray(even)
+
+
+def _lines(words: tuple[str, ...]) -> list[list[int]]:
+    """Word numbers a line."""
+    lines, number = [], 0
+    for text in textwrap.wrap(" ".join(words), 84, break_long_words=False, break_on_hyphens=False):
+        count = len(text.split(" "))
+        lines.append(list(range(number, number + count)))
+        number += count
+    return lines
+
+
+def _write_words(figure: Any, record: EpisodeRecord, t: int, lines: list[list[int]], height: float) -> None:
+    """The instruction in a fixed-width face, each word on the colours of its attention."""
+    action = record.action_attention[t - 1] if t else np.zeros(len(record.words))
+    seen = record.observation_attention[t - 1] if t else np.zeros(len(record.words))
+    step = 0.0113
+    for line, numbers in enumerate(lines):
+        length = sum(len(record.words[k]) + 1 for k in numbers) - 1
+        x, y = 0.5 - length * step / 2, 1 - (0.16 + 0.24 * line) / height
+        for k in numbers:
+            wide = len(record.words[k]) * step
+            for share, stops, low in ((action[k], style.BELIEF, -0.085), (seen[k], style.LIKELIHOOD, 0.02)):
+                if share > 0.02:
+                    colour = style.heat_rgba(np.array([[share]]), 0.7, stops)[0, 0, :3]
+                    box = (x - step / 3, y + low / height), wide + step / 1.5, 0.105 / height
+                    figure.add_artist(_patch(*box, colour))
+            figure.text(x, y, record.words[k], family="monospace", fontsize=9.6, va="center", color=style.INK)
+            x += wide + step
+
+
+def _patch(corner: tuple[float, float], width: float, height: float, colour: Any) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(corner, width, height, facecolor=colour, lw=0, zorder=0)
+
+
+def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise MissingExtraError("imageio-ffmpeg", "viz", "writing an MP4") from None
+    height, width = pictures[0][0].shape[:2]
+    writer = imageio_ffmpeg.write_frames(
+        str(path),
+        (width, height),
+        fps=FRAMES_A_SECOND,
+        codec="libx264",
+        quality=8,
+        macro_block_size=2,
+        output_params=["-movflags", "+faststart"],
+    )
+    writer.send(None)
+    try:
+        for picture, hold in pictures:
+            for _ in range(hold):
+                writer.send(np.ascontiguousarray(picture))
+    finally:
+        writer.close()
+
+
+def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
+    """Through Pillow, which matplotlib brings along; half size and few colours keep it small."""
+    from PIL import Image
+
+    small = [cv2.resize(picture, None, fx=0.62, fy=0.62, interpolation=cv2.INTER_AREA) for picture, _ in pictures]
+    frames = [Image.fromarray(picture).quantize(96, dither=Image.Dither.NONE) for picture in small]
+    wait = [round(1000 / FRAMES_A_SECOND * hold) for _, hold in pictures]
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=wait, loop=0, optimize=True)

@@ -1,0 +1,106 @@
+"""What no request gets past: foreign host names and origins, large bodies. Plain ASGI, before any parsing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+MOST_BYTES = 64 << 10
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_HEADERS = [
+    # Nothing from anywhere else, so that a page shown here can neither load nor send anything.
+    (
+        b"content-security-policy",
+        b"default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+class Guard:
+    """Middleware that answers only requests meant for this server.
+
+    A web page elsewhere could otherwise reach a server on localhost by a name that resolves to it (DNS rebinding).
+
+    Args:
+        app: the application behind it.
+        hosts: names besides localhost that are this server.
+    """
+
+    def __init__(self, app: Any, hosts: frozenset[str] = frozenset()) -> None:
+        self.app, self.hosts = app, LOCAL | hosts
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {key.lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        if _host(headers.get(b"host", "")) not in self.hosts:
+            await _refuse(send, 421, "this server answers for localhost only; start it with --host to allow others")
+            return
+        origin = headers.get(b"origin")
+        if origin is not None and _host(urlsplit(origin).netloc) not in self.hosts:
+            await _refuse(send, 403, "requests from other sites are refused")
+            return
+        length = headers.get(b"content-length", "0")
+        if not length.isdigit() or int(length) > MOST_BYTES:
+            await _refuse(send, 413, f"a request may hold at most {MOST_BYTES} bytes")
+            return
+        body = await _read(receive)
+        if body is None:
+            await _refuse(send, 413, f"a request may hold at most {MOST_BYTES} bytes")
+            return
+        await self.app(scope, _replay(body, receive), _with_headers(send))
+
+
+def _host(value: str) -> str:
+    """The name in a Host header, without port and brackets, in lower case."""
+    try:
+        return (urlsplit(f"//{value}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+async def _read(receive: Any) -> bytes | None:
+    """The whole body, or None when it is too long (a chunked body does not say so beforehand)."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b"".join(parts)
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > MOST_BYTES:
+            return None
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Any) -> Any:
+    pending = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Any:
+        return pending.pop() if pending else await receive()
+
+    return again
+
+
+def _with_headers(send: Any) -> Any:
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *_HEADERS]}
+        await send(message)
+
+    return sent
+
+
+async def _refuse(send: Any, status: int, text: str) -> None:
+    body = json.dumps({"error": text}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,115 @@
+"""The documentation's pictures, remade by one command: `ghosts report --figures docs/images …`."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from ghosts.errors import GhostsError, MissingExtraError
+from ghosts.files import atomic_path
+from ghosts.view.figures import attention_figure, belief_sequence, inside_figure, save_figure
+from ghosts.view.library import Library
+from ghosts.view.record import EpisodeRecord
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+
+def remake_images(folder: Path, library: Library, world: str, record: EpisodeRecord) -> list[str]:
+    """Draw belief, attention and inside of an episode, and photograph the viewer where that is possible.
+
+    Returns:
+        A line about each picture.
+    """
+    scene, lines = library.scene(world, record.scan), []
+    painting = None
+    if library.root(world).has_images:
+        places = {point["id"]: point["s"] for point in scene["viewpoints"]}
+        painting = library.painting(world, record.scan, places[record.walk[-1]])
+    figures = {"belief.png": belief_sequence(record, scene, painting=painting)}
+    if record.filter_steps:
+        figures["attention.png"] = attention_figure(record)
+        figures["inside.png"] = inside_figure(record, scene, len(record.frames) - 1, max(1, record.filter_steps // 2))
+    for name, figure in figures.items():
+        figure.set_dpi(96)
+        save_figure(figure, folder / name)
+        lines.append(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} kB")
+    try:
+        lines += _photograph(folder, library, record)
+    except MissingExtraError as error:
+        lines.append(f"viewer.jpg and viewer-phone.jpg are left as they are: {error}")
+    return lines
+
+
+def find_chromium() -> str | None:
+    """A Chromium on this machine, if any."""
+    return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+
+
+class Served:
+    """The viewer on a free port of this machine, for the length of a `with` block.
+
+    Args:
+        library: what is shown.
+    """
+
+    def __init__(self, library: Library) -> None:
+        import uvicorn
+
+        from ghosts.view.server import make_app
+
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        config = uvicorn.Config(make_app(library), host="127.0.0.1", port=self.port, log_level="error")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+
+    @property
+    def address(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self.port}/"
+
+    def __enter__(self) -> Served:
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                raise GhostsError("the viewer's server did not start")
+            time.sleep(0.05)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+
+
+def _photograph(folder: Path, library: Library, record: EpisodeRecord) -> list[str]:
+    chromium = find_chromium()
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise MissingExtraError("playwright", "dev", "photographing the viewer") from None
+    if chromium is None:
+        raise MissingExtraError("Chromium is not installed")
+    lines = []
+    with Served(library) as served, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        for name, width, height in (("viewer.jpg", 1400, 1120), ("viewer-phone.jpg", 390, 844)):
+            page = browser.new_page(viewport={"width": width, "height": height})
+            page.goto(served.address)
+            page.wait_for_selector(".numbers tr:nth-child(3)", timeout=120_000)
+            page.select_option("#episode", record.instr_id)
+            page.wait_for_selector(f"#message:has-text('{record.instr_id}')")
+            page.keyboard.press("End")
+            page.fill("[data-part=steps]", str(len(record.walk) - 1))
+            page.wait_for_selector(f"[data-part=stepnote]:has-text('{len(record.walk)} of')")
+            page.wait_for_timeout(1500)
+            with atomic_path(folder / name) as temporary:
+                page.screenshot(path=temporary, type="jpeg", quality=82)
+            lines.append(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} kB")
+        browser.close()
+    return lines

@@ -1,0 +1,172 @@
+"""What a viewer or report can show: data roots, models, and their episodes, opened when first asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
+from ghosts.learn.data import examples_of
+from ghosts.learn.examples import Example
+from ghosts.learn.load import LoadedTask, load_task
+from ghosts.view.mind import Mind, open_mind
+from ghosts.view.paint import Painting, paint
+from ghosts.view.panorama import equirect, jpeg
+from ghosts.view.question import Question
+from ghosts.view.scene import make_scene
+from ghosts.world.dataroot import DataRoot
+
+_PANORAMA_BYTES = 96 << 20
+
+
+@dataclass(frozen=True)
+class Listing:
+    """An episode in a list to choose from."""
+
+    split: str
+    instr_id: str
+    scan: str
+    text: str
+
+
+class Library:
+    """Data roots and models by name. Safe to share between threads.
+
+    Args:
+        roots: data roots.
+        runs: folders of runs, or checkpoints.
+    """
+
+    def __init__(self, roots: Sequence[Path], runs: Sequence[Path]) -> None:
+        if not roots:
+            raise ConfigError("no data root to show; name --data ROOT")
+        if not runs:
+            raise ConfigError("no model to show; name --run RUN (a run's folder or a checkpoint)")
+        self.roots = {name: DataRoot(path) for name, path in zip(_names(roots), roots)}
+        self.models: dict[str, LoadedTask] = {name: load_task(path) for name, path in zip(_names(runs), runs)}
+        self._minds: dict[tuple[str, str], Mind | GhostsError] = {}
+        self._locks = {(world, model): threading.Lock() for world in self.roots for model in self.models}
+        self._stores = {
+            name: root.panoramas(cache_bytes=_PANORAMA_BYTES) for name, root in self.roots.items() if root.has_images
+        }
+        self.scene = lru_cache(maxsize=64)(self._scene)
+        self.painting = lru_cache(maxsize=16)(self._painting)
+        self.panorama = lru_cache(maxsize=256)(self._panorama)
+
+    def root(self, world: str) -> DataRoot:
+        """A data root by name."""
+        if world not in self.roots:
+            raise UnknownNameError("world", world, self.roots)
+        return self.roots[world]
+
+    def mind(self, world: str, model: str) -> Mind:
+        """A model on a data root; read once.
+
+        Raises:
+            UnknownNameError: no such world or model.
+            GhostsError: the model cannot read this world.
+        """
+        self.root(world)
+        if model not in self.models:
+            raise UnknownNameError("model", model, self.models)
+        key = (world, model)
+        with self._locks[key]:
+            if key not in self._minds:
+                try:
+                    self._minds[key] = open_mind(model, self.models[model], self.roots[world])
+                except GhostsError as error:
+                    self._minds[key] = error
+        found = self._minds[key]
+        if isinstance(found, GhostsError):
+            raise found
+        return found
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Worlds and models that go together; everything is opened."""
+        good = []
+        for world in self.roots:
+            for model in self.models:
+                try:
+                    self.mind(world, model)
+                    good.append((world, model))
+                except GhostsError:
+                    continue
+        return good
+
+    def why_not(self) -> str:
+        """Why worlds and models that do not go together do not."""
+        lines = [
+            f"{key[1]} on {key[0]}: {value}" for key, value in self._minds.items() if isinstance(value, GhostsError)
+        ]
+        return "; ".join(lines)
+
+    def splits(self, mind: Mind) -> list[str]:
+        """Splits of a world, unseen ones first: that is what people want to see."""
+        return sorted([*mind.data.splits, "train"], key=lambda name: ("unseen" not in name, name == "train", name))
+
+    def episodes(self, mind: Mind, split: str, scan: str = "", find: str = "") -> list[Listing]:
+        """Episodes of a split, filtered by building and by words."""
+        examples = examples_of(mind.data, split)
+        words = find.lower().split()
+        return [
+            Listing(split, item.instr_id, item.scan, item.text)
+            for item in examples
+            if (not scan or item.scan == scan) and all(word in item.text.lower() for word in words)
+        ]
+
+    def question(self, mind: Mind, split: str, instr_id: str) -> Question:
+        """An episode with the evaluation's walk and its demonstration.
+
+        Raises:
+            UnknownNameError: no such split or episode.
+        """
+        for example in examples_of(mind.data, split):
+            if example.instr_id == instr_id:
+                return mind.question(example, demonstration(mind.root, split, example))
+        raise UnknownNameError("episode", instr_id, [])
+
+    def storeys(self, world: str, scan: str) -> int:
+        """How many storeys a building has."""
+        return len(self.scene(world, scan)["storeys"])
+
+    def _scene(self, world: str, scan: str) -> dict[str, Any]:
+        return make_scene(self.root(world), scan)
+
+    def _painting(self, world: str, scan: str, storey: int) -> Painting:
+        if world not in self._stores:
+            raise DataError("there are no images in this world")
+        return paint(self.root(world).graph(scan), self._stores[world], storey)
+
+    def _panorama(self, world: str, scan: str, viewpoint: str, width: int = 2048) -> bytes:
+        if world not in self._stores:
+            raise DataError("there are no images in this world")
+        graph = self.root(world).graph(scan)
+        row = graph.index(viewpoint)
+        return jpeg(equirect(self._stores[world].load(scan, viewpoint), graph.rotation[row], width))
+
+
+def demonstration(root: DataRoot, split: str, example: Example) -> tuple[int, ...]:
+    """Rows of the demonstrator's whole path; start and goal alone where the split's file no longer has it."""
+    path_id = int(example.instr_id.rsplit("_", 1)[0])
+    source = split if split in root.splits else "train"  # dev_unseen is made of training buildings
+    graph = root.graph(example.scan)
+    for episode in root.episodes(source):
+        if episode.path_id == path_id:
+            return tuple(graph.index(name) for name in episode.path)
+    return (example.start, example.goal)
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Short, distinct names: of a checkpoint in a run's folder, the folder's."""
+    names: list[str] = []
+    for path in paths:
+        whole = path.resolve()
+        name = whole.parent.name if whole.suffix == ".safetensors" and whole.stem in ("best", "last") else whole.stem
+        while name in names:
+            name += "'"
+        names.append(name)
+    return names

@@ -1,0 +1,47 @@
+"""What a model is asked, and what it answers about one cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from ghosts.errors import ConfigError
+from ghosts.language.tokens import tokenise
+
+
+@dataclass(frozen=True)
+class Question:
+    """An instruction given at a pose, and where the agent walks while it builds its map."""
+
+    scan: str
+    text: str
+    heading_rad: float
+    walk: tuple[int, ...]
+    """Rows of the graph; the first is the start."""
+    path: tuple[int, ...] = ()
+    """The demonstrator's, where there is one."""
+    instr_id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.walk:
+            raise ConfigError("a walk needs at least its start")
+        if not tokenise(self.text):
+            raise ConfigError(f"the instruction has no words, got {self.text[:80]!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class CellView:
+    """What the filter thinks about one cell at one filter step."""
+
+    row: int
+    col: int
+    xy_m: tuple[float, float]
+    """The cell's centre in the world."""
+    kernel: Float[np.ndarray, "c k k"]
+    """Where mass that leaves this cell goes, for each source heading; rows grow with +y."""
+    before: Float[np.ndarray, " c"]
+    prediction: Float[np.ndarray, " c"]
+    likelihood: Float[np.ndarray, " c"]
+    posterior: Float[np.ndarray, " c"]

@@ -1,0 +1,263 @@
+"""The episode record: everything a picture, film, report or viewer shows of one episode, as arrays and plain values.
+
+A record does not care who walked: the evaluation's fixed walk, an agent that acts, or a visitor's clicks. It is written
+as one JSON document whose arrays are small: eight bits a value on a square-root scale, cropped, deflated, in base64
+(`to_json`, `from_json`). The static report and the viewer's pages read the same document.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ghosts.errors import DataError
+from ghosts.types import Grid
+
+FORMAT, VERSION = "ghosts-episode", 1
+_MOST_VALUES = 1 << 27
+"""An array of a record that claims to hold more is refused before anything is unpacked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What the filter thought on the map of one agent step. A model without a filter has t = 0 and its goal alone."""
+
+    beliefs: Float[np.ndarray, "t1 c y x"]
+    """At the start and after each filter step; the last one is the goal's."""
+    predictions: Float[np.ndarray, "t c y x"]
+    likelihoods: Float[np.ndarray, "t c y x"]
+    smoothed: Float[np.ndarray, "t1 c y x"]
+    """Given the whole instruction."""
+    observed: Bool[np.ndarray, "rows cols"]
+    """Map cells seen so far."""
+    kernels: Float[np.ndarray, "t c k k"]
+    """Motion kernel of each filter step and source heading at `kernel_cells`: probability of every displacement."""
+    kernel_cells: Int[np.ndarray, "t 2"]
+    """(row, column) of the most likely cell before each filter step."""
+    goal_xy_m: tuple[float, float]
+    """Most likely goal, in the world."""
+    confidence: float
+    """Mass within 3 m of it."""
+    entropy_nats: float
+    seen_m2: float
+    error_m: float | None = None
+    """Distance to the true goal, where it is known; likewise below."""
+    nll: float | None = None
+    goal_seen: bool | None = None
+    candidates: Mapping[str, float] = field(default_factory=dict)
+    """Viewpoints known so far and how much speaks for each: goal mass nearest to it, or an agent's own probability."""
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeRecord:
+    """One episode of one model."""
+
+    model: str
+    world: str
+    scan: str
+    instr_id: str
+    """Empty for an instruction that somebody typed."""
+    text: str
+    words: tuple[str, ...]
+    """Tokens, as the model reads them."""
+    unknown: tuple[bool, ...]
+    """Which of them the model has never seen."""
+    start_heading_rad: float
+    walk: tuple[str, ...]
+    """Viewpoints the agent stands at, one a frame; the first is the start."""
+    walk_heading_rad: tuple[float, ...]
+    path: tuple[str, ...]
+    """The demonstrator's viewpoints; empty where nobody demonstrated."""
+    grid: Grid
+    """Of beliefs."""
+    map_grid: Grid
+    """Of what was observed: the same extent, finer cells."""
+    origin_xy_m: tuple[float, float]
+    """World position of both grids' centre."""
+    observation_attention: Float[np.ndarray, "t l"]
+    action_attention: Float[np.ndarray, "t l"]
+    frames: tuple[Frame, ...]
+
+    @property
+    def filter_steps(self) -> int:
+        """T; 0 for a model without a filter."""
+        return len(self.observation_attention)
+
+
+def corner_m(grid: Grid, origin_xy_m: tuple[float, float]) -> tuple[float, float]:
+    """World position of the lower left corner of a grid."""
+    return origin_xy_m[0] - grid.cols * grid.cell_m / 2.0, origin_xy_m[1] - grid.rows * grid.cell_m / 2.0
+
+
+def crop(record: EpisodeRecord, margin_cells: int = 3, least: float = 1e-4) -> EpisodeRecord:
+    """The record on the smallest window that holds what was seen and where mass is, so that it takes little room.
+
+    Args:
+        record: whole.
+        margin_cells: belief cells kept around.
+        least: mass below this share of a belief's largest value does not count.
+    """
+    pool = round(record.grid.cell_m / record.map_grid.cell_m)
+    busy = np.zeros((record.grid.rows, record.grid.cols), bool)
+    for frame in record.frames:
+        mass = frame.beliefs.sum(1)
+        busy |= (mass > least * mass.max((1, 2), keepdims=True)).any(0)
+        busy |= frame.observed.reshape(record.grid.rows, pool, record.grid.cols, pool).any((1, 3))
+    if not busy.any():
+        return record
+    rows, cols = (_span(np.asarray(busy.any(axis)), margin_cells) for axis in (1, 0))
+    left, bottom = corner_m(record.grid, record.origin_xy_m)
+    cell = record.grid.cell_m
+    grid = Grid(rows.stop - rows.start, cols.stop - cols.start, cell)
+    origin = (left + (cols.start + grid.cols / 2.0) * cell, bottom + (rows.start + grid.rows / 2.0) * cell)
+    fine = tuple(slice(part.start * pool, part.stop * pool) for part in (rows, cols))
+    shift = np.array([rows.start, cols.start])
+    frames = tuple(
+        replace(
+            frame,
+            **{
+                name: getattr(frame, name)[..., rows, cols]
+                for name in ("beliefs", "predictions", "likelihoods", "smoothed")
+            },
+            observed=frame.observed[fine],
+            kernel_cells=frame.kernel_cells - shift,
+        )
+        for frame in record.frames
+    )
+    map_grid = Grid(grid.rows * pool, grid.cols * pool, record.map_grid.cell_m)
+    return replace(record, grid=grid, map_grid=map_grid, origin_xy_m=origin, frames=frames)
+
+
+def _span(busy: np.ndarray, margin: int) -> slice:
+    where = np.flatnonzero(busy)
+    return slice(max(0, int(where[0]) - margin), min(len(busy), int(where[-1]) + 1 + margin))
+
+
+def pack(values: np.ndarray) -> dict[str, Any]:
+    """An array of numbers in 0..∞ as plain JSON values: square roots in eight bits, scaled by the first axis' maxima.
+
+    The error is at most 0.4 % of the maximum; small values, which are most of a belief, are kept finer than large ones.
+    """
+    flat = np.asarray(values, np.float64).reshape(len(values), -1) if len(values) else np.zeros((0, 0))
+    top = flat.max(1, initial=0.0)
+    share = np.sqrt(np.clip(flat / np.where(top > 0.0, top, 1.0)[:, None], 0.0, 1.0))
+    return {
+        "shape": list(values.shape),
+        "scale": [float(f"{value:.6g}") for value in top],
+        "data": base64.b64encode(zlib.compress(np.round(share * 255.0).astype(np.uint8).tobytes(), 9)).decode(),
+    }
+
+
+def unpack(value: Any, where: str) -> Float[np.ndarray, "..."]:
+    """Inverse of `pack`, up to its rounding.
+
+    Raises:
+        DataError: the value is no packed array.
+    """
+    try:
+        shape, scale = [int(size) for size in value["shape"]], np.array(value["scale"], float)
+        count = math.prod(shape)
+        if min(shape, default=0) < 0 or count > _MOST_VALUES or len(scale) != shape[0]:
+            raise ValueError
+        unzip = zlib.decompressobj()
+        raw = np.frombuffer(unzip.decompress(base64.b64decode(value["data"], validate=True), count + 1), np.uint8)
+        if len(raw) != count:
+            raise ValueError
+    except (TypeError, KeyError, ValueError, IndexError, zlib.error):
+        raise DataError("no packed array in the episode record", field=where) from None
+    share = (raw.astype(np.float64) / 255.0) ** 2
+    return share.reshape(shape) * scale.reshape(-1, *[1] * (len(shape) - 1))
+
+
+def frame_to_json(frame: Frame) -> dict[str, Any]:
+    """A frame as plain JSON values."""
+    return {
+        **{name: pack(getattr(frame, name)) for name in ("beliefs", "predictions", "likelihoods", "smoothed")},
+        "observed": pack(frame.observed[None].astype(float)),
+        "kernels": pack(frame.kernels),
+        "kernel_cells": frame.kernel_cells.tolist(),
+        "goal_xy_m": [round(value, 3) for value in frame.goal_xy_m],
+        "confidence": round(frame.confidence, 4),
+        "entropy_nats": round(frame.entropy_nats, 4),
+        "seen_m2": round(frame.seen_m2, 2),
+        "error_m": None if frame.error_m is None else round(frame.error_m, 3),
+        "nll": None if frame.nll is None else round(frame.nll, 4),
+        "goal_seen": frame.goal_seen,
+        "candidates": {name: round(value, 4) for name, value in frame.candidates.items()},
+    }
+
+
+def header_to_json(record: EpisodeRecord) -> dict[str, Any]:
+    """All of a record but its frames, as plain JSON values."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **{name: getattr(record, name) for name in ("model", "world", "scan", "instr_id", "text")},
+        **{name: list(getattr(record, name)) for name in ("words", "unknown", "walk", "walk_heading_rad", "path")},
+        "start_heading_rad": record.start_heading_rad,
+        "grid": [record.grid.rows, record.grid.cols, record.grid.cell_m],
+        "map_grid": [record.map_grid.rows, record.map_grid.cols, record.map_grid.cell_m],
+        "origin_xy_m": list(record.origin_xy_m),
+        "observation_attention": np.round(record.observation_attention, 4).tolist(),
+        "action_attention": np.round(record.action_attention, 4).tolist(),
+    }
+
+
+def to_json(record: EpisodeRecord) -> dict[str, Any]:
+    """A record as plain JSON values."""
+    return {**header_to_json(record), "frames": [frame_to_json(frame) for frame in record.frames]}
+
+
+def from_json(value: Any) -> EpisodeRecord:
+    """A record from plain JSON values.
+
+    Raises:
+        DataError: it is no episode record, or of another version.
+    """
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise DataError(f"expected {FORMAT!r}", field="format", value=value.get("format") if value else None)
+    if value.get("version") != VERSION:
+        raise DataError(f"expected {VERSION}", field="version", value=value.get("version"))
+    try:
+        words = len(value["words"])
+        attention: dict[str, Any] = {
+            name: np.array(value[name], float).reshape(-1, words)
+            for name in ("observation_attention", "action_attention")
+        }
+        texts: dict[str, Any] = {name: str(value[name]) for name in ("model", "world", "scan", "instr_id", "text")}
+        lists: dict[str, Any] = {
+            name: tuple(value[name]) for name in ("words", "unknown", "walk", "walk_heading_rad", "path")
+        }
+        return EpisodeRecord(
+            **texts,
+            **lists,
+            start_heading_rad=float(value["start_heading_rad"]),
+            grid=Grid(*value["grid"]),
+            map_grid=Grid(*value["map_grid"]),
+            origin_xy_m=(float(value["origin_xy_m"][0]), float(value["origin_xy_m"][1])),
+            **attention,
+            frames=tuple(_frame(frame) for frame in value["frames"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"a field of the episode record is missing or malformed ({error})") from None
+
+
+def _frame(value: dict[str, Any]) -> Frame:
+    plain = ("confidence", "entropy_nats", "seen_m2", "error_m", "nll", "goal_seen", "candidates")
+    packed = ("beliefs", "predictions", "likelihoods", "smoothed", "kernels")
+    fields: dict[str, Any] = {name: unpack(value[name], name) for name in packed} | {
+        name: value[name] for name in plain
+    }
+    return Frame(
+        **fields,
+        observed=unpack(value["observed"], "observed")[0] > 0.5,
+        kernel_cells=np.array(value["kernel_cells"], np.int64).reshape(-1, 2),
+        goal_xy_m=(float(value["goal_xy_m"][0]), float(value["goal_xy_m"][1])),
+    )

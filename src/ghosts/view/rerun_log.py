@@ -1,0 +1,75 @@
+"""The same episode for Rerun (https://rerun.io): belief, map, paths and words on two time lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ghosts.errors import MissingExtraError
+from ghosts.files import atomic_path
+from ghosts.view.record import EpisodeRecord, corner_m
+from ghosts.view.style import AGENT, DEMONSTRATOR, GOAL, PREDICTED, heat_rgba
+
+
+def require_rerun() -> Any:
+    """The Rerun SDK.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import rerun
+    except ImportError:
+        raise MissingExtraError("rerun-sdk", "rerun", "--rerun") from None
+    return rerun
+
+
+def write_rerun(path: Path, record: EpisodeRecord, scene: dict[str, Any], rerun: Any = None) -> None:
+    """Write a recording (.rrd), whole or not at all.
+
+    Args:
+        path: the file.
+        record: the episode.
+        scene: its building.
+        rerun: the SDK, or what stands in for it; imported by default.
+    """
+    rerun = rerun or require_rerun()
+    stream = rerun.RecordingStream("ghosts")
+    with atomic_path(path) as temporary:
+        stream.save(str(temporary))
+        _log(rerun, stream, record, scene)
+        stream.flush()
+
+
+def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    places = {point["id"]: (point["x"], point["y"]) for point in scene["viewpoints"]}
+    points = scene["viewpoints"]
+    lines = [[(points[a]["x"], points[a]["y"]), (points[b]["x"], points[b]["y"])] for a, b in scene["edges"]]
+    stream.log("instruction", rerun.TextDocument(record.text), static=True)
+    stream.log("map/graph", rerun.LineStrips2D(lines, colors=[154, 167, 176]), static=True)
+    if record.path:
+        path = [places[name] for name in record.path]
+        stream.log("map/demonstrator", rerun.LineStrips2D([path], colors=_rgb(DEMONSTRATOR)), static=True)
+        stream.log("map/goal", rerun.Points2D([path[-1]], colors=_rgb(GOAL), radii=0.3), static=True)
+    corner, cell = np.array(corner_m(record.grid, record.origin_xy_m)), record.grid.cell_m
+    for step, frame in enumerate(record.frames):
+        stream.set_time("agent_step", sequence=step)
+        walk = [places[name] for name in record.walk[: step + 1]]
+        stream.log("map/agent", rerun.LineStrips2D([walk], colors=_rgb(AGENT)))
+        stream.log("map/predicted", rerun.Points2D([frame.goal_xy_m], colors=_rgb(PREDICTED), radii=0.2))
+        if frame.error_m is not None:
+            stream.log("error_m", rerun.Scalars(frame.error_m))
+        for t, belief in enumerate(frame.beliefs):
+            stream.set_time("filter_step", sequence=step * len(frame.beliefs) + t)
+            mass = belief.sum(0)
+            rows, cols = np.nonzero(mass > 0.01 * mass.max())
+            colours = (255 * heat_rgba(mass, max(0.02, float(mass.max())))[rows, cols]).astype(np.uint8)
+            centres = corner + (np.stack([cols, rows], 1) + 0.5) * cell
+            boxes = rerun.Boxes2D(centers=centres, half_sizes=np.full_like(centres, cell / 2), colors=colours)
+            stream.log("map/belief", boxes)
+
+
+def _rgb(colour: str) -> list[int]:
+    return [int(colour[k : k + 2], 16) for k in (1, 3, 5)]

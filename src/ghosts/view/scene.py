@@ -1,0 +1,209 @@
+"""A building seen from above, as plain values: storeys, navigation graph, and what is known of its rooms and things.
+
+Three kinds of worlds give three kinds of plans: a procedural house its floor plan, a landmark root its rooms and
+objects, anything else its graph alone. Where there are images, the viewer can lay a map painted from the observations
+under any of them (`view.paint`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ghosts.errors import GhostsError
+from ghosts.view.style import WALL, room_tint
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.graph import NavGraph
+from ghosts.world.houses.house import House, Opening, Primitive, Room, Stair, Thing
+from ghosts.world.houses.world import load_house
+from ghosts.world.landmarks.format import read_landmarks
+from ghosts.world.landmarks.regions import ROOM_NAMES
+
+_WALL_M = 0.16
+_STOREY_M = 2.0
+_HIDDEN = ("curtains", "ceiling lamp", "pendant lamp", "chandelier", "range hood", "window")
+_ROOM_M = 1.1
+"""How far around its viewpoints a room of a landmark root is drawn; nobody measured its walls."""
+Shape = dict[str, Any]
+"""`s` storey, `p` corners in metres, `f` fill, `k` kind; optional `t` text at its middle, `a` its area in m²."""
+
+
+def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
+    """All that can be drawn of a building, as plain JSON values.
+
+    Args:
+        root: data root.
+        scan: building.
+    """
+    graph = root.graph(scan)
+    levels = storey_levels(graph)
+    storey = np.abs((graph.position_m[:, 2] - graph.height_m)[:, None] - levels).argmin(1)
+    kind, shapes, marks = _plan(root, scan, graph, storey, levels)
+    rows, others = np.nonzero(np.triu(graph.adjacent))
+    return {
+        "scan": scan,
+        "kind": kind,
+        "images": root.has_images,
+        "storeys": [round(float(level), 3) for level in levels],
+        "viewpoints": [
+            {
+                "id": name,
+                "x": round(float(x), 3),
+                "y": round(float(y), 3),
+                "z": round(float(z), 3),
+                "s": int(level),
+                "ok": bool(included),
+            }
+            for name, (x, y, z), level, included in zip(graph.ids, graph.position_m, storey, graph.included)
+        ],
+        "edges": [[int(a), int(b)] for a, b in zip(rows, others)],
+        "shapes": shapes,
+        "marks": marks,
+    }
+
+
+def storey_levels(graph: NavGraph) -> Float[np.ndarray, " n"]:
+    """Heights of the floors, lowest first: where viewpoints gather, at least 2 m apart (stairs lie in between)."""
+    floor = np.sort((graph.position_m[:, 2] - graph.height_m)[graph.included])
+    if not len(floor):
+        return np.zeros(1)
+    near = (np.abs(floor[:, None] - floor) < 0.4).sum(1)
+    levels: list[float] = []
+    for index in np.argsort(-near, kind="stable"):
+        lonely = levels and near[index] < max(2, 0.06 * len(floor))
+        if not lonely and all(abs(floor[index] - level) > _STOREY_M for level in levels):
+            levels.append(float(np.median(floor[np.abs(floor - floor[index]) < 0.4])))
+    return np.sort(np.array(levels))
+
+
+def _plan(
+    root: DataRoot, scan: str, graph: NavGraph, storey: Int[np.ndarray, " n"], levels: np.ndarray
+) -> tuple[str, list[Shape], list[dict[str, Any]]]:
+    if (root.path / "world.json").is_file():
+        try:
+            return "house", _house_shapes(load_house(root.path, scan), levels), []
+        except GhostsError:
+            return "graph", [], []  # made by another version: its pictures and graph are still good
+    if (root.path / "landmarks" / f"{scan}.json").is_file():
+        return "landmarks", *_landmark_shapes(root, scan, graph, storey, levels)
+    return "graph", [], []
+
+
+def _house_shapes(house: House, levels: np.ndarray) -> list[Shape]:
+    storey = [int(np.abs(levels - room.floor_z_m).argmin()) for room in house.rooms]
+    shapes = [_room_wall(room, storey[room.index]) for room in house.rooms]
+    shapes += [_room(room, storey[room.index]) for room in house.rooms]
+    shapes += [_opening(item, storey[item.rooms[0]]) for item in house.openings]
+    for stair in house.stairs:
+        shapes += [_stair(stair, level) for level in {storey[room] for room in stair.rooms}]
+    for thing in sorted(house.things, key=lambda item: (item.blocks, item.center_m[2] - item.half_m[2])):
+        if thing.kind not in _HIDDEN:
+            shapes += _thing(thing, storey[thing.room])
+    return shapes
+
+
+def _rectangle(x0: float, y0: float, x1: float, y1: float) -> list[list[float]]:
+    return _short([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
+
+
+def _short(points: Any) -> list[list[float]]:
+    return [[round(float(x), 3), round(float(y), 3)] for x, y in points]
+
+
+def _room_wall(room: Room, storey: int) -> Shape:
+    half = _WALL_M / 2
+    corners = _rectangle(room.x0_m - half, room.y0_m - half, room.x1_m + half, room.y1_m + half)
+    return {"s": storey, "k": "wall", "f": WALL, "p": corners}
+
+
+def _room(room: Room, storey: int) -> Shape:
+    corners = _rectangle(room.x0_m, room.y0_m, room.x1_m, room.y1_m)
+    area = (room.x1_m - room.x0_m) * (room.y1_m - room.y0_m)
+    return {"s": storey, "k": "room", "f": room_tint(room.kind), "p": corners, "t": room.kind, "a": round(area, 2)}
+
+
+def _opening(opening: Opening, storey: int) -> Shape:
+    along, across = opening.width_m, _WALL_M + 0.04
+    width, depth = (along, across) if opening.along == "x" else (across, along)
+    outside = min(opening.rooms) < 0
+    fill = "#bfe0f2" if opening.kind == "window" else "#c9a26b" if outside else "#f4f1ea"
+    x0, y0 = opening.x_m - width / 2, opening.y_m - depth / 2
+    return {"s": storey, "k": opening.kind, "f": fill, "p": _rectangle(x0, y0, x0 + width, y0 + depth)}
+
+
+def _stair(stair: Stair, storey: int) -> Shape:
+    foot, head = np.array(stair.foot_m[:2]), np.array(stair.head_m[:2])
+    axis = (head - foot) / max(float(np.linalg.norm(head - foot)), 1e-6)
+    side = np.array([-axis[1], axis[0]]) * stair.width_m / 2
+    corners = _short([foot - side, foot + side, head + side, head - side])
+    area = float(np.linalg.norm(head - foot)) * stair.width_m
+    return {"s": storey, "k": "stair", "f": "#e3d9c6", "p": corners, "t": "stairs", "a": round(area, 2)}
+
+
+def _thing(thing: Thing, storey: int) -> list[Shape]:
+    """A thing by its parts, low ones first, in a light version of their colours; its name goes with the last."""
+    shapes: list[Shape] = []
+    for part in sorted(thing.parts, key=lambda item: item.center_m[2] + item.half_m[2]):
+        # Linear colour to the screen's, then half-way to white: what is drawn on top stays readable on dark furniture.
+        colour = 0.5 * np.clip(np.array(part.color), 0.0, 1.0) ** (1 / 2.2) + 0.5
+        fill = "#" + "".join(f"{round(255 * float(value)):02x}" for value in colour)
+        shapes.append({"s": storey, "k": "thing", "f": fill, "p": _outline(part)})
+    area = 4.0 * thing.half_m[0] * thing.half_m[1]
+    if shapes and area >= 0.2 and thing.kind != "door":
+        shapes[-1] |= {"t": thing.kind, "a": round(area, 2), "at": _short([thing.center_m[:2]])[0]}
+    return shapes
+
+
+def _outline(solid: Primitive) -> list[list[float]]:
+    cos, sin = math.cos(solid.yaw_rad), math.sin(solid.yaw_rad)
+    if solid.shape == "box":
+        local = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)], float)
+    else:
+        angle = np.linspace(0.0, 2 * math.pi, 15)[:-1]
+        local = np.stack([np.cos(angle), np.sin(angle)], 1)
+    local = local * np.array(solid.half_m[:2])
+    turned = np.stack([local[:, 0] * cos - local[:, 1] * sin, local[:, 0] * sin + local[:, 1] * cos], 1)
+    return _short(turned + np.array(solid.center_m[:2]))
+
+
+def _landmark_shapes(
+    root: DataRoot, scan: str, graph: NavGraph, storey: Int[np.ndarray, " n"], levels: np.ndarray
+) -> tuple[list[Shape], list[dict[str, Any]]]:
+    """Rooms as discs around their viewpoints that run into one another, and objects as marks."""
+    scene = read_landmarks(root.path / "landmarks" / f"{scan}.json")
+    shapes: list[Shape] = []
+    named: dict[tuple[int, str], list[int]] = {}
+    for row, name in enumerate(graph.ids):
+        region = scene.viewpoints.get(name)
+        if region is None or not graph.included[row]:
+            continue
+        kind = ROOM_NAMES[region.room]
+        angle = np.linspace(0.0, 2 * math.pi, 19)[:-1]
+        disc = graph.position_m[row, :2] + _ROOM_M * np.stack([np.cos(angle), np.sin(angle)], 1)
+        shapes.append({"s": int(storey[row]), "k": "region", "f": room_tint(kind), "p": _short(disc)})
+        named.setdefault((int(storey[row]), f"{region.region} {kind}"), []).append(row)
+    for (level, name), rows in named.items():
+        # The name goes to the viewpoint in the middle: a mean of an L-shaped room lies outside it.
+        xy = graph.position_m[rows, :2]
+        middle = xy[np.linalg.norm(xy - xy.mean(0), axis=1).argmin()]
+        kind = " ".join(name.split(" ")[1:3]) if name.count(" ") > 1 else name.split(" ", 1)[1]
+        shapes.append(
+            {"s": level, "k": "name", "f": "none", "p": [], "t": kind, "a": 4.0 * len(rows), "at": _short([middle])[0]}
+        )
+    counts = Counter(item.label for item in scene.objects)
+    marks = [
+        {
+            "s": int(np.abs(item.position_m[2] - 0.9 - levels).argmin()),
+            "x": round(item.position_m[0], 2),
+            "y": round(item.position_m[1], 2),
+            "t": item.label,
+            "n": counts[item.label],
+        }
+        for item in scene.objects
+        if item.method != "near"
+    ]
+    return shapes, marks

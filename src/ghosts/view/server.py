@@ -1,0 +1,268 @@
+"""The viewer's server: a small JSON interface on localhost and the pages that use it.
+
+It reads what it was started with and nothing else: names are looked up in lists, never joined to paths. Every error is
+JSON, `{"error": "…"}`, with a 4xx status.
+"""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from ghosts import __version__
+from ghosts.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
+from ghosts.view.film import write_film
+from ghosts.view.guard import Guard
+from ghosts.view.library import Library
+from ghosts.view.mind import Mind
+from ghosts.view.panorama import png
+from ghosts.view.question import Question
+from ghosts.view.record import frame_to_json, header_to_json, pack
+
+MOST_TEXT, MOST_STOPS = 1000, 40
+STATIC = {
+    "index.html": "text/html; charset=utf-8",
+    "style.css": "text/css; charset=utf-8",
+    **{
+        f"{name}.js": "text/javascript; charset=utf-8"
+        for name in ("core", "map", "pano", "words", "inside", "player", "viewer")
+    },
+}
+Name = Annotated[str, Field(min_length=1, max_length=80)]
+NameQuery = Annotated[str, Query(min_length=1, max_length=80)]
+
+
+class Strict(BaseModel):
+    """Unknown fields are refused, and so are numbers that are no numbers."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Pick(Strict):
+    """An episode of a split."""
+
+    world: Name
+    model: Name
+    split: Name
+    instr_id: Name
+
+
+class Ask(Strict):
+    """Any instruction, anywhere."""
+
+    world: Name
+    model: Name
+    scan: Name
+    text: Annotated[str, Field(min_length=1, max_length=MOST_TEXT)]
+    heading_rad: Annotated[float, Field(ge=-100.0, le=100.0)]
+    walk: Annotated[list[Name], Field(min_length=1, max_length=MOST_STOPS)]
+    path: Annotated[list[Name], Field(max_length=MOST_STOPS)] = []
+    instr_id: Annotated[str, Field(max_length=80)] = ""
+
+
+class AskFrame(Ask):
+    """One agent step of it."""
+
+    step: Annotated[int, Field(ge=0, lt=MOST_STOPS)]
+
+
+class AskCell(AskFrame):
+    """One cell at one filter step of that."""
+
+    filter_step: Annotated[int, Field(ge=1, le=64)]
+    x_m: Annotated[float, Field(ge=-1e5, le=1e5)]
+    y_m: Annotated[float, Field(ge=-1e5, le=1e5)]
+
+
+class AskFilm(Ask):
+    """A film of it."""
+
+    kind: Annotated[str, Field(pattern="^(mp4|gif)$")] = "mp4"
+
+
+def static_text(name: str) -> str:
+    """A page, style or script of the viewer, from the package."""
+    return (resources.files("ghosts.view") / "static" / name).read_text(encoding="utf-8")
+
+
+def make_app(library: Library, hosts: frozenset[str] = frozenset()) -> FastAPI:
+    """The application.
+
+    Args:
+        library: what is shown.
+        hosts: names besides localhost under which it may be called.
+    """
+    app = FastAPI(title="ghosts view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(Guard, hosts=hosts)
+    _pages(app)
+    _lists(app, library)
+    _questions(app, library)
+    _errors(app)
+    return app
+
+
+def _pages(app: FastAPI) -> None:
+    texts = {name: static_text(name) for name in STATIC}
+
+    @app.get("/")
+    def index() -> Response:
+        return Response(texts["index.html"], media_type=STATIC["index.html"])
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in texts:
+            raise UnknownNameError("page", name[:80], [])
+        return Response(texts[name], media_type=STATIC[name])
+
+    @app.get("/favicon.ico")
+    def icon() -> Response:
+        return Response(status_code=204)
+
+
+def _lists(app: FastAPI, library: Library) -> None:
+    @app.get("/api/library")
+    def everything() -> dict[str, Any]:
+        worlds: dict[str, Any] = {}
+        for world, model in library.pairs():
+            mind = library.mind(world, model)
+            entry = worlds.setdefault(
+                world, {"id": world, "models": [], "scans": mind.scans, "splits": library.splits(mind)}
+            )
+            entry["models"].append({"id": model, "filter": mind.has_filter})
+        return {"version": __version__, "worlds": list(worlds.values())}
+
+    @app.get("/api/episodes")
+    def episodes(
+        world: NameQuery,
+        model: NameQuery,
+        split: NameQuery,
+        scan: Annotated[str, Query(max_length=80)] = "",
+        find: Annotated[str, Query(max_length=200)] = "",
+        offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    ) -> dict[str, Any]:
+        mind = library.mind(world, model)
+        if split not in library.splits(mind):
+            raise UnknownNameError("split", split, library.splits(mind))
+        found = library.episodes(mind, split, scan, find)
+        return {"total": len(found), "episodes": [asdict(item) for item in found[offset : offset + limit]]}
+
+    @app.get("/api/scene")
+    def scene(world: NameQuery, scan: NameQuery) -> dict[str, Any]:
+        _known_scan(library, world, scan)
+        return library.scene(world, scan)
+
+    @app.get("/api/painting")
+    def painting(world: NameQuery, scan: NameQuery, storey: Annotated[int, Query(ge=0, le=50)] = 0) -> dict[str, Any]:
+        _known_scan(library, world, scan)
+        if storey >= library.storeys(world, scan):
+            raise UnknownNameError("storey", str(storey), map(str, range(library.storeys(world, scan))))
+        painted = library.painting(world, scan, storey)
+        data = base64.b64encode(png(painted.rgba)).decode()
+        return {"extent_m": painted.extent_m, "image": f"data:image/png;base64,{data}"}
+
+    @app.get("/api/panorama")
+    def panorama(world: NameQuery, scan: NameQuery, viewpoint: NameQuery) -> Response:
+        _known_scan(library, world, scan)
+        library.root(world).graph(scan).index(viewpoint)
+        data = library.panorama(world, scan, viewpoint)
+        return Response(data, media_type="image/jpeg", headers={"Cache-Control": "max-age=3600"})
+
+
+def _questions(app: FastAPI, library: Library) -> None:
+    @app.post("/api/pick")
+    def pick(body: Pick) -> dict[str, Any]:
+        mind = library.mind(body.world, body.model)
+        if body.split not in library.splits(mind):
+            raise UnknownNameError("split", body.split, library.splits(mind))
+        return header_to_json(mind.header(library.question(mind, body.split, body.instr_id)))
+
+    @app.post("/api/ask")
+    def ask(body: Ask) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return header_to_json(mind.header(question))
+
+    @app.post("/api/frame")
+    def frame(body: AskFrame) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return frame_to_json(mind.frame(question, body.step))
+
+    @app.post("/api/cell")
+    def cell(body: AskCell) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        view = mind.cell(question, body.step, body.filter_step, (body.x_m, body.y_m))
+        numbers = {
+            name: np.round(getattr(view, name), 7).tolist()
+            for name in ("before", "prediction", "likelihood", "posterior")
+        }
+        return {"row": view.row, "col": view.col, "xy_m": view.xy_m, "kernel": pack(view.kernel), **numbers}
+
+    @app.post("/api/film")
+    def film(body: AskFilm) -> Response:
+        mind, question = _question(library, body)
+        record = mind.record(question)
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / f"episode.{body.kind}"
+            write_film(target, record, library.scene(body.world, body.scan))
+            data = target.read_bytes()
+        return Response(data, media_type="video/mp4" if body.kind == "mp4" else "image/gif")
+
+
+def _known_scan(library: Library, world: str, scan: str) -> None:
+    scans = library.root(world).scans
+    if scan not in scans:
+        raise UnknownNameError("building", scan, scans)
+
+
+def _question(library: Library, body: Ask) -> tuple[Mind, Question]:
+    mind = library.mind(body.world, body.model)
+    if body.scan not in mind.scans:
+        raise UnknownNameError("building", body.scan, mind.scans)
+    graph = mind.root.graph(body.scan)
+    walk, path = (tuple(graph.index(name) for name in names) for names in (body.walk, body.path))
+    if not graph.included[[*walk, *path]].all():
+        raise ConfigError("nobody can stand at one of these viewpoints; choose others")
+    return mind, Question(body.scan, body.text, body.heading_rad, walk, path, body.instr_id)
+
+
+def _errors(app: FastAPI) -> None:
+    def answer(status: int, text: str) -> JSONResponse:
+        return JSONResponse({"error": text}, status_code=status)
+
+    def ours(request: Request, error: Exception) -> JSONResponse:
+        if isinstance(error, UnknownNameError):
+            return answer(404, str(error))
+        if isinstance(error, MissingExtraError):
+            return answer(501, str(error))
+        # A data error names files on this machine; the page is told what is wrong, the terminal where.
+        return answer(400, error.problem if isinstance(error, DataError) else str(error))
+
+    def malformed(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
+        return answer(422, f"{where}: {first['msg']}" if where else str(first["msg"]))
+
+    def missing(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        return answer(error.status_code, str(error.detail))
+
+    handlers: list[tuple[type[Exception], Callable[[Request, Exception], JSONResponse]]] = [
+        (GhostsError, ours),
+        (RequestValidationError, malformed),
+        (HTTPException, missing),
+    ]
+    for kind, handler in handlers:
+        app.add_exception_handler(kind, handler)

@@ -1,0 +1,121 @@
+"use strict";
+// Shared by the viewer and the static report: unpacking records, asking the server, walking the graph.
+const Ghosts = {};
+
+Ghosts.element = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") node.className = value;
+    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== undefined && value !== null && value !== false) node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children) node.append(child);
+  return node;
+};
+
+Ghosts.ask = async (path, body) => {
+  const options = body === undefined ? {} : {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  };
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw new Error("The server does not answer. Is “ghosts view” still running?");
+  }
+  if (!answer.ok) {
+    const told = await answer.json().catch(() => ({}));
+    throw new Error(told.error || `The server answered ${answer.status}.`);
+  }
+  return answer;
+};
+
+// Packed arrays (ghosts.view.record.pack): square roots in eight bits, scaled along the first axis.
+Ghosts.unpack = async (packed) => {
+  const count = packed.shape.reduce((a, b) => a * b, 1);
+  const values = new Float32Array(count);
+  if (count) {
+    const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const raw = new Uint8Array(await new Response(stream).arrayBuffer());
+    const part = count / packed.shape[0];
+    for (let i = 0; i < count; i++) {
+      const share = raw[i] / 255;
+      values[i] = share * share * packed.scale[Math.floor(i / part)];
+    }
+  }
+  return { shape: packed.shape, values };
+};
+
+Ghosts.unpackFrame = async (frame) => {
+  const names = ["beliefs", "predictions", "likelihoods", "smoothed", "observed", "kernels"];
+  const arrays = await Promise.all(names.map((name) => Ghosts.unpack(frame[name])));
+  return { ...frame, ...Object.fromEntries(names.map((name, k) => [name, arrays[k]])) };
+};
+
+// Item t of an array "t c y x", summed over headings, with each cell's share of every heading.
+Ghosts.layer = (array, t) => {
+  const [, headings, rows, cols] = array.shape;
+  const area = rows * cols;
+  const mass = new Float32Array(area);
+  const first = t * headings * area;
+  for (let c = 0; c < headings; c++)
+    for (let i = 0; i < area; i++) mass[i] += array.values[first + c * area + i];
+  return { rows, cols, headings, mass, bins: array.values.subarray(first, first + headings * area) };
+};
+
+// What one layer of a frame shows at filter step t (0 = the start).
+Ghosts.shown = (frame, name, t) => {
+  const steps = frame.beliefs.shape[0] - 1;
+  if (name === "prediction" && steps && t > 0) return Ghosts.layer(frame.predictions, t - 1);
+  if (name === "likelihood" && steps && t > 0) return Ghosts.layer(frame.likelihoods, t - 1);
+  return Ghosts.layer(name === "smoothed" ? frame.smoothed : frame.beliefs, Math.min(t, steps));
+};
+
+Ghosts.neighbours = (scene) => {
+  if (!scene.next) {
+    scene.next = scene.viewpoints.map(() => []);
+    for (const [a, b] of scene.edges) {
+      scene.next[a].push(b);
+      scene.next[b].push(a);
+    }
+    scene.index = new Map(scene.viewpoints.map((point, row) => [point.id, row]));
+  }
+  return scene.next;
+};
+
+// First stop on the shortest walk between two viewpoints (Dijkstra); null where there is none.
+Ghosts.firstStop = (scene, from, to) => {
+  const next = Ghosts.neighbours(scene);
+  const start = scene.index.get(from), goal = scene.index.get(to);
+  const distance = new Map([[goal, 0]]), open = new Set([goal]);
+  while (open.size) {
+    let here = null;
+    for (const row of open) if (here === null || distance.get(row) < distance.get(here)) here = row;
+    open.delete(here);
+    for (const other of next[here]) {
+      const a = scene.viewpoints[here], b = scene.viewpoints[other];
+      const length = distance.get(here) + Math.hypot(a.x - b.x, a.y - b.y, a.z - b.z);
+      if (length < (distance.get(other) ?? Infinity)) {
+        distance.set(other, length);
+        open.add(other);
+      }
+    }
+  }
+  if (start === goal || !distance.has(start)) return null;
+  const cost = (row) => {
+    const a = scene.viewpoints[start], b = scene.viewpoints[row];
+    return (distance.get(row) ?? Infinity) + Math.hypot(a.x - b.x, a.y - b.y, a.z - b.z);
+  };
+  return scene.viewpoints[next[start].reduce((best, row) => (cost(row) < cost(best) ? row : best))].id;
+};
+
+Ghosts.save = (name, blob) => {
+  const link = Ghosts.element("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+};

@@ -1,0 +1,247 @@
+"use strict";
+// One episode, one or two models, time in two directions: agent steps (more map) and filter steps (more words).
+// A source gives the data: {frame(header, step), panorama(header, viewpoint), painting(header, storey), cell(...)}.
+Ghosts.Player = class {
+  constructor(root, { onmove, onword, onpick, onwalk, onerror }) {
+    Object.assign(this, { root, onmove, onerror, panes: [], step: 0, t: 0, layer: "belief", told: null });
+    this.callbacks = { onword, onpick, onwalk };
+    const find = (name) => root.querySelector(`[data-part="${name}"]`);
+    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "legend"].map((name) => [name, find(name)]));
+    this.pano = new Ghosts.PanoView(this.parts.pano, {
+      onlook: (heading) => this.panes.forEach(({ map }) => { map.look = heading; map.draw(); }),
+      onwalk: (id) => this.callbacks.onwalk?.(id),
+    });
+    this.parts.steps.addEventListener("input", () => this.go(+this.parts.steps.value, this.t));
+    this.parts.filter.addEventListener("input", () => this.go(this.step, +this.parts.filter.value));
+    this.parts.playsteps.addEventListener("click", () => this.play("step"));
+    this.parts.playfilter.addEventListener("click", () => this.play("t"));
+    this.parts.layer.addEventListener("change", () => { this.layer = this.parts.layer.value; this.refresh(); });
+    for (const box of root.querySelectorAll("[data-show]"))
+      box.addEventListener("change", () => {
+        for (const { map } of this.panes) map.show[box.dataset.show] = box.checked;
+        this.refresh();
+      });
+  }
+
+  get header() { return this.panes[0]?.header; }
+  get filterSteps() { return Math.max(0, ...this.panes.map(({ header }) => header.action_attention.length)); }
+
+  // sets: [{header, source, scene}], one a model.
+  async open(sets, { step, t } = {}) {
+    this.stop();
+    this.opened = (this.opened ?? 0) + 1;
+    const same = this.panes.length === sets.length && this.panes[0]?.scene === sets[0].scene;
+    const startAgain = !same || this.header?.walk[0] !== sets[0].header.walk[0];
+    this.panes = sets.map((set, k) => {
+      const old = same ? this.panes[k] : null;
+      const canvas = old?.canvas ?? Ghosts.element("canvas", { class: "map", tabindex: 0, "aria-label": "map from above" });
+      const map = old?.map ?? new Ghosts.MapView(canvas, { onpick: (where) => this.picked(where) });
+      Object.assign(map, { scene: set.scene, header: set.header, frame: null, cell: null, look: undefined });
+      const title = old?.title ?? Ghosts.element("figcaption");
+      title.textContent = sets.length > 1 ? set.header.model : "";
+      return { ...set, canvas, map, title, frames: new Map() };
+    });
+    if (!same) this.parts.maps.replaceChildren(...this.panes.map(({ canvas, title }) => Ghosts.element("figure", { class: "pane" }, title, canvas)));
+    for (const box of this.root.querySelectorAll("[data-show]")) for (const { map } of this.panes) map.show[box.dataset.show] = box.checked;
+    this.told = null;
+    this.seenAt = null;
+    this.parts.steps.max = this.header.walk.length - 1;
+    this.parts.filter.max = this.filterSteps;
+    await this.go(step ?? 0, t ?? this.filterSteps, startAgain);
+  }
+
+  frame(pane, step) {
+    if (!pane.frames.has(step)) {
+      const promise = pane.source.frame(pane.header, step).then(Ghosts.unpackFrame);
+      promise.catch(() => pane.frames.delete(step));
+      pane.frames.set(step, promise);
+    }
+    return pane.frames.get(step);
+  }
+
+  async go(step, t, refit = false) {
+    if (!this.header) return;
+    step = Math.min(Math.max(0, step), this.header.walk.length - 1);
+    t = Math.min(Math.max(0, t), this.filterSteps);
+    if (step !== this.step || t !== this.t) this.told = null;
+    const opened = this.opened;
+    Object.assign(this, { step, t });
+    this.parts.steps.value = step;
+    this.parts.filter.value = t;
+    this.root.classList.add("busy");
+    try {
+      const frames = await Promise.all(this.panes.map((pane) => this.frame(pane, step)));
+      if (opened !== this.opened || step !== this.step) return;
+      this.panes.forEach((pane, k) => { pane.map.frame = frames[k]; });
+      this.root.classList.remove("busy");
+      this.look(refit);
+      this.refresh();
+      this.onmove?.(step, this.t);
+      if (step + 1 < this.header.walk.length) for (const pane of this.panes) this.frame(pane, step + 1).catch(() => {});
+    } catch (error) {
+      this.root.classList.remove("busy");
+      this.onerror?.(error);
+    }
+  }
+
+  look(refit) {
+    const { header, scene, source } = this.panes[0], here = header.walk[this.step], point = this.panes[0].map.point(here);
+    const moved = this.seenAt !== here || refit;
+    for (const { map } of this.panes) {
+      if (map.storey !== point.s || refit) {
+        map.storey = point.s;
+        map.fit();
+      }
+    }
+    this.paintings();
+    if (!moved) return;
+    this.seenAt = here;
+    const url = scene.images && source.panorama ? source.panorama(header, here) : null;
+    this.parts.pano.parentElement.hidden = !url;
+    if (!url) return;
+    const places = Ghosts.neighbours(scene)[scene.index.get(here)].map((row) => scene.viewpoints[row]).map((other) => ({
+      id: other.id, x: other.x - point.x, y: other.y - point.y, z: other.z - 1.5 - point.z + 0.05,
+    }));
+    for (const { map } of this.panes) map.look = undefined;
+    this.pano.load(url, header.walk_heading_rad[this.step], places).catch((error) => this.onerror?.(error));
+  }
+
+  async paintings() {
+    const { map, header, source, scene } = this.panes[0];
+    if (!map.show.photo || !scene.images || !source.painting) return;
+    try {
+      const painting = await source.painting(header, map.storey);
+      for (const pane of this.panes) {
+        pane.map.painting = painting;
+        pane.map.draw();
+      }
+    } catch (error) {
+      this.onerror?.(error);
+    }
+  }
+
+  refresh() {
+    const frame = this.panes[0]?.map.frame;
+    if (!frame) return;
+    for (const { map, header } of this.panes) {
+      Object.assign(map, { step: this.step, t: Math.min(this.t, Math.max(header.action_attention.length, 0)), layer: this.layer, cell: this.told });
+      map.draw();
+    }
+    this.paintings();
+    this.parts.stepnote.textContent = `${this.step + 1} of ${this.header.walk.length}`;
+    this.parts.filternote.textContent = this.t ? `t = ${this.t} of ${this.filterSteps}` : "start";
+    Ghosts.drawWords(this.parts.words, this.header, this.t, { onchange: this.callbacks.onword });
+    this.numbers();
+    Ghosts.drawInside(this.parts.inside, this.header, frame, this.t, this.told);
+    Ghosts.drawAttention(this.parts.attention, this.header, this.t, (t) => this.go(this.step, t));
+  }
+
+  numbers() {
+    const rows = [
+      ["Distance of the prediction to the goal", (f) => (f.error_m === null ? null : `${f.error_m.toFixed(1)} m${f.error_m < 3 ? " ✓" : ""}`)],
+      ["Sure to be within 3 m", (f) => `${(100 * f.confidence).toFixed(0)} %`],
+      ["Uncertainty (entropy)", (f) => `${f.entropy_nats.toFixed(2)} nats`],
+      ["Goal's negative log-likelihood", (f) => (f.nll === null ? null : `${f.nll.toFixed(2)} nats`)],
+      ["Seen so far", (f) => `${f.seen_m2.toFixed(0)} m²${f.goal_seen === null ? "" : f.goal_seen ? ", goal seen" : ", goal not seen"}`],
+    ];
+    const frames = this.panes.map(({ map }) => map.frame).filter(Boolean);
+    this.parts.numbers.replaceChildren(...rows.map(([title, value]) => [title, frames.map(value)]).filter(([, values]) => values[0] !== null)
+      .map(([title, values]) => Ghosts.element("tr", {}, Ghosts.element("th", {}, title), ...values.map((text) => Ghosts.element("td", {}, text)))));
+  }
+
+  async picked(where) {
+    const { header, map, source } = this.panes[0], frame = map.frame;
+    if (!frame) return;
+    const [left, bottom] = Ghosts.corner(header), cell = header.grid[2];
+    const row = Math.floor((where.y - bottom) / cell), col = Math.floor((where.x - left) / cell);
+    const inside = row >= 0 && col >= 0 && row < header.grid[0] && col < header.grid[1];
+    if (inside) {
+      this.told = { row, col, xy_m: [left + (col + 0.5) * cell, bottom + (row + 0.5) * cell] };
+      this.refresh();
+      if (source.cell && this.t > 0 && header.action_attention.length) {
+        try {
+          const told = await source.cell(header, this.step, this.t, where.x, where.y);
+          if (this.told?.row === row && this.told?.col === col) {
+            this.told = { ...this.told, ...told, kernel: await Ghosts.unpack(told.kernel) };
+            this.refresh();
+          }
+        } catch (error) {
+          this.onerror?.(error);
+        }
+      }
+    }
+    this.callbacks.onpick?.(where);
+  }
+
+  play(what) {
+    if (this.timer) return this.stop();
+    const button = what === "t" ? this.parts.playfilter : this.parts.playsteps, last = what === "t" ? this.filterSteps : this.header.walk.length - 1;
+    const tick = async () => {
+      if (this[what] >= last) return this.stop();
+      await this.go(this.step + (what === "step"), this.t + (what === "t"));
+      if (this.timer) this.timer = setTimeout(tick, 900);
+    };
+    button.textContent = "❚❚";
+    this.timer = -1;
+    if (this[what] >= last) this.go(what === "step" ? 0 : this.step, what === "t" ? 0 : this.t).then(() => { if (this.timer) this.timer = setTimeout(tick, 900); });
+    else tick();
+  }
+
+  stop() {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+    this.parts.playsteps.textContent = this.parts.playfilter.textContent = "▶";
+  }
+
+  key(event) {
+    const moves = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 0], ArrowDown: [-1, 0], ".": [1, 0], ",": [-1, 0] };
+    if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && event.target.type !== "range" && event.target.type !== "checkbox") return;
+    if (event.key === " ") this.play("t");
+    else if (event.key === "p") this.play("step");
+    else if (event.key === "a" || event.key === "d") this.pano.turn(event.key === "a" ? -0.2 : 0.2, 0);
+    else if (event.key === "0") this.panes.forEach(({ map }) => { map.fit(); map.draw(); });
+    else if (moves[event.key]) this.go(this.step + moves[event.key][0], this.t + moves[event.key][1]);
+    else return;
+    event.preventDefault();
+  }
+};
+
+// The page's part that shows an episode, the same in the viewer and in the report.
+Ghosts.playerMarkup = () => `
+<section class="stage">
+  <div class="left">
+    <div class="maps" data-part="maps"></div>
+    <div class="toggles">
+      <label>Show <select data-part="layer" aria-label="what the colours show">
+        <option value="belief">belief</option><option value="smoothed">belief, knowing the whole instruction</option>
+        <option value="prediction">prediction (before looking)</option><option value="likelihood">likelihood</option></select></label>
+      <label><input type="checkbox" data-show="photo"> painted from photos</label>
+      <label><input type="checkbox" data-show="unseen" checked> shade the unseen</label>
+      <label><input type="checkbox" data-show="arrows" checked> headings</label>
+      <label><input type="checkbox" data-show="graph" checked> viewpoints</label>
+      <label><input type="checkbox" data-show="names" checked> names</label>
+      <label><input type="checkbox" data-show="paths" checked> paths</label>
+    </div>
+    <ul class="legend" data-part="legend">
+      <li><i class="agent"></i>agent</li><li><i class="demo"></i>demonstrator</li><li><i class="start"></i>start</li>
+      <li><i class="goal">★</i>goal</li><li><i class="cross">✕</i>predicted goal</li><li><i class="heat"></i>belief (square-root scale)</li>
+      <li><i class="cand"></i>known viewpoint (size: goal mass near it)</li>
+    </ul>
+  </div>
+  <div class="right">
+    <div class="panobox" hidden><canvas class="pano" data-part="pano" tabindex="0" aria-label="panorama, drag to look around"></canvas></div>
+    <div class="words" data-part="words"></div>
+    <p class="key"><i class="see"></i> what should be seen at this filter step <i class="do"></i> what should be done</p>
+    <div class="time">
+      <button data-part="playfilter" title="play the filter (space)" aria-label="play filter steps">▶</button>
+      <label>Filter step <input type="range" min="0" max="6" value="0" data-part="filter"></label><output data-part="filternote"></output>
+    </div>
+    <div class="time">
+      <button data-part="playsteps" title="play the walk (p)" aria-label="play agent steps">▶</button>
+      <label>Agent step <input type="range" min="0" max="7" value="0" data-part="steps"></label><output data-part="stepnote"></output>
+    </div>
+    <table class="numbers"><tbody data-part="numbers"></tbody></table>
+  </div>
+</section>
+<details open><summary>Inside the filter (click a cell of the map)</summary><div class="inside" data-part="inside"></div></details>
+<details open><summary>Attention over the words</summary><div data-part="attention"></div></details>`;

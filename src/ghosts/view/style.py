@@ -1,0 +1,69 @@
+"""One set of colours for figures, films, reports and the viewer: told apart with any colour vision, and in print.
+
+Categories are Okabe and Ito's palette. The belief runs through one hue from nothing to dark, so that it also reads in
+grey; transparency follows the mass, so that the plan stays visible where the belief is thin. The browser's copy of this
+table is `static/map.js`; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+AGENT, DEMONSTRATOR, GOAL, PREDICTED, START = "#0072B2", "#E69F00", "#CC79A7", "#000000", "#009E73"
+EDGE, NODE, CANDIDATE = "#9aa7b0", "#5c6b75", "#56B4E9"
+INK, PAPER, UNSEEN, WALL = "#1f2428", "#ffffff", "#8d979e", "#3b3b3b"
+BELIEF = ((1.0, 0.96, 0.90), (0.99, 0.68, 0.42), (0.90, 0.33, 0.05), (0.50, 0.06, 0.02))
+"""Stops of the belief's colours, evenly spaced: pale to dark vermilion (its lightness falls all the way)."""
+LIKELIHOOD = ((0.97, 0.97, 1.0), (0.62, 0.79, 0.88), (0.19, 0.51, 0.74), (0.03, 0.19, 0.42))
+"""Likewise of a likelihood: pale to dark blue."""
+ROOM_TINTS = {
+    "hallway": "#f4f1ea",
+    "stair hall": "#f4f1ea",
+    "stairs": "#efe8d8",
+    "entryway": "#efe9dc",
+    "bathroom": "#dcebf2",
+    "toilet": "#dcebf2",
+    "laundry room": "#dcebf2",
+    "kitchen": "#f8efd2",
+    "dining room": "#f6e7d3",
+    "bedroom": "#e9e4f1",
+    "closet": "#ebe8e4",
+    "living room": "#e4efe1",
+    "family room": "#e4efe1",
+    "lounge": "#e4efe1",
+    "library": "#e6eadb",
+    "office": "#e2e8ec",
+    "porch": "#e8efe0",
+    "outdoor": "#e8efe0",
+    "balcony": "#e8efe0",
+}
+OTHER_ROOM = "#eeeeee"
+
+
+def room_tint(kind: str) -> str:
+    """Colour of a room's floor; long names ("entryway foyer lobby") by their first words."""
+    for name, colour in ROOM_TINTS.items():
+        if kind.startswith(name):
+            return colour
+    return OTHER_ROOM
+
+
+def heat_rgba(
+    values: Float[np.ndarray, "y x"], top: float, stops: tuple[tuple[float, float, float], ...] = BELIEF
+) -> Float[np.ndarray, "y x 4"]:
+    """Colours and opacity of a heat map.
+
+    Args:
+        values: not negative.
+        top: shown darkest; the square root of the share of it is what is drawn, so that thin mass is seen.
+        stops: colours.
+    """
+    share = np.sqrt(np.clip(values / top, 0.0, 1.0)) if top > 0.0 else np.zeros_like(values)
+    at = share * (len(stops) - 1)
+    low = np.minimum(at.astype(int), len(stops) - 2)
+    part = (at - low)[..., None]
+    table = np.array(stops)
+    colour = table[low] * (1.0 - part) + table[low + 1] * part
+    opacity = np.clip(1.6 * share, 0.0, 0.88)
+    return np.concatenate([colour, opacity[..., None]], -1)

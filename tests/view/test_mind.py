@@ -1,0 +1,110 @@
+"""A mind says what evaluation says, whatever way one gets there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from ghosts.errors import ConfigError, UnknownNameError
+from ghosts.evaluate.goal import evaluate_goal
+from ghosts.learn.data import examples_of
+from ghosts.view.library import Library
+from ghosts.view.mind import Mind
+from ghosts.view.question import Question
+from ghosts.view.record import EpisodeRecord
+
+
+@pytest.mark.parametrize("model", ["small", "plain"])
+def test_frames_agree_with_the_evaluation(library: Library, model: str) -> None:
+    mind = library.mind("combs", model)
+    examples = examples_of(mind.data, "dev_unseen")[:3]
+    scores = evaluate_goal(
+        mind.task, mind.root, examples, mind.data.builder, stored=None, device=torch.device("cpu"), threads=0
+    )
+    for row, example in enumerate(examples):
+        frames = mind.record(library.question(mind, "dev_unseen", example.instr_id)).frames
+        np.testing.assert_allclose([frame.error_m for frame in frames], scores.error_m[row], atol=2e-3)
+        np.testing.assert_allclose([frame.confidence for frame in frames], scores.confidence[row], atol=1e-4)
+        np.testing.assert_allclose([frame.seen_m2 for frame in frames], scores.seen_m2[row])
+        assert [frame.goal_seen for frame in frames] == scores.goal_seen[row].tolist()
+
+
+def test_beliefs_are_distributions_and_the_update_is_bayes(record: EpisodeRecord) -> None:
+    frame = record.frames[-1]
+    np.testing.assert_allclose(frame.beliefs.sum((1, 2, 3)), 1.0, atol=1e-5)
+    product = frame.predictions * frame.likelihoods
+    product /= product.sum((1, 2, 3), keepdims=True)
+    np.testing.assert_allclose(frame.beliefs[1:], product, atol=1e-6)
+
+
+def test_candidates_share_out_the_goal(record: EpisodeRecord) -> None:
+    for step, frame in enumerate(record.frames):
+        assert set(record.walk[: step + 1]) <= set(frame.candidates)
+        assert sum(frame.candidates.values()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_kernel_of_every_cell_rebuilds_the_prediction(library: Library, mind: Mind) -> None:
+    """Mass that leaves all cells by the kernels shown is the prediction shown."""
+    question = library.question(mind, "dev_unseen", "300_0")
+    frame, grid = mind.frame(question, 2), mind.grid
+    half = mind.task.config.filter.motion.kernel // 2
+    built = np.zeros((grid.rows + 2 * half, grid.cols + 2 * half))
+    origin = np.array(mind.origin(question))
+    for row, col in np.argwhere(frame.beliefs[1].sum(0) > 1e-7):
+        centre = (np.array([col, row]) + 0.5 - np.array([grid.cols, grid.rows]) / 2) * grid.cell_m + origin
+        view = mind.cell(question, 2, 2, (float(centre[0]), float(centre[1])))
+        assert (view.row, view.col) == (row, col)
+        np.testing.assert_allclose(view.kernel.sum((1, 2)), 1.0, atol=1e-5)
+        np.testing.assert_allclose(view.posterior, frame.beliefs[2][:, row, col])
+        size = 2 * half + 1
+        built[row : row + size, col : col + size] += np.einsum("c,cyx->yx", view.before, view.kernel)
+    np.testing.assert_allclose(built[half:-half, half:-half], frame.predictions[1].sum(0), atol=1e-5)
+
+
+def test_stored_kernels_are_those_of_the_most_likely_cells(library: Library, mind: Mind) -> None:
+    question = library.question(mind, "dev_unseen", "300_0")
+    frame, grid, origin = mind.frame(question, 0), mind.grid, np.array(mind.origin(question))
+    for t, (row, col) in enumerate(frame.kernel_cells.tolist()):
+        centre = (np.array([col, row]) + 0.5 - np.array([grid.cols, grid.rows]) / 2) * grid.cell_m + origin
+        np.testing.assert_array_equal(mind.cell(question, 0, t + 1, tuple(centre.tolist())).kernel, frame.kernels[t])
+        assert frame.beliefs[t].sum(0)[row, col] == frame.beliefs[t].sum(0).max()
+
+
+def test_words_matter_and_the_future_does_not(library: Library, mind: Mind) -> None:
+    question = library.question(mind, "dev_unseen", "300_0")
+    other = Question(question.scan, "turn right.", question.heading_rad, question.walk, question.path)
+    short = Question(question.scan, question.text, question.heading_rad, question.walk[:2], question.path)
+    assert np.abs(mind.frame(other, 1).beliefs - mind.frame(question, 1).beliefs).max() > 1e-4
+    np.testing.assert_array_equal(mind.frame(short, 1).beliefs, mind.frame(question, 1).beliefs)
+
+
+def test_unknown_words_are_marked(mind: Mind) -> None:
+    words, unknown = mind.words("Walk to the xylophone.")
+    assert words == ("walk", "to", "the", "xylophone", ".")
+    assert unknown[3]
+    assert not unknown[0]
+
+
+def test_bad_questions_are_refused(library: Library, mind: Mind) -> None:
+    question = library.question(mind, "dev_unseen", "300_0")
+    with pytest.raises(ConfigError, match=r"agent step must lie in 0\.\.7, got 8"):
+        mind.frame(question, 8)
+    with pytest.raises(ConfigError, match=r"filter step must lie in 1\.\.4"):
+        mind.cell(question, 0, 5, mind.origin(question))
+    with pytest.raises(ConfigError, match="off the map"):
+        mind.cell(question, 0, 1, (1e4, 0.0))
+    with pytest.raises(ConfigError, match="no words"):
+        Question(question.scan, " ", 0.0, (0,))
+    with pytest.raises(UnknownNameError, match="unknown episode"):
+        library.question(mind, "dev_unseen", "nobody")
+    with pytest.raises(UnknownNameError, match="unknown building"):
+        mind.frame(Question("elsewhere", "go", 0.0, (0,)), 0)
+
+
+def test_a_model_without_a_filter_shows_its_goal_alone(library: Library) -> None:
+    mind = library.mind("combs", "plain")
+    shown = mind.record(library.question(mind, "dev_unseen", "300_0"))
+    assert shown.filter_steps == 0
+    assert shown.frames[0].beliefs.shape == (1, 1, 32, 32)
+    assert shown.frames[0].beliefs.sum() == pytest.approx(1.0, abs=1e-5)

@@ -1,0 +1,72 @@
+"""Records survive the way through JSON."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ghosts.errors import DataError
+from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, pack, to_json, unpack
+
+
+def test_packing_rounds_finely() -> None:
+    random = np.random.default_rng(3)
+    values = random.random((4, 2, 5, 6)) ** 6
+    back = unpack(json.loads(json.dumps(pack(values))), "x")
+    assert back.shape == values.shape
+    top = values.reshape(4, -1).max(1)[:, None, None, None]
+    assert (np.abs(back - values) / top).max() < 0.004
+    assert unpack(pack(np.zeros((0, 3, 2))), "x").shape == (0, 3, 2)
+    assert not unpack(pack(np.zeros((2, 3))), "x").any()
+
+
+def test_round_trip(record: EpisodeRecord) -> None:
+    back = from_json(json.loads(json.dumps(to_json(record))))
+    assert (back.text, back.words, back.walk, back.path) == (record.text, record.words, record.walk, record.path)
+    assert (back.grid, back.map_grid, back.origin_xy_m) == (record.grid, record.map_grid, record.origin_xy_m)
+    np.testing.assert_allclose(back.action_attention, record.action_attention, atol=1e-4)
+    for mine, theirs in zip(back.frames, record.frames):
+        np.testing.assert_array_equal(mine.observed, theirs.observed)
+        np.testing.assert_array_equal(mine.kernel_cells, theirs.kernel_cells)
+        assert np.abs(mine.beliefs - theirs.beliefs).max() < 0.004 * theirs.beliefs.max()
+        assert mine.error_m == pytest.approx(theirs.error_m, abs=1e-3)
+
+
+def test_cropping_keeps_places(record: EpisodeRecord) -> None:
+    """What lay at a place of the world still lies there."""
+    small = crop(record, margin_cells=0, least=0.5)
+    assert small.grid.rows * small.grid.cols < record.grid.rows * record.grid.cols
+    shift = (np.array(corner_m(small.grid, small.origin_xy_m)) - corner_m(record.grid, record.origin_xy_m)) / 1.0
+    col, row = np.rint(shift / record.grid.cell_m).astype(int)
+    for mine, theirs in zip(small.frames, record.frames):
+        part = theirs.beliefs[..., row : row + small.grid.rows, col : col + small.grid.cols]
+        np.testing.assert_array_equal(mine.beliefs, part)
+        assert mine.observed.sum() == theirs.observed.sum()
+        np.testing.assert_array_equal(mine.kernel_cells, theirs.kernel_cells - [row, col])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"shape": [2], "scale": [1.0, 1.0], "data": "!!"},
+        {"shape": [10**9], "scale": [1.0], "data": ""},
+        {"shape": [-1], "scale": [], "data": ""},
+        {"shape": [3], "scale": [1.0, 1.0, 1.0], "data": "eJwDAAAAAAE="},
+        None,
+    ],
+)
+def test_bad_arrays_are_refused(value: object) -> None:
+    with pytest.raises(DataError, match="no packed array"):
+        unpack(value, "beliefs")
+
+
+def test_bad_records_are_refused(record: EpisodeRecord) -> None:
+    with pytest.raises(DataError, match="ghosts-episode"):
+        from_json({"format": "other"})
+    with pytest.raises(DataError, match="version"):
+        from_json({**to_json(record), "version": 9})
+    with pytest.raises(DataError, match="missing or malformed"):
+        from_json({key: value for key, value in to_json(record).items() if key != "walk"})
