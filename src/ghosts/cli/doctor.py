@@ -1,0 +1,87 @@
+"""Say what can be run on a data root, what is wrong or missing, file by file, and the next command.
+
+Exits 1 when something is wrong. Every picture is decoded; `--sample 5` looks at five of each scan.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ghosts.config import require
+
+if TYPE_CHECKING:
+    from ghosts.learn.doctor import Diagnosis
+
+
+@dataclass(frozen=True)
+class Options:
+    """Say what can be run on a data root, what is wrong or missing, and the next command."""
+
+    root: Annotated[Path, tyro.conf.Positional]
+    """Data root."""
+    sample: int = 0
+    """Panoramas of each scan to decode, evenly taken; 0 = all."""
+    json: bool = False
+    """Print JSON instead of tables."""
+    most: int = 20
+    """Findings to print at most."""
+
+    def __post_init__(self) -> None:
+        require(self.sample >= 0, "--sample must not be negative", self.sample)
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts doctor`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts doctor", description=__doc__)
+    # Imported here: torch takes seconds, and `--help` should not wait for it.
+    from ghosts.learn.doctor import diagnose
+
+    console = Console(stderr=True, quiet=options.json)
+    with Progress(
+        TextColumn("panoramas"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    ) as progress:
+        bar = progress.add_task("", total=None)
+        diagnosis = diagnose(
+            options.root,
+            sample=options.sample,
+            report=lambda done, total: progress.update(bar, completed=done, total=total),
+        )
+    if options.json:
+        print(json.dumps(diagnosis.to_dict(), indent=1))
+    else:
+        _print(diagnosis, options.most)
+    if not diagnosis.healthy:
+        raise SystemExit(1)
+
+
+def _print(diagnosis: Diagnosis, most: int) -> None:
+    console, found = Console(), diagnosis.inventory
+    faces = f", faces of {found.face_px} px" if found.face_px else ""
+    splits = ", ".join(f"{name} {count}" for name, count in found.splits.items()) or "none"
+    console.print(f"{diagnosis.root}: {len(found.scans)} scans, {found.viewpoints} viewpoints", soft_wrap=True)
+    console.print(f"pictures of {len(found.pictured)} scans{faces}; landmarks of {len(found.landmarked)}")
+    console.print(f"paths: {splits}; {diagnosis.free_bytes / 1e9:.1f} GB free", soft_wrap=True)
+    for task in diagnosis.tasks:
+        if task.ready:
+            line = f"ready: {task.name}: {task.command}"
+        else:
+            line = f"not ready: {task.name}: lacks {task.lacks}; next: {task.next}"
+        console.print(line, soft_wrap=True, markup=False)
+    for finding in sorted(diagnosis.findings, key=lambda item: item.level, reverse=True)[:most]:
+        line = f"{finding.level}: {finding.where}: {finding.problem}"
+        console.print(line + (f"; next: {finding.next}" if finding.next else ""), soft_wrap=True, markup=False)
+    if len(diagnosis.findings) > most:
+        console.print(f"… and {len(diagnosis.findings) - most} more (--most, --json)")
+    console.print("healthy" if diagnosis.healthy else "something is wrong")

@@ -1,0 +1,28 @@
+"""Get ResNet-34's official ImageNet weights for `ghosts tiles`: from a file, or fetched with a checksum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Options:
+    """Get ResNet-34's official ImageNet weights."""
+
+    file: Path | None = None
+    """Torchvision's resnet34-….pth, or the same tensors as safetensors; fetched when not given."""
+    out: Path | None = None
+    """File to write (.safetensors); in the cache folder by default."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts weights`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts weights", description=__doc__)
+    # Imported here: torch takes seconds, and `--help` should not wait for it.
+    from ghosts.mapping.weights import default_path, install_weights
+
+    path = install_weights(options.out or default_path(), options.file)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)\nnext: ghosts tiles --data ROOT --backbone {path}")

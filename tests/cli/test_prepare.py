@@ -1,0 +1,168 @@
+"""`ghosts prepare` and all that follows: from raw files to a trained and evaluated model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import ghosts.bench.prepare as bench
+from ghosts.cli import main
+from ghosts.learn.doctor import diagnose
+from ghosts.mapping.backbone import ResNetBackbone
+from ghosts.mapping.tile_store import read_tiles
+from ghosts.world.dataroot import DataRoot
+from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, write_graph, write_release
+
+
+def write_episodes(folder: Path, shots: list[Shot]) -> None:
+    names = [shot.viewpoint for shot in shots]
+    positions = np.array([shot.position_m for shot in shots])
+    folder.mkdir()
+    for split, number in (("train", 10), ("val_seen", 20)):
+        records = []
+        for back in (False, True):
+            length = float(np.linalg.norm(np.diff(positions, axis=0), axis=1).sum())
+            texts = ["Walk past the ball and stop.", "Go to the passage.", "Turn around and go on."]
+            path = names[::-1] if back else names
+            record = {"scan": SCAN, "path_id": number + back, "path": path, "heading": 0.5, "distance": length}
+            records.append(record | {"instructions": texts})
+        (folder / f"R2R_{split}.json").write_text(json.dumps(records), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Zip files of a scan, graphs and episodes."""
+    folder = tmp_path_factory.mktemp("downloads")
+    shots = make_shots(ReleaseConfig(), 3)
+    write_release(folder / "v1" / "scans", ReleaseConfig(), shots, zipped=True)
+    write_graph(folder / "connectivity", shots)
+    write_episodes(folder / "r2r", shots)
+    return folder
+
+
+def prepare(downloads: Path, root: Path, *more: str) -> None:
+    sources = ["--raw", str(downloads), "--connectivity", str(downloads / "connectivity")]
+    episodes = ["--r2r", str(downloads / "r2r")]
+    main(["prepare", *sources, *episodes, "--out", str(root), "--faces", "96", "--workers", "1", *more])
+
+
+def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tiles by a ResNet-34 (random weights), two iterations of `paper` on a 48 × 48 map (shrunk for time), scores."""
+    root, run = tmp_path / "root", tmp_path / "run"
+    prepare(downloads, root)
+    text = capsys.readouterr().out
+    assert "3 panoramas of 1 scans, 3 to make here" in text
+    assert "R2R train: 2 of 2 paths" in text
+    summary = json.loads((root / "prepare.json").read_text())
+    row = summary["scans"][SCAN]
+    assert (row["panoramas"], row["prepared"], summary["missing"]) == (3, 3, {})
+    assert row["holes_after"] < row["holes_before"] < 0.2
+    assert row["agreement"] > 0.99
+    assert row["graph_turn_deg"] < 0.01
+
+    torch.manual_seed(0)
+    save_file(ResNetBackbone().resnet.state_dict(), tmp_path / "resnet.safetensors")
+    weights = ["--backbone", str(tmp_path / "resnet.safetensors")]
+    main(["tiles", "--data", str(root), *weights, "--device", "cpu", "--batch", "3"])
+    stored = read_tiles(root / "tiles" / "tiles.safetensors")
+    assert stored.settings.channels == 768
+    assert [len(building.viewpoints) for building in stored.buildings] == [3]
+    tasks = {task.name: task.ready for task in diagnose(root).tasks}
+    assert tasks == {
+        "simulator with pictures": True,
+        "training, landmarks-filter": False,
+        "training, houses-filter": False,
+        "training, paper": True,
+    }
+
+    small = ["--model.mapper.rows", "48", "--model.mapper.cols", "48"]
+    steps = ["--train.iterations", "2", "--train.evaluate-every", "2", "--train.log-every", "1"]
+    places = ["--data", str(root), "--out", str(run)]
+    select = ["--select", "val_seen", "--accelerator", "cpu"]
+    main(["train", "goal", "--preset", "paper", *places, *select, *small, *steps])
+    losses = [json.loads(line)["loss"] for line in (run / "log.jsonl").read_text().splitlines() if '"loss"' in line]
+    assert len(losses) == 2
+    assert np.isfinite(losses).all()
+    main(["eval", "goal", "--run", str(run), "--data", str(root), "--out", str(tmp_path / "table"), "--device", "cpu"])
+    scores = json.loads((tmp_path / "table" / "goal.json").read_text())
+    assert "val_seen" in scores["splits"]
+    assert "paper" in json.dumps(scores["experiments"])
+
+
+def test_a_second_run_makes_nothing_and_a_lost_file_is_made_again(
+    downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "root"
+    prepare(downloads, root, "--scan", SCAN)
+    capsys.readouterr()
+    store = DataRoot(root).panoramas()
+    name = DataRoot(root).graph(SCAN).ids[1]
+    store.paths(SCAN, name)[0].unlink()
+    assert not diagnose(root).healthy
+    prepare(downloads, root)
+    assert "3 panoramas of 1 scans, 1 to make here" in capsys.readouterr().out
+    assert diagnose(root).healthy
+    prepare(downloads, root)
+    assert "3 panoramas of 1 scans, 0 to make here" in capsys.readouterr().out
+
+
+def test_a_share_of_the_work(
+    downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rank, made in (("1", 1), ("0", 2)):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        prepare(downloads, tmp_path / "root")
+        if rank == "1":
+            assert "process 1: done; 2 panoramas of others are not made yet" in capsys.readouterr().out
+            assert not (tmp_path / "root" / "prepare.json").exists()
+            assert len(list((tmp_path / "root" / "scans").rglob("*.png"))) == made
+    assert len(json.loads((tmp_path / "root" / "prepare.json").read_text())["scans"]) == 1
+
+
+def test_errors_name_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        ([], "name --raw FOLDER"),
+        (["--raw", str(tmp_path / "none")], "no such folder or zip file"),
+        (["--raw", str(tmp_path)], "give --raw the folder that holds the scans"),
+        (["--raw", str(tmp_path), "--faces", "3"], "--faces must lie in 16..2048"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(["prepare", *arguments])
+        assert stop.value.code == 1
+        assert message in capsys.readouterr().err
+
+
+def test_a_panorama_that_lacks_files_is_told(
+    downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = ("matterport_skybox_images", "undistorted_camera_parameters")
+    sources = [str(downloads / "v1" / "scans" / SCAN / f"{kind}.zip") for kind in kinds]
+    with pytest.raises(SystemExit) as stop:
+        main(["prepare", "--raw", *sources, "--out", str(tmp_path / "root"), "--workers", "1"])
+    assert stop.value.code == 1
+    assert "_d0_0.png and 17 more missing" in capsys.readouterr().out
+
+
+def test_bench_makes_a_sound_panorama(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, value in (("WIDTH", 160), ("HEIGHT", 128), ("FOCAL_PX", 134.0), ("SKYBOX_PX", 64)):
+        monkeypatch.setattr(bench, name, value)
+    row = bench.measure_prepare(1, 48, "undistorted")
+    assert set(row["parts_s"]) == {
+        "camera file",
+        "read skybox",
+        "read colour",
+        "warp colour",
+        "read depth",
+        "warp depth",
+        "fill",
+        "write",
+    }
+    assert row["found"].agreement > 0.95
+    main(["prepare", "--bench", "1", "--faces", "48"])
+    assert "10 800 panoramas" in capsys.readouterr().out
