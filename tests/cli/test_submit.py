@@ -1,0 +1,107 @@
+"""`ghosts train vln`, `ghosts eval vln` and `ghosts submit`, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ghosts.cli import main
+from landmark_world import make_landmark_root
+
+TINY = ("--train.iterations", "2", "--train.checkpoint-every", "2", "--train.evaluate-every", "2")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("submit")
+    root = make_landmark_root(folder / "root")
+    seen = json.loads((root / "r2r" / "R2R_val_seen.json").read_text())
+    test = [
+        {key: value for key, value in record.items() if key != "distance"} | {"path": record["path"][:1]}
+        for record in seen[:3]
+    ]
+    (root / "r2r" / "R2R_test.json").write_text(json.dumps(test))
+    for name in ("agent", "seq2seq"):
+        main(
+            [
+                "train",
+                "vln",
+                "--preset",
+                f"tiny-{name}",
+                "--data",
+                str(root),
+                "--out",
+                str(folder / name),
+                *TINY,
+                "--accelerator",
+                "cpu",
+                "--threads",
+                "0",
+            ]
+        )
+    return folder
+
+
+def run(*words: object) -> None:
+    main([str(word) for word in words])
+
+
+def test_submission_for_a_split_without_goals(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = world / "submission.json"
+    run("submit", "--run", world / "agent", "--data", world / "root", "--out", out, "--device", "cpu")
+    run("submit", "--check", out, "--data", world / "root")
+    assert "9 instructions of split test, all in order" in capsys.readouterr().out
+    assert len(json.loads(out.read_text())) == 9
+
+
+def test_wrong_submissions_exit_with_one(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = world / "wrong.json"
+    wrong.write_text("[]")
+    with pytest.raises(SystemExit, match="1"):
+        run("submit", "--check", wrong, "--data", world / "root")
+    assert "missing" in capsys.readouterr().err
+    for words in ((), ("--run", world / "agent", "--check", wrong)):
+        with pytest.raises(SystemExit, match="1"):
+            run("submit", "--data", world / "root", *words)
+        assert "name either --run RUN" in capsys.readouterr().err
+
+
+def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("eval", "vln", "--run", world / "agent", "--run", world / "seq2seq", "--planner", "--data", world / "root")
+    run(*words, "--splits", "dev_unseen", "--examples", "6", "--out", world / "table", "--device", "cpu")
+    summary = json.loads((world / "table" / "vln.json").read_text())
+    rows = summary["splits"]["dev_unseen"]["models"]
+    assert list(rows) == ["tiny-agent", "tiny-agent, planner", "tiny-seq2seq", "random", "stop", "shortest"]
+    assert rows["shortest"]["SPL"]["mean"] == 1.0
+    assert rows["stop"]["TL"]["mean"] == 0.0
+    text = capsys.readouterr().out
+    assert "Chasing Ghosts, images [1]" in text
+    assert "| shortest |" in (world / "table" / "vln.md").read_text()
+    run(*words, "--splits", "dev_unseen", "--examples", "6", "--out", world / "again", "--device", "cpu")
+    assert json.loads((world / "again" / "vln.json").read_text())["splits"] == summary["splits"]
+
+
+def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cases = {
+        "did you mean 'random'": ("eval", "vln", "--baselines", "randon"),
+        "nothing to evaluate": ("eval", "vln", "--baselines", ""),
+        "unknown split 'val_unsen'": ("eval", "vln", "--splits", "val_unsen"),
+        "leave out --planner": ("eval", "vln", "--run", world / "seq2seq", "--planner"),
+        "did you mean 'tiny-agent'": ("train", "vln", "--preset", "tiny-agnt"),
+        "did you mean 'vln'": ("train", "vlm"),
+    }
+    for message, words in cases.items():
+        data = ("--data", world / "root") if len(words) > 2 else ()
+        with pytest.raises(SystemExit, match="1"):
+            run(*words, *data)
+        assert message in capsys.readouterr().err
+
+
+def test_goal_evaluation_reads_an_agents_filter(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(
+        *("eval", "goal", "--run", world / "agent", "--data", world / "root", "--splits", "dev_unseen"),
+        *("--examples", "4", "--device", "cpu", "--threads", "0"),
+    )
+    assert "Success rate" in capsys.readouterr().out

@@ -1,0 +1,99 @@
+"""Whole splits: walked, scored and tabulated; the same however the work is shared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from tests.act.worlds import Comb, make_comb
+
+from ghosts.act.planner import Planner
+from ghosts.errors import DataError
+from ghosts.evaluate.navigation import NavScores
+from ghosts.evaluate.vln import score_walks, walk_split, walk_split_baseline
+from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_markdown, vln_rows, vln_text
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def comb(tmp_path_factory: pytest.TempPathFactory) -> Comb:
+    return make_comb(tmp_path_factory.mktemp("comb"))
+
+
+def walks(comb: Comb, **how: object) -> list[list[int]]:
+    return walk_split(comb.task, comb.data.root, comb.examples, comb.data.builder, stored=None, device=CPU, **how)
+
+
+def test_walks_do_not_depend_on_the_batch_and_leave_the_mode_alone(comb: Comb) -> None:
+    comb.task.train()
+    assert walks(comb, batch=3) == walks(comb, batch=128)
+    assert comb.task.training
+    comb.task.eval()
+
+
+def test_planner_walks_too(comb: Comb) -> None:
+    planned = walks(comb, planner=Planner())
+    assert [path[0] for path in planned] == [example.start for example in comb.examples]
+    assert planned != walks(comb)
+
+
+def test_nothing_to_walk(comb: Comb) -> None:
+    with pytest.raises(DataError, match="no instructions to evaluate"):
+        walk_split(comb.task, comb.data.root, [], comb.data.builder, stored=None, device=CPU)
+
+
+def test_baselines_are_scored_against_the_demonstrator(comb: Comb) -> None:
+    root, examples = comb.data.root, comb.examples
+    scores = {
+        name: score_walks(root, "train", examples, walk_split_baseline(name, root, examples)).means()
+        for name in ("shortest", "stop", "random")
+    }
+    assert scores["shortest"] == {
+        "TL": pytest.approx(6.9), "NE": 0.0, "OS": 1.0, "SR": 1.0, "SPL": 1.0, "nDTW": 1.0, "SDTW": 1.0,
+        "CLS": pytest.approx(1.0),
+    }  # fmt: skip
+    assert scores["stop"]["TL"] == 0.0
+    assert scores["stop"]["NE"] == pytest.approx(6.9)
+    assert scores["random"]["TL"] == pytest.approx(5 * 2.3)
+    again = score_walks(root, "train", examples, walk_split_baseline("random", root, examples)).means()
+    assert again == scores["random"]
+
+
+def made_up(success: list[bool], error: float = 1.0) -> NavScores:
+    count = len(success)
+    values = np.array(success, float)
+    names = tuple(f"{k // 3}_{k % 3}" for k in range(count))
+    right = np.array(success)
+    return NavScores(names, values + 5.0, np.full(count, error), right, right, values, values, values, values)
+
+
+def test_table_holds_means_seeds_intervals_and_published_rows() -> None:
+    summary = summarise_vln({"ours": {"val_unseen": [made_up([True] * 3 + [False] * 3), made_up([True] * 6)]}})
+    row = summary["splits"]["val_unseen"]["models"]["ours"]
+    assert row["SR"]["mean"] == 0.75
+    assert row["SR"]["sd"] == pytest.approx(math.sqrt(0.125))
+    assert row["SR"]["interval"] == (0.5, 1.0)
+    assert summary["splits"]["val_unseen"]["paths"] == 2
+    lines = vln_rows(summary, "val_unseen")
+    assert lines[0] == ["", "TL", "NE", "OS", "SR", "SPL", "nDTW", "SDTW", "CLS"]
+    assert lines[1][4] == "0.750 ± 0.354 (0.500–1.000)"
+    paper = next(line for line in lines if line[0].startswith("Chasing Ghosts"))
+    assert paper[1:6] == ["9.64", "7.20", "0.44", "0.35", "0.31"]
+    assert "Table 2" in vln_text(summary, "val_unseen")
+    assert vln_markdown(summary, "val_unseen").count("\n| ") == len(lines) + 1  # and the line under the header
+
+
+def test_unreachable_goals_are_shown_as_such() -> None:
+    summary = summarise_vln({"ours": {"val_seen": [made_up([False] * 3, error=math.inf)]}})
+    assert summary["splits"]["val_seen"]["models"]["ours"]["NE"]["mean"] is None
+    assert vln_rows(summary, "val_seen")[1][2] == "∞"
+
+
+def test_published_rows_are_complete_and_go_with_the_right_split() -> None:
+    assert published_split("dev_unseen") == "val_unseen"
+    assert published_split("val_seen") == "val_seen"
+    assert all(len(row) == 5 for rows in PUBLISHED.values() for row in rows.values())
+    assert PUBLISHED["val_seen"]["Chasing Ghosts, images"] == (10.15, 7.59, 0.42, 0.34, 0.30)
