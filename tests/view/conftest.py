@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,14 +10,20 @@ import pytest
 import torch
 
 from ghosts.config import to_dict
+from ghosts.learn.backbone import weights_hash
 from ghosts.learn.checkpoint import save_checkpoint
 from ghosts.learn.data import load_goal_data
+from ghosts.learn.image_tiles import FOLDER, TileMaker, build_tiles, plan_work
 from ghosts.learn.tasks import GoalTask
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.tile_store import TileSettings
 from ghosts.presets import GoalExperiment
+from ghosts.types import Intrinsics
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.record import EpisodeRecord
 from ghosts.world.dataroot import DataRoot
+from image_roots import make_image_root
 from landmark_world import make_landmark_root, small_experiment
 
 SEED = 5
@@ -55,6 +62,26 @@ def baseline(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of a model without a filter."""
     experiment = replace(small_experiment(), name="lingunet", kind="lingunet")
     return save_untrained(tmp_path_factory.mktemp("run") / "plain.safetensors", combs, experiment)
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with pictures and tiles of them."""
+    folder = tmp_path_factory.mktemp("view") / "photos"
+    root = DataRoot(make_image_root(folder, {"train": ("houseA",), "val_unseen": ("houseB",)}, count=4))
+    torch.manual_seed(SEED)
+    backbone = SmallBackbone(8).eval().requires_grad_(False)
+    settings = TileSettings(weights_hash(backbone), 8, 0.5, camera=Intrinsics(80, 64, math.radians(60.0)))
+    maker = TileMaker(root, backbone, settings, torch.device("cpu"), batch=4)
+    assert build_tiles(maker, folder / FOLDER, plan_work(maker, folder / FOLDER))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pictured(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that reads it."""
+    experiment = replace(small_experiment(), observation="images")
+    return save_untrained(tmp_path_factory.mktemp("run") / "pictured.safetensors", photos, experiment)
 
 
 @pytest.fixture(scope="session")

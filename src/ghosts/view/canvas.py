@@ -200,7 +200,14 @@ def _draw_paths(axes: Any, places: dict[str, Any], record: EpisodeRecord, step: 
     axes.annotate("", xy=(x + ahead[0], y + ahead[1]), xytext=(x, y), arrowprops=arrow, zorder=8)
     axes.plot(x, y, "o", color=style.AGENT, ms=6.5, mec="white", mew=1.0, zorder=8.5)
     if record.path:
-        axes.plot(*line(record.path), color=style.DEMONSTRATOR, lw=1.6, ls=(0, (3, 2)), zorder=6.8)
+        axes.plot(
+            *line(record.path),
+            color=style.DEMONSTRATOR,
+            lw=1.6,
+            ls=(0, (3, 2)),
+            zorder=6.8,
+            path_effects=_outline(2.6, "#3a2800"),
+        )
         goal = line(record.path[-1:])
         axes.plot(*goal, "*", color=style.GOAL, ms=13, mec="white", mew=0.8, zorder=8.8)
     axes.plot(
@@ -208,10 +215,10 @@ def _draw_paths(axes: Any, places: dict[str, Any], record: EpisodeRecord, step: 
     )
 
 
-def _outline(width: float) -> list[Any]:
+def _outline(width: float, colour: str = "white") -> list[Any]:
     from matplotlib.patheffects import Normal, Stroke
 
-    return [Stroke(linewidth=width, foreground="white"), Normal()]
+    return [Stroke(linewidth=width, foreground=colour), Normal()]
 
 
 def draw_scale(axes: Any, left: float, right: float, bottom: float, top: float) -> None:

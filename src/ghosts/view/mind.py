@@ -328,4 +328,8 @@ def open_mind(name: str, loaded: LoadedTask, root: DataRoot) -> Mind:
         tiles=loaded.tiles,
         training=False,
     )
+    shows_labels = data.builder.bank.entries is not None
+    if loaded.task.kind != "hand-coded" and shows_labels != (loaded.labels is not None):
+        reads, shows = ("images", "landmarks") if shows_labels else ("landmarks", "images")
+        raise ConfigError(f"model {name} reads {reads}, but {root.path.name} has {shows}")
     return Mind(name, loaded, data)

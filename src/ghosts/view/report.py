@@ -21,7 +21,7 @@ from ghosts.view.paint import Painting
 from ghosts.view.panorama import equirect, jpeg
 from ghosts.view.record import EpisodeRecord, crop, to_json
 
-SCRIPTS = ("core", "map", "pano", "words", "inside", "player", "report")
+SCRIPTS = ("core", "heat", "layers", "map", "pano", "words", "inside", "player", "report")
 _PANORAMA_PX = 896
 
 

@@ -37,7 +37,7 @@ STATIC = {
     "style.css": "text/css; charset=utf-8",
     **{
         f"{name}.js": "text/javascript; charset=utf-8"
-        for name in ("core", "map", "pano", "words", "inside", "player", "viewer")
+        for name in ("core", "heat", "layers", "map", "pano", "words", "inside", "player", "viewer")
     },
 }
 Name = Annotated[str, Field(min_length=1, max_length=80)]

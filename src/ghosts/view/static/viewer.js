@@ -44,12 +44,15 @@
     onword: (k, word) => guarded(async () => {
       const words = [...state.question.words];
       words[k] = word;
-      await ask({ text: Ghosts.joinWords(words) }, { step: player.step, t: player.t });
+      await ask({ text: Ghosts.joinWords(words) }, place());
     })(),
     onpick: (where) => offer(where),
     onwalk: (id) => guarded(walkTo)(id),
     onerror: fail,
   });
+
+  // Where to go on after a change: the same place, and the last filter step if that is what was shown.
+  const place = () => ({ step: player.step, t: player.t === player.filterSteps ? undefined : player.t });
 
   const scene = async (worldId, scan) => {
     const key = query({ world: worldId, scan });
@@ -92,7 +95,7 @@
       if (!next) throw new Error("There is no way from here to there.");
       walk.push(next);
     }
-    await ask({ walk, instr_id: state.question.instr_id }, { step: walk.length - 1, t: player.t });
+    await ask({ walk, instr_id: state.question.instr_id }, { ...place(), step: walk.length - 1 });
   };
 
   const walkOn = async () => {
@@ -175,8 +178,8 @@
     const chosen = state.listed.find((item) => item.instr_id === $("episode").value);
     if (chosen) await pick(chosen);
   }));
-  $("model").addEventListener("change", guarded(() => ask({ instr_id: state.question.instr_id }, { step: player.step, t: player.t })));
-  $("other").addEventListener("change", guarded(() => show(state.question, { step: player.step, t: player.t })));
+  $("model").addEventListener("change", guarded(() => ask({ instr_id: state.question.instr_id }, place())));
+  $("other").addEventListener("change", guarded(() => show(state.question, place())));
   $("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = $("text").value.trim();

@@ -1,0 +1,209 @@
+"use strict";
+// What lies on the map: plan, names, the unseen, belief, graph, paths.
+Ghosts.Layers = class {
+  plan() {
+    const c = this.context;
+    for (const shape of this.scene.shapes) {
+      if (shape.s !== this.storey || !shape.p.length) continue;
+      c.beginPath();
+      shape.p.forEach(([x, y], k) => c[k ? "lineTo" : "moveTo"](...this.screen(x, y)));
+      c.closePath();
+      c.fillStyle = shape.f;
+      c.fill();
+      if (shape.k === "thing" || shape.k === "stair") {
+        c.strokeStyle = "#00000040";
+        c.lineWidth = 0.6;
+        c.stroke();
+      }
+    }
+    for (const mark of this.scene.marks) {
+      if (mark.s !== this.storey) continue;
+      const [x, y] = this.screen(mark.x, mark.y);
+      c.fillStyle = "#8a7f70";
+      c.fillRect(x - 2, y - 2, 4, 4);
+    }
+  }
+
+  names() {
+    const c = this.context, taken = [];
+    const write = (x, y, text, size, weight, colour) => {
+      c.font = `${weight} ${size}px system-ui, sans-serif`;
+      const half = c.measureText(text).width / 2 + 2;
+      if (taken.some(([a, b, w, h]) => Math.abs(a - x) < w + half && Math.abs(b - y) < h + size / 2)) return;
+      taken.push([x, y, half, size / 2 + 1]);
+      c.textAlign = "center";
+      c.textBaseline = "middle";
+      c.lineWidth = 3;
+      c.strokeStyle = "#ffffffd0";
+      c.strokeText(text, x, y);
+      c.fillStyle = colour;
+      c.fillText(text, x, y);
+    };
+    const middle = (shape) => shape.at ?? shape.p.reduce((sum, p) => [sum[0] + p[0] / shape.p.length, sum[1] + p[1] / shape.p.length], [0, 0]);
+    const named = this.scene.shapes.filter((shape) => shape.t && shape.s === this.storey);
+    for (const shape of named.filter((item) => item.k !== "thing").sort((a, b) => b.a - a.a)) write(...this.screen(...middle(shape)), shape.t, 12, 600, "#4a4a4a");
+    if (this.scale > 34)
+      for (const shape of named.filter((item) => item.k === "thing" && item.a * this.scale > 14).sort((a, b) => b.a - a.a)) write(...this.screen(...middle(shape)), shape.t, 10, 400, "#333");
+    if (this.scale > 26)
+      for (const mark of this.scene.marks.filter((item) => item.s === this.storey).sort((a, b) => a.n - b.n)) {
+        const [x, y] = this.screen(mark.x, mark.y);
+        write(x, y - 8, mark.t, 9.5, 400, "#6b6152");
+      }
+  }
+
+  unseen() {
+    const { observed } = this.frame, [, rows, cols] = observed.shape, c = this.context;
+    const key = this.frame;
+    if (this.shadeOf !== key) {
+      this.shade = document.createElement("canvas");
+      this.shade.width = cols;
+      this.shade.height = rows;
+      const part = this.shade.getContext("2d"), image = part.createImageData(cols, rows);
+      for (let i = 0; i < rows * cols; i++) {
+        const row = Math.floor(i / cols), pixel = 4 * ((rows - 1 - row) * cols + (i % cols));
+        image.data.set([141, 151, 158, observed.values[i] > 0.5 ? 0 : 84], pixel);
+      }
+      part.putImageData(image, 0, 0);
+      this.shadeOf = key;
+    }
+    this.stretch(this.shade, this.header.map_grid);
+    c.globalAlpha = 1;
+  }
+
+  stretch(image, grid) {
+    const [left, bottom] = Ghosts.corner(this.header, grid);
+    const [x0, y0] = this.screen(left, bottom + grid[0] * grid[2]), [x1, y1] = this.screen(left + grid[1] * grid[2], bottom);
+    this.context.imageSmoothingEnabled = false;
+    this.context.drawImage(image, x0, y0, x1 - x0, y1 - y0);
+  }
+
+  heat() {
+    const shown = Ghosts.shown(this.frame, this.layer, this.t), likely = this.layer === "likelihood" && this.t > 0;
+    const top = likely ? Math.max(...shown.mass) ** 2 : Math.max(0.02, ...shown.mass);
+    const image = Ghosts.heatImage(likely ? shown.mass.map((value) => value * value) : shown.mass, // a likelihood is drawn linearly
+      shown.rows, shown.cols, top, Ghosts.colours[likely ? "LIKELIHOOD" : "BELIEF"]);
+    this.stretch(image, this.header.grid);
+    if (this.show.arrows && shown.headings > 1 && !likely) this.arrows(shown, top);
+  }
+
+  // A wedge for each heading bin of the cells that hold most; longer = more of the cell's mass.
+  arrows({ rows, cols, headings, mass, bins }, top) {
+    const c = this.context, cell = this.header.grid[2], [left, bottom] = Ghosts.corner(this.header), area = rows * cols;
+    c.fillStyle = "#000000b0";
+    for (let i = 0; i < area; i++) {
+      if (mass[i] < 0.06 * top) continue;
+      const [x, y] = this.screen(left + ((i % cols) + 0.5) * cell, bottom + (Math.floor(i / cols) + 0.5) * cell);
+      for (let k = 0; k < headings; k++) {
+        const share = bins[k * area + i] / mass[i];
+        if (share < 0.15) continue;
+        const angle = (k * 2 * Math.PI) / headings, long = 0.46 * cell * this.scale * Math.sqrt(share), wide = 0.1 * cell * this.scale;
+        c.beginPath();
+        c.moveTo(x + long * Math.cos(angle), y - long * Math.sin(angle));
+        c.lineTo(x - wide * Math.sin(angle), y - wide * Math.cos(angle));
+        c.lineTo(x + wide * Math.sin(angle), y + wide * Math.cos(angle));
+        c.fill();
+      }
+    }
+  }
+
+  graph() {
+    const c = this.context, colours = Ghosts.colours;
+    c.lineWidth = 1;
+    c.strokeStyle = colours.EDGE;
+    c.beginPath();
+    for (const [a, b] of this.scene.edges) {
+      const [p, q] = [this.scene.viewpoints[a], this.scene.viewpoints[b]];
+      if (p.s !== this.storey && q.s !== this.storey) continue;
+      c.moveTo(...this.screen(p.x, p.y));
+      c.lineTo(...this.screen(q.x, q.y));
+    }
+    c.stroke();
+    const shares = this.frame ? this.frame.candidates : {};
+    for (const point of this.scene.viewpoints) {
+      if (!point.ok || point.s !== this.storey) continue;
+      const [x, y] = this.screen(point.x, point.y), share = shares[point.id];
+      c.beginPath();
+      c.arc(x, y, share === undefined ? 2.4 : 3.4 + 9 * Math.sqrt(share), 0, 7);
+      c.fillStyle = share === undefined ? colours.NODE : `${colours.CANDIDATE}c0`;
+      c.fill();
+      if (share !== undefined) {
+        c.strokeStyle = colours.AGENT;
+        c.stroke();
+      }
+    }
+  }
+
+  line(ids, colour, width, dash, edge) {
+    const c = this.context, points = ids.map((id) => this.point(id)).filter(Boolean);
+    for (const [, wide, tint] of [[true, width + 3, edge], [false, width, colour]]) {
+      c.beginPath();
+      points.forEach((point, k) => c[k ? "lineTo" : "moveTo"](...this.screen(point.x, point.y)));
+      c.setLineDash(dash);
+      c.lineWidth = wide;
+      c.strokeStyle = tint;
+      c.lineJoin = c.lineCap = "round";
+      c.stroke();
+    }
+    c.setLineDash([]);
+  }
+
+  paths() {
+    const c = this.context, colours = Ghosts.colours, { walk, path } = this.header;
+    this.line(walk.slice(0, this.step + 1), colours.AGENT, 6, [], "#ffffffc0");
+    if (path.length) this.line(path, colours.DEMONSTRATOR, 2.5, [7, 6], "#3a2800");
+    const [sx, sy] = this.at(walk[0]);
+    c.fillStyle = colours.START;
+    c.strokeStyle = "#fff";
+    c.lineWidth = 1.5;
+    c.fillRect(sx - 6, sy - 6, 12, 12);
+    c.strokeRect(sx - 6, sy - 6, 12, 12);
+    if (this.frame) {
+      const [x, y] = this.screen(...this.frame.goal_xy_m);
+      for (const [wide, tint] of [[6, "#fff"], [3, colours.PREDICTED]]) {
+        c.beginPath();
+        for (const sign of [-1, 1]) {
+          c.moveTo(x - 7, y - 7 * sign);
+          c.lineTo(x + 7, y + 7 * sign);
+        }
+        c.lineWidth = wide;
+        c.strokeStyle = tint;
+        c.stroke();
+      }
+    }
+    const [x, y] = this.at(walk[this.step]), look = this.look ?? this.header.walk_heading_rad[this.step];
+    c.beginPath();
+    c.moveTo(x, y);
+    c.arc(x, y, 26, look - Math.PI / 2 - 0.5, look - Math.PI / 2 + 0.5);
+    c.closePath();
+    c.fillStyle = `${colours.AGENT}50`;
+    c.fill();
+    c.beginPath();
+    c.arc(x, y, 7, 0, 7);
+    c.fillStyle = colours.AGENT;
+    c.strokeStyle = "#fff";
+    c.lineWidth = 2;
+    c.fill();
+    c.stroke();
+    if (path.length) this.star(...this.at(path[path.length - 1]), 11, colours.GOAL);
+  }
+
+  at(id) {
+    const point = this.point(id);
+    return this.screen(point.x, point.y);
+  }
+
+  star(x, y, size, colour) {
+    const c = this.context;
+    c.beginPath();
+    for (let k = 0; k < 10; k++) {
+      const angle = (k * Math.PI) / 5, far = k % 2 ? size * 0.42 : size;
+      c[k ? "lineTo" : "moveTo"](x + far * Math.sin(angle), y - far * Math.cos(angle));
+    }
+    c.closePath();
+    c.fillStyle = colour;
+    c.strokeStyle = "#fff";
+    c.lineWidth = 1.6;
+    c.fill();
+    c.stroke();
+  }
+};

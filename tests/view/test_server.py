@@ -1,0 +1,230 @@
+"""The viewer's interface: right answers, clear refusals, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi", reason="the viewer's server needs ghosts[web]")
+pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])")
+
+from fastapi.testclient import TestClient
+
+from ghosts.view.guard import MOST_BYTES
+from ghosts.view.library import Library
+from ghosts.view.record import from_json, unpack
+from ghosts.view.server import STATIC, make_app
+
+LOCAL = "http://127.0.0.1:8471"
+
+
+@pytest.fixture(scope="module")
+def client(combs: Path, photos: Path, run: Path, baseline: Path, pictured: Path) -> TestClient:
+    app = make_app(Library([combs, photos], [run, baseline, pictured]))
+    return TestClient(app, base_url=LOCAL, raise_server_exceptions=False)
+
+
+def pick(client: TestClient, model: str = "small") -> dict[str, Any]:
+    body = {"world": "combs", "model": model, "split": "dev_unseen", "instr_id": "300_0"}
+    answer = client.post("/api/pick", json=body)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def question(header: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    fields = {name: header[name] for name in ("world", "model", "scan", "text", "walk", "path", "instr_id")}
+    return {**fields, "heading_rad": header["start_heading_rad"], **changes}
+
+
+def test_library_names_what_goes_together(client: TestClient) -> None:
+    worlds = {world["id"]: world for world in client.get("/api/library").json()["worlds"]}
+    assert {model["id"]: model["filter"] for model in worlds["combs"]["models"]} == {"small": True, "plain": False}
+    assert [model["id"] for model in worlds["photos"]["models"]] == ["pictured"]
+    assert worlds["combs"]["splits"][0] == "dev_unseen"
+    assert worlds["photos"]["scans"] == ["houseA", "houseB"]
+
+
+def test_pages_are_served(client: TestClient) -> None:
+    page = client.get("/")
+    assert "<title>Ghosts</title>" in page.text
+    for name in STATIC:
+        assert client.get(f"/static/{name}").status_code == 200
+        assert name == "index.html" or f"/static/{name}" in page.text
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+
+
+def test_episodes_are_found_by_words(client: TestClient) -> None:
+    where = {"world": "combs", "model": "small", "split": "dev_unseen"}
+    every = client.get("/api/episodes", params=where).json()
+    assert every["total"] == 24
+    wait = client.get("/api/episodes", params={**where, "find": "WAIT", "limit": 3}).json()
+    assert wait["total"] == 8
+    assert len(wait["episodes"]) == 3
+    assert all("wait" in item["text"] for item in wait["episodes"])
+
+
+def test_an_episode_and_its_frames(client: TestClient) -> None:
+    header = pick(client)
+    assert len(header["walk"]) == 8
+    frames = []
+    for step in (0, 3):
+        answer = client.post("/api/frame", json=question(header, step=step))
+        assert answer.status_code == 200, answer.text
+        frames.append(answer.json())
+    assert frames[0]["seen_m2"] < frames[1]["seen_m2"]
+    record = from_json({**header, "frames": frames})
+    np.testing.assert_allclose(record.frames[1].beliefs.sum((1, 2, 3)), 1.0, atol=0.02)
+
+
+def test_a_typed_instruction_anywhere(client: TestClient) -> None:
+    header = pick(client)
+    body = question(header, text="Turn left and stop at the zebra.", walk=header["walk"][-1:], path=[], instr_id="")
+    told = client.post("/api/ask", json=body).json()
+    assert told["words"][-2] == "zebra"
+    assert told["unknown"][-2]
+    frame = client.post("/api/frame", json={**body, "step": 0}).json()
+    assert frame["error_m"] is None
+    assert 0.0 < frame["confidence"] <= 1.0
+
+
+def test_a_cell(client: TestClient) -> None:
+    header = pick(client)
+    x, y = header["origin_xy_m"]
+    told = client.post("/api/cell", json=question(header, step=0, filter_step=1, x_m=x + 0.1, y_m=y + 0.1)).json()
+    kernel = unpack(told["kernel"], "kernel")
+    assert kernel.shape == (4, 5, 5)
+    np.testing.assert_allclose(kernel.sum((1, 2)), 1.0, atol=0.02)
+    frame = client.post("/api/frame", json=question(header, step=0)).json()
+    posterior = unpack(frame["beliefs"], "beliefs")[1][:, told["row"], told["col"]]
+    np.testing.assert_allclose(told["posterior"], posterior, atol=0.004 * max(frame["beliefs"]["scale"]))
+
+
+def test_scene_panorama_and_painting(client: TestClient) -> None:
+    scene = client.get("/api/scene", params={"world": "photos", "scan": "houseB"}).json()
+    assert scene["images"]
+    assert scene["edges"] == [[0, 1], [1, 2], [2, 3]]
+    where = {"world": "photos", "scan": "houseB", "viewpoint": scene["viewpoints"][1]["id"]}
+    picture = client.get("/api/panorama", params=where)
+    assert picture.headers["content-type"] == "image/jpeg"
+    assert cv2.imdecode(np.frombuffer(picture.content, np.uint8), 1).shape == (1024, 2048, 3)
+    painting = client.get("/api/painting", params={"world": "photos", "scan": "houseB"}).json()
+    left, right, bottom, top = painting["extent_m"]
+    assert left < 0.5 < right
+    assert bottom < 0.0
+    assert top > 6.0
+
+
+@pytest.mark.parametrize("kind", ["mp4", "gif"])
+def test_films(client: TestClient, kind: str) -> None:
+    header = pick(client)
+    answer = client.post("/api/film", json=question(header, walk=header["walk"][:1], kind=kind))
+    assert answer.status_code == 200, answer.text
+    assert answer.content[4:8] == b"ftyp" if kind == "mp4" else answer.content[:6] == b"GIF89a"
+
+
+def test_fifty_requests_at_once(client: TestClient) -> None:
+    header = pick(client)
+    texts = [f"turn {'left' if k % 2 else 'right'} {'and walk ' * (k % 5)}" for k in range(50)]
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(
+            pool.map(lambda k: client.post("/api/frame", json=question(header, text=texts[k], step=k % 8)), range(50))
+        )
+    assert [answer.status_code for answer in answers] == [200] * 50
+    again = client.post("/api/frame", json=question(header, text=texts[7], step=7)).json()
+    assert again == answers[7].json()
+
+
+BAD = [
+    ({"world": "nowhere"}, 404, "unknown world 'nowhere'"),
+    ({"model": "nobody"}, 404, "unknown model"),
+    ({"scan": "../../etc"}, 404, "unknown building"),
+    ({"walk": ["../../etc/passwd"]}, 404, "unknown viewpoint"),
+    ({"walk": []}, 422, "walk"),
+    ({"walk": ["x"] * 41}, 422, "walk"),
+    ({"text": ""}, 422, "text"),
+    ({"text": "   "}, 400, "no words"),
+    ({"text": "go " * 400}, 422, "at most 1000"),
+    ({"text": 7}, 422, "text"),
+    ({"heading_rad": "north"}, 422, "heading_rad"),
+    ({"heading_rad": 1e9}, 422, "heading_rad"),
+    ({"step": 99}, 422, "step"),
+    ({"step": -1}, 422, "step"),
+    ({"step": 8}, 400, "agent step must lie in 0..7"),
+    ({"shell": "rm"}, 422, "shell"),
+]
+
+
+@pytest.mark.parametrize(("changes", "status", "told"), BAD)
+def test_bad_questions_get_a_clear_answer(client: TestClient, changes: Any, status: int, told: str) -> None:
+    answer = client.post("/api/frame", json=question(pick(client), **{"step": 0, **changes}))
+    assert answer.status_code == status
+    assert set(answer.json()) == {"error"}
+    assert told in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../server.py",
+        "/static/..%2f..%2ferrors.py",
+        "/static/%2e%2e/%2e%2e/errors.py",
+        "/static//etc/passwd",
+        "/etc/passwd",
+        "/api/panorama?world=photos&scan=houseB&viewpoint=../../../r2r/R2R_train.json",
+        "/api/panorama?world=photos&scan=../houseB&viewpoint=x",
+        "/api/panorama?world=combs&scan=comb0&viewpoint=x",
+        "/api/scene?world=combs&scan=..%2Fcomb0",
+        "/api/painting?world=photos&scan=houseB&storey=7",
+        "/api/painting?world=photos&scan=houseB&storey=x",
+        "/api/episodes?world=combs&model=small&split=../train",
+        "/api/episodes?world=combs&model=small&split=train&limit=100000",
+        "/openapi.json",
+        "/docs",
+    ],
+)
+def test_nothing_else_can_be_read(client: TestClient, combs: Path, path: str) -> None:
+    answer = client.get(path)
+    assert 400 <= answer.status_code < 500
+    assert set(answer.json()) == {"error"}
+    assert str(combs.parent) not in answer.text
+
+
+def test_malformed_bodies(client: TestClient) -> None:
+    headers = {"content-type": "application/json"}
+    for body in (b"", b"{", b"[1, 2]", b"\xff\xfe", b"null", b'{"a": NaN}'):
+        answer = client.post("/api/frame", content=body, headers=headers)
+        assert answer.status_code == 422, body
+        assert set(answer.json()) == {"error"}
+    huge = client.post("/api/frame", content=b" " * (MOST_BYTES + 1), headers=headers)
+    assert (huge.status_code, set(huge.json())) == (413, {"error"})
+    chunks = client.post("/api/frame", content=(b" " * 4096 for _ in range(40)), headers=headers)
+    assert chunks.status_code == 413
+    deep = client.post("/api/frame", content=b"[" * 30000, headers=headers)
+    assert 400 <= deep.status_code < 500
+    assert client.get("/api/frame").status_code == 405
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8471", "127.0.0.1.evil.example", "", "[", "localhost@evil"]
+)
+def test_foreign_hosts_are_refused(client: TestClient, host: str) -> None:
+    answer = client.get("/api/library", headers={"host": host})
+    assert answer.status_code == 421
+    assert "localhost" in answer.json()["error"]
+
+
+def test_own_hosts_and_origins(client: TestClient, library: Library) -> None:
+    for host in ("localhost:8471", "LOCALHOST", "[::1]:8471", "127.0.0.1"):
+        assert client.get("/static/core.js", headers={"host": host}).status_code == 200
+    body = json.dumps({})
+    for origin, status in (("http://127.0.0.1:8471", 422), ("https://evil.example", 403), ("null", 403)):
+        headers = {"origin": origin, "content-type": "application/json"}
+        assert client.post("/api/frame", content=body, headers=headers).status_code == status
+    other = TestClient(make_app(library, frozenset({"lab.example"})), base_url="http://lab.example")
+    assert other.get("/static/core.js").status_code == 200
