@@ -34,6 +34,7 @@ from ghosts.world.matterport.warp import warp_colour, warp_depth
 SCAN, VIEWPOINT = "bench", "0123456789abcdef0123456789abcdef"
 WIDTH, HEIGHT, FOCAL_PX, SKYBOX_PX = 1280, 1024, 1075.0, 1024
 _ROOM = np.array([[-2.0, -3.0, -1.5], [3.5, 4.0, 1.2]])
+_OFFSET_M = 0.05  # of the cameras from their common axis
 Result = TypeVar("Result")
 
 
@@ -76,7 +77,8 @@ def _measure(folder: Path, config: PrepareConfig) -> dict[str, Any]:
         images = timed("read colour", lambda: read_colour(release, SCAN, VIEWPOINT))
         faces = timed("warp colour", lambda: warp_colour(rig, images, faces))
     depth = timed("read depth", lambda: read_depth(release, SCAN, VIEWPOINT))
-    warped = timed("warp depth", lambda: warp_depth(rig, depth, config.faces))
+    centre = np.mean([camera.position_m for camera in rig.values()], 0)
+    warped = timed("warp depth", lambda: warp_depth(rig, depth, config.faces, centre))
     timed("fill", lambda: fill_faces(warped.distance, faces))
     rgb, strip, found = make_panorama(release, SCAN, VIEWPOINT, rig, config)
     note = make_note(config, found)
@@ -95,6 +97,7 @@ def write_scan(folder: Path, seed: int = 0) -> None:
         pose = np.eye(4)
         pose[:3, :3] = camera_to_world(np.zeros(3), (turn - 5) * np.pi / 3.0, 0.58 * (1 - tilt))[:3, :3]
         pose[:3, 1:3] *= -1.0
+        pose[:3, 3] = -_OFFSET_M * pose[:3, 2]
         if turn == 0:
             centre = f"{WIDTH / 2 + 4:g} 0 {FOCAL_PX:g} {HEIGHT / 2 - 7:g}"
             lines.append(f"intrinsics_matrix {FOCAL_PX:g} 0 {centre} 0 0 1")
@@ -113,7 +116,7 @@ def _room_depth(pose: np.ndarray, random: np.random.Generator) -> np.ndarray:
     row = (HEIGHT - 1 - np.arange(HEIGHT) - HEIGHT / 2 + 7)[:, None] / FOCAL_PX
     rays = np.stack(np.broadcast_arrays(column, row, -1.0), -1) @ pose[:3, :3].T
     rays = np.where(np.abs(rays) < 1e-9, 1e-9, rays)
-    z = np.where(rays > 0.0, _ROOM[1], _ROOM[0]) / rays
+    z = (np.where(rays > 0.0, _ROOM[1], _ROOM[0]) - pose[:3, 3]) / rays
     depth = z.min(-1) * (1.0 + 0.003 * random.normal(size=(HEIGHT, WIDTH)))
     # Blobs without reading, a few degrees wide, as windows and mirrors leave.
     blobs = cv2.resize(random.random((16, 20)), (WIDTH, HEIGHT), interpolation=cv2.INTER_CUBIC) > 0.85

@@ -42,6 +42,8 @@ class Options:
     """Colour from the skyboxes, or from the undistorted images, which are better aligned with depth."""
     origin: Origin = "bottom-left"
     """Where the camera file measures the optical centre from; see docs/matterport.md."""
+    parallax: bool = True
+    """Correct depth for the distance of the cameras from their middle (see docs/matterport.md)."""
     workers: int = 0
     """Processes; 0 = one a core."""
     bench: int = 0
@@ -71,7 +73,7 @@ def _prepare(options: Options) -> bool:
 
     rank, world = ranks()
     console = Console(quiet=rank > 0)
-    config = PrepareConfig(options.faces, options.colour, options.origin)
+    config = PrepareConfig(options.faces, options.colour, options.origin, options.parallax)
     release = RawRelease(options.raw)
     plan = plan_release(release, options.out, config, options.scan, rank, world)
     scans = sorted({scan for scan, _ in plan.all})

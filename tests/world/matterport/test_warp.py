@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ghosts.world.matterport import warp
 from ghosts.world.matterport.conf import Rig
-from ghosts.world.matterport.panorama import read_colour, read_depth, read_skybox, rig_rotation
+from ghosts.world.matterport.panorama import (
+    PrepareConfig,
+    make_panorama,
+    read_colour,
+    read_depth,
+    read_skybox,
+    rig_rotation,
+)
 from ghosts.world.matterport.raw import RawRelease
 from ghosts.world.matterport.warp import face_rays, view_of, warp_colour, warp_depth, world_from_cube
-from world.matterport.release import SCAN, UNITS_PER_M, Shot, true_faces
+from world.matterport.release import SCAN, UNITS_PER_M, ReleaseConfig, Shot, make_shots, true_faces, write_release
 
 FACE_PX = 96
 
@@ -187,3 +195,25 @@ def test_undistorted_colour_shows_the_skybox_where_no_camera_looks(release: RawR
     found = warp_colour(rig, read_colour(release, SCAN, shots[0].viewpoint), marker)
     assert (found[[0, 5], 23:25, 23:25] == [255, 0, 0]).all()
     assert not (found[1:5, 12:36] == [255, 0, 0]).all(-1).any()
+
+
+def test_cameras_apart_are_brought_to_one_centre(tmp_path: Path) -> None:
+    """With cameras 5 cm from the tripod's axis; by rotation alone, hardly any distance is right."""
+    config = ReleaseConfig(offset_m=0.05)
+    [shot] = make_shots(config, 1, first=1)
+    write_release(tmp_path, config, [shot])
+    release = RawRelease([tmp_path])
+    rig, depth = release.cameras(SCAN)[shot.viewpoint], read_depth(release, SCAN, shot.viewpoint)
+    centre = np.mean([camera.position_m for camera in rig.values()], 0)
+    np.testing.assert_allclose(centre, shot.position_m, atol=1e-6)
+    right, rotated = warp_depth(rig, depth, FACE_PX, centre), warp_depth(rig, depth, FACE_PX)
+    assert (right.distance > 0.0).mean() > (rotated.distance > 0.0).mean() - 0.03
+    truth = true_faces(shot, FACE_PX).depth_m * UNITS_PER_M
+    seen = right.distance > 0.0
+    assert (np.abs(right.distance - truth) < 0.01 * truth)[seen].mean() >= 0.99
+    assert right.agreeing > 0.99 * right.overlap
+    assert right_share(rotated.distance, shot).mean() < 0.2
+    _, made, found = make_panorama(release, SCAN, shot.viewpoint, rig, PrepareConfig(FACE_PX))
+    strip = np.concatenate(list(truth), 1)
+    assert found.offset_m == pytest.approx(0.05, abs=1e-4)
+    assert (np.abs(made - strip) < 0.02 * strip).mean() > 0.95

@@ -38,6 +38,8 @@ class PrepareConfig:
     """Colour from Matterport's skyboxes, or from the undistorted images, which are better aligned with depth."""
     origin: Origin = "bottom-left"
     """Where the camera file measures `cy` from (see docs/matterport.md)."""
+    parallax: bool = True
+    """Whether depth is corrected for the distance of the cameras from their middle; the original's is not."""
 
     def __post_init__(self) -> None:
         require(16 <= self.faces <= 2048, "--faces must lie in 16..2048", self.faces)
@@ -55,7 +57,7 @@ class Prepared:
     agreement: float
     """Share of those on which they agree within 2 %; far below 0.9 means wrong cameras."""
     offset_m: float
-    """Greatest distance of a camera from the middle of all; the warp takes it for 0."""
+    """Greatest distance of a camera from the middle of all; taken for 0 without `parallax`."""
 
 
 def read_depth(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int, int], UInt16[np.ndarray, "h w"]]:
@@ -112,11 +114,12 @@ def make_panorama(
     colour = read_skybox(release, scan, viewpoint, config.faces)
     if config.colour == "undistorted":
         colour = warp_colour(rig, read_colour(release, scan, viewpoint), colour)
-    warped = warp_depth(rig, read_depth(release, scan, viewpoint), config.faces)
+    centres = np.array([camera.position_m for camera in rig.values()])
+    centre = centres.mean(0) if config.parallax else None
+    warped = warp_depth(rig, read_depth(release, scan, viewpoint), config.faces, centre)
     filled = fill_faces(warped.distance, colour)
     # Rounding may not turn a reading into "none", nor a far one into a near one.
     depth = np.where(filled > 0.0, np.clip(np.rint(filled), 1, 65535), 0).astype(np.uint16)
-    centres = np.array([camera.position_m for camera in rig.values()])
     found = Prepared(
         _share((warped.distance == 0.0).sum(), depth.size),
         _share((depth == 0).sum(), depth.size),

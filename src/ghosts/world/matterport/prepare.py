@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -207,10 +207,7 @@ def summarise(
         for viewpoint, item in found.items():
             if item is None:
                 missing[f"{scan}/{viewpoint}"] = problems.get((scan, viewpoint), "not made yet")
-    return {"config": {"faces": config.faces, "colour": config.colour, "origin": config.origin}} | {
-        "scans": scans,
-        "missing": missing,
-    }
+    return {"config": asdict(config), "scans": scans, "missing": missing}
 
 
 def write_summary(root: Path, summary: dict[str, Any]) -> Path:
