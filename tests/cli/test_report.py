@@ -1,0 +1,80 @@
+"""`ghosts report`, `ghosts film` and `ghosts belief` on a small world."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
+
+from ghosts.cli import main
+from ghosts.files import read_json
+from ghosts.view.record import from_json
+
+
+def test_an_evaluation(combs: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "report.html"
+    main(["report", "--data", str(combs), "--run", str(run), "--out", str(out), "--examples", "6", "--show", "3"])
+    assert "3 episodes" in capsys.readouterr().out
+    page = out.read_text(encoding="utf-8")
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert [episode["note"].split(",")[0] for episode in data["episodes"]] == ["best", "worst", "middling"]
+    assert "All 6 instructions" in page
+
+
+def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> None:
+    where = ["--data", str(combs), "--run", str(run)]
+    main(
+        [
+            "belief",
+            *where,
+            "--episode",
+            "302_0",
+            "--out",
+            str(tmp_path / "figures"),
+            "--kinds",
+            "png,pdf",
+            "--step",
+            "1",
+        ]
+    )
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert names == {f"{name}.{kind}" for name in ("belief", "attention", "inside") for kind in ("png", "pdf")} | {
+        "episode.json"
+    }
+    record = from_json(read_json(figures / "episode.json"))
+    assert record.instr_id == "302_0"
+    stored = str(figures / "episode.json")
+    out = tmp_path / "chosen.html"
+    main(["report", *where, "--episode", "301_2", "--record", stored, "--out", str(out)])
+    data = json.loads(out.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])
+    assert [episode["name"] for episode in data["episodes"]] == ["301_2", "episode 302_0"]
+    assert data["episodes"][1]["frames"][0]["goal_xy_m"] == list(record.frames[0].goal_xy_m)
+
+
+def test_a_film(combs: Path, run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "film.gif"
+    main(["film", "--data", str(combs), "--run", str(run), "--out", str(out)])
+    assert out.read_bytes()[:6] == b"GIF89a"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["report", "--out", "x.pdf"], "a report is written as HTML"),
+        (["film", "--out", "x.avi"], "a film is written as .mp4 or .gif"),
+        (["report", "--split", "nowhere"], "unknown split 'nowhere'"),
+        (["report", "--episode", "nobody"], "unknown episode 'nobody'"),
+        (["belief", "--out", "x", "--kinds", "doc"], "--kinds must name png, pdf or svg"),
+        (["belief", "--out", "x", "--step", "99"], "--step must lie in 0..7"),
+    ],
+)
+def test_wrong_words_are_named(
+    combs: Path, run: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([arguments[0], "--data", str(combs), "--run", str(run), *arguments[1:]])
+    assert stop.value.code in (1, 2)
+    assert told in capsys.readouterr().err

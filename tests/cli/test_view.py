@@ -1,0 +1,42 @@
+"""`ghosts view`: what it refuses before it serves, and that it serves on this machine alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+uvicorn = pytest.importorskip("uvicorn", reason="the viewer needs ghosts[web]")
+pytest.importorskip("fastapi", reason="the viewer needs ghosts[web]")
+
+from ghosts.cli import main  # noqa: E402
+
+
+def test_it_binds_to_localhost(
+    combs: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    called: dict[str, Any] = {}
+    monkeypatch.setattr(uvicorn, "run", lambda app, **options: called.update(options))
+    main(["view", "--data", str(combs), "--run", str(run)])
+    assert (called["host"], called["port"]) == ("127.0.0.1", 8471)
+    assert "http://127.0.0.1:8471/" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "no data root to show; name --data ROOT"),
+        (["--data", "{combs}"], "no model to show; name --run RUN"),
+        (["--data", "{combs}", "--run", "{combs}/none"], "no such run"),
+        (["--data", "{photos}", "--run", "{run}"], "model small reads landmarks, but photos has images"),
+        (["--port", "0"], "--port must lie in 1..65535"),
+    ],
+)
+def test_wrong_words_are_named(
+    combs: Path, photos: Path, run: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["view", *(word.format(combs=combs, photos=photos, run=run) for word in arguments)])
+    assert stop.value.code in (1, 2)
+    assert told in capsys.readouterr().err

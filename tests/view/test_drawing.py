@@ -1,0 +1,231 @@
+"""Scenes, figures, films, reports and recordings of an episode."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
+
+from ghosts.errors import ConfigError, DataError, MissingExtraError
+from ghosts.evaluate.goal import GoalScores
+from ghosts.view.canvas import heat_of, view_box
+from ghosts.view.figures import (
+    attention_figure,
+    belief_sequence,
+    calibration_figure,
+    calibration_points,
+    inside_figure,
+    save_figure,
+    write_figures,
+)
+from ghosts.view.film import film_pictures, write_film
+from ghosts.view.library import Library
+from ghosts.view.record import EpisodeRecord, corner_m
+from ghosts.view.report import Assets, Shown, build_report, choose_episodes
+from ghosts.view.rerun_log import require_rerun, write_rerun
+from ghosts.view.scene import make_scene, storey_levels
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.houses.world import WorldConfig, load_house, make_world
+
+
+@pytest.fixture(scope="module")
+def scene(library: Library, record: EpisodeRecord) -> dict[str, Any]:
+    return library.scene("combs", record.scan)
+
+
+def test_a_landmark_scene(scene: dict[str, Any]) -> None:
+    assert scene["kind"] == "landmarks"
+    assert scene["storeys"] == [0.0]
+    assert len(scene["viewpoints"]) == 11
+    assert len(scene["edges"]) == 10
+    assert {shape["t"] for shape in scene["shapes"] if shape["k"] == "name"} == {"hallway", "bedroom"}
+    assert len(scene["marks"]) == 11
+    json.dumps(scene, allow_nan=False)
+
+
+def test_a_house_scene(tmp_path: Path) -> None:
+    root = tmp_path / "world"
+    make_world(root, WorldConfig(houses=2, seed=3, paths=3), images=False)
+    data = DataRoot(root)
+    scene, house = make_scene(data, data.scans[0]), load_house(root, data.scans[0])
+    assert scene["kind"] == "house"
+    assert not scene["images"]
+    assert len(scene["storeys"]) == len({room.storey for room in house.rooms})
+    rooms = [shape for shape in scene["shapes"] if shape["k"] == "room"]
+    assert [shape["t"] for shape in rooms] == [room.kind for room in house.rooms]
+    assert rooms[0]["p"][0] == [round(house.rooms[0].x0_m, 3), round(house.rooms[0].y0_m, 3)]
+    # Every viewpoint stands on its storey's floor, stairs apart.
+    floor = data.graph(data.scans[0]).position_m[:, 2] - data.graph(data.scans[0]).height_m
+    level = np.array(scene["storeys"])[[point["s"] for point in scene["viewpoints"]]]
+    assert np.median(np.abs(floor - level)) < 0.05
+    json.dumps(scene, allow_nan=False)
+
+
+def test_storeys_are_told_apart(tmp_path: Path) -> None:
+    graph = DataRoot(make_root(tmp_path / "root", count=15, images=False)).graph(SCAN)
+    position = graph.position_m.copy()
+    position[:, 2] = np.array([0.0] * 8 + [1.5] + [3.0] * 6) + graph.height_m  # one stands on the stairs
+    np.testing.assert_allclose(storey_levels(replace(graph, position_m=position)), [0.0, 3.0])
+
+
+def test_the_view_holds_the_paths(record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    left, right, bottom, top = view_box(record, scene)
+    places = {point["id"]: point for point in scene["viewpoints"]}
+    for name in (*record.walk, *record.path):
+        assert left + 1.9 <= places[name]["x"] <= right - 1.9
+        assert bottom + 1.9 <= places[name]["y"] <= top - 1.9
+
+
+def test_layers(record: EpisodeRecord) -> None:
+    frame = record.frames[2]
+    assert heat_of(frame, "belief", 0) is not heat_of(frame, "smoothed", 0)
+    np.testing.assert_array_equal(heat_of(frame, "prediction", 3), frame.predictions[2])
+    np.testing.assert_array_equal(heat_of(frame, "likelihood", 1), frame.likelihoods[0])
+    np.testing.assert_array_equal(heat_of(frame, "likelihood", 0), frame.beliefs[0])
+
+
+def test_a_belief_sequence(record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    figure = belief_sequence(record, scene)
+    assert len(figure.axes) == record.filter_steps + 1
+    last = figure.axes[-1]
+    heat = next(image for image in last.images if image.get_zorder() == 3)
+    left, bottom = corner_m(record.grid, record.origin_xy_m)
+    assert heat.get_extent()[0] == left
+    assert heat.get_extent()[2] == bottom
+    darkest = np.unravel_index(heat.get_array()[..., :3].sum(-1).argmin(), heat.get_array().shape[:2])
+    assert darkest == np.unravel_index(
+        record.frames[-1].beliefs[-1].sum(0).argmax(), darkest and heat.get_array().shape[:2]
+    )
+
+
+def test_attention_and_inside(record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    figure = attention_figure(record)
+    assert [image.get_array().shape[:2] for axes in figure.axes for image in axes.images] == [
+        (4, len(record.words))
+    ] * 2
+    assert [label.get_text() for label in figure.axes[1].get_xticklabels()] == list(record.words)
+    assert len(inside_figure(record, scene, 0, 1).axes) == 5
+    with pytest.raises(ConfigError, match=r"1\.\.4"):
+        inside_figure(record, scene, 0, 0)
+
+
+def test_figures_are_written_in_all_kinds(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> None:
+    written = write_figures(tmp_path, record, scene, (".png", ".pdf", ".svg"), step=0)
+    assert {path.name for path in written} >= {"belief.pdf", "attention.png", "inside.svg"}
+    assert (tmp_path / "belief.pdf").read_bytes().startswith(b"%PDF")
+    assert cv2.imread(str(tmp_path / "belief.png")).std() > 10
+    with pytest.raises(DataError, match=r"\.png, \.pdf, \.svg"):
+        save_figure(attention_figure(record), tmp_path / "x.doc")
+
+
+def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> None:
+    short = replace(record, frames=record.frames[:1], walk=record.walk[:1])
+    pictures = list(film_pictures(short, scene))
+    assert [hold for _, hold in pictures] == [1, 1, 1, 1, 3]
+    assert len({picture.shape for picture, _ in pictures}) == 1
+    assert np.abs(pictures[0][0].astype(int) - pictures[-1][0]).max() > 60
+    assert write_film(tmp_path / "film.gif", short, scene) == 7
+    assert (tmp_path / "film.gif").read_bytes()[:6] == b"GIF89a"
+    with pytest.raises(DataError, match=r"\.mp4 or \.gif"):
+        write_film(tmp_path / "film.avi", short, scene)
+    assert list(tmp_path.iterdir()) == [tmp_path / "film.gif"]
+
+
+def _scores(count: int = 12) -> GoalScores:
+    error = np.arange(count, dtype=float)[:, None] + np.zeros((count, 2))
+    names = tuple(f"{row}_0" for row in range(count))
+    half = np.full_like(error, 0.5)
+    return GoalScores(names, error, error < 2, 10 * half, half, np.clip(1 - error / count, 0, 1))
+
+
+def test_best_worst_and_middling() -> None:
+    names = choose_episodes(_scores(), 6)
+    assert [name for name, _ in names[:4]] == ["0_0", "1_0", "11_0", "10_0"]
+    assert names[0][1] == "best, 0.0 m off"
+    assert [note.split(",")[0] for _, note in names] == ["best"] * 2 + ["worst"] * 2 + ["middling"] * 2
+    assert len({name for name, _ in choose_episodes(_scores(2), 9)}) == 2
+
+
+def test_calibration() -> None:
+    confidence = np.array([0.05, 0.05, 0.95, 0.95])
+    points = calibration_points(confidence, np.array([False, True, True, True]))
+    assert points == [
+        {"confidence": pytest.approx(0.05), "success": 0.5, "share": 0.5},
+        {"confidence": pytest.approx(0.95), "success": 1.0, "share": 0.5},
+    ]
+    assert len(calibration_figure(confidence, confidence > 0.5).axes) == 1
+
+
+def test_a_report_is_one_file_that_no_instruction_breaks(record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    hostile = replace(record, text="</script><script>alert(1)</script>")
+    shown = [Shown("0_0", "best & <b>", record), Shown("1_0", "worst", hostile)]
+    page = build_report("T <i>", "a & b", shown, Assets({record.scan: scene}), _scores())
+    assert "</script><script>alert" not in page
+    assert "T &lt;i&gt;" in page
+    for word in ("http://", "https://", "<link", " src="):
+        assert word not in page.split('<script type="application/json"')[0]
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert data["episodes"][1]["text"] == hostile.text
+    assert page.count("data-go='") == 2  # episodes that can be looked into are linked from the list
+    with pytest.raises(ConfigError, match="at least one"):
+        build_report("t", "a", [], Assets({}))
+    with pytest.raises(ConfigError, match="same name"):
+        build_report("t", "a", [shown[0], shown[0]], Assets({}))
+
+
+class _Recorder:
+    """Stands in for the Rerun SDK and notes what is logged."""
+
+    def __init__(self) -> None:
+        self.logged: list[tuple[str, Any]] = []
+        self.times: list[tuple[str, int]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *values, **named: SimpleNamespace(kind=name, values=values, **named)
+
+    def RecordingStream(self, name: str) -> _Recorder:
+        return self
+
+    def save(self, path: str) -> None:
+        Path(path).write_bytes(b"RRF2")
+
+    def flush(self) -> None:
+        self.flushed = True
+
+    def set_time(self, name: str, *, sequence: int) -> None:
+        self.times.append((name, sequence))
+
+    def log(self, path: str, value: Any, static: bool = False) -> None:
+        self.logged.append((path, value))
+
+
+def test_rerun_gets_every_belief(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> None:
+    recorder = _Recorder()
+    write_rerun(tmp_path / "episode.rrd", record, scene, recorder)
+    assert (tmp_path / "episode.rrd").read_bytes() == b"RRF2"
+    beliefs = [value for path, value in recorder.logged if path == "map/belief"]
+    assert len(beliefs) == len(record.frames) * (record.filter_steps + 1)
+    start = record.frames[0].beliefs[0].sum(0)
+    row, col = np.unravel_index(start.argmax(), start.shape)
+    left, bottom = corner_m(record.grid, record.origin_xy_m)
+    peak = [left + (col + 0.5) * record.grid.cell_m, bottom + (row + 0.5) * record.grid.cell_m]
+    nearest = np.abs(np.array(beliefs[0].centers) - peak).sum(1).min()
+    assert math.isclose(nearest, 0.0, abs_tol=1e-9)
+    assert ("agent_step", len(record.frames) - 1) in recorder.times
+
+
+def test_rerun_missing_says_what_to_install() -> None:
+    try:
+        import rerun  # noqa: F401
+    except ImportError:
+        with pytest.raises(MissingExtraError, match=r"pip install 'ghosts\[rerun\]'"):
+            require_rerun()

@@ -1,0 +1,102 @@
+"""Untrained models and the worlds they read: fixtures of all tests of pictures and pages."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from ghosts.config import to_dict
+from ghosts.learn.backbone import weights_hash
+from ghosts.learn.checkpoint import save_checkpoint
+from ghosts.learn.data import load_goal_data
+from ghosts.learn.image_tiles import FOLDER, TileMaker, build_tiles, plan_work
+from ghosts.learn.tasks import GoalTask
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.tile_store import TileSettings
+from ghosts.presets import GoalExperiment
+from ghosts.types import Intrinsics
+from ghosts.view.library import Library
+from ghosts.view.mind import Mind
+from ghosts.view.record import EpisodeRecord
+from ghosts.world.dataroot import DataRoot
+from image_roots import make_image_root
+from landmark_world import make_landmark_root, small_experiment
+
+SEED = 5
+
+
+def save_untrained(path: Path, root: Path, experiment: GoalExperiment, seed: int = SEED) -> Path:
+    """A checkpoint of random weights: what is shown does not depend on how good a model is."""
+    data = load_goal_data(DataRoot(root), experiment)
+    torch.manual_seed(seed)
+    task = GoalTask(experiment.kind, experiment.model, experiment.baseline, len(data.labels) if data.labels else 0)
+    about = {
+        "experiment": to_dict(experiment),
+        "iteration": 0,
+        "vocabulary": list(data.builder.vocabulary.words),
+        "labels": data.labels.to_list() if data.labels else None,
+        "tiles": data.tiles,
+    }
+    save_checkpoint(path, {f"model/{name}": value for name, value in task.state_dict().items()}, about)
+    return path
+
+
+@pytest.fixture(scope="session")
+def combs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root of landmarks."""
+    return make_landmark_root(tmp_path_factory.mktemp("view") / "combs")
+
+
+@pytest.fixture(scope="session")
+def run(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that reads it."""
+    return save_untrained(tmp_path_factory.mktemp("run") / "small.safetensors", combs, small_experiment())
+
+
+@pytest.fixture(scope="session")
+def baseline(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of a model without a filter."""
+    experiment = replace(small_experiment(), name="lingunet", kind="lingunet")
+    return save_untrained(tmp_path_factory.mktemp("run") / "plain.safetensors", combs, experiment)
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with pictures and tiles of them."""
+    folder = tmp_path_factory.mktemp("view") / "photos"
+    root = DataRoot(make_image_root(folder, {"train": ("houseA",), "val_unseen": ("houseB",)}, count=4))
+    torch.manual_seed(SEED)
+    backbone = SmallBackbone(8).eval().requires_grad_(False)
+    settings = TileSettings(weights_hash(backbone), 8, 0.5, camera=Intrinsics(80, 64, math.radians(60.0)))
+    maker = TileMaker(root, backbone, settings, torch.device("cpu"), batch=4)
+    assert build_tiles(maker, folder / FOLDER, plan_work(maker, folder / FOLDER))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pictured(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that reads it."""
+    experiment = replace(small_experiment(), observation="images")
+    return save_untrained(tmp_path_factory.mktemp("run") / "pictured.safetensors", photos, experiment)
+
+
+@pytest.fixture(scope="session")
+def library(combs: Path, run: Path, baseline: Path) -> Library:
+    """Both models on the data root."""
+    return Library([combs], [run, baseline])
+
+
+@pytest.fixture(scope="session")
+def mind(library: Library) -> Mind:
+    """The filter."""
+    return library.mind("combs", "small")
+
+
+@pytest.fixture(scope="session")
+def record(library: Library, mind: Mind) -> EpisodeRecord:
+    """An episode of a building no model was trained on."""
+    return mind.record(library.question(mind, "dev_unseen", "300_0"))
