@@ -35,6 +35,7 @@ from ghosts.view.rerun_log import require_rerun, write_rerun
 from ghosts.view.scene import make_scene, storey_levels
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
+from makers import SCAN, make_root
 
 
 @pytest.fixture(scope="module")
