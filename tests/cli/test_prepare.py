@@ -52,7 +52,7 @@ def prepare(downloads: Path, root: Path, *more: str) -> None:
 
 
 def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tiles by a ResNet-34 (random weights), two iterations of `paper`, scores; map and episodes are shrunk for time."""
+    """Tiles by a ResNet-34 (random weights), two iterations of `paper` (map and episodes shrunk for time), scores."""
     root, run = tmp_path / "root", tmp_path / "run"
     prepare(downloads, root)
     text = capsys.readouterr().out
