@@ -24,23 +24,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (root / "r2r" / "R2R_test.json").write_text(json.dumps(test))
     for name in ("agent", "seq2seq"):
-        main(
-            [
-                "train",
-                "vln",
-                "--preset",
-                f"tiny-{name}",
-                "--data",
-                str(root),
-                "--out",
-                str(folder / name),
-                *TINY,
-                "--accelerator",
-                "cpu",
-                "--threads",
-                "0",
-            ]
-        )
+        place = ("--data", str(root), "--out", str(folder / name), "--accelerator", "cpu", "--threads", "0")
+        main(["train", "vln", "--preset", f"tiny-{name}", *place, *TINY])
     return folder
 
 

@@ -12,7 +12,7 @@ from tests.act.worlds import Comb, make_comb
 from ghosts.act.planner import Planner
 from ghosts.errors import DataError
 from ghosts.evaluate.navigation import NavScores
-from ghosts.evaluate.vln import score_walks, walk_split, walk_split_baseline
+from ghosts.evaluate.vln import deterministic, score_walks, walk_split, walk_split_baseline
 from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_markdown, vln_rows, vln_text
 
 CPU = torch.device("cpu")
@@ -97,3 +97,10 @@ def test_published_rows_are_complete_and_go_with_the_right_split() -> None:
     assert published_split("val_seen") == "val_seen"
     assert all(len(row) == 5 for rows in PUBLISHED.values() for row in rows.values())
     assert PUBLISHED["val_seen"]["Chasing Ghosts, images"] == (10.15, 7.59, 0.42, 0.34, 0.30)
+
+
+def test_deterministic_is_undone() -> None:
+    assert not torch.are_deterministic_algorithms_enabled()
+    with deterministic():
+        assert torch.are_deterministic_algorithms_enabled()
+    assert not torch.are_deterministic_algorithms_enabled()

@@ -162,7 +162,9 @@ class GhostAgent:
         grid = self.model.belief_grid(self.grid.rows, self.grid.cols)
         candidates = candidates_of(known, active, beliefs.device)
         score = self.planner or self.model.policy
-        scores = score(candidates, beliefs, carry.briefing.start_xy_m, grid)
+        # Sums of small masses: half precision would blur them.
+        with torch.autocast(beliefs.device.type, enabled=False):
+            scores = score(candidates, beliefs, carry.briefing.start_xy_m, grid)
         table = on_slots(known, active, scores)
         if carry.steps + 1 >= self.step_limit:
             table = np.where(known.visited, table, -np.inf)
@@ -186,7 +188,8 @@ class GhostAgent:
         if briefing.beliefs is not None:
             return None, briefing.beliefs
         trace = self.model.track(state.map[:, None], carry.latents, briefing.start_xy_m, briefing.start_heading_rad)
-        return trace, (trace.smoothed() if self.planner else trace.beliefs)[:, 0]
+        with torch.autocast(state.map.device.type, enabled=False):
+            return trace, (trace.smoothed() if self.planner else trace.beliefs)[:, 0]
 
 
 def act(known: KnownGraph, chosen: Int[np.ndarray, " b"], stopped: Bool[np.ndarray, " b"]) -> tuple[KnownGraph, Action]:

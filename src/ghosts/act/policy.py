@@ -77,8 +77,30 @@ def belief_around(
         The mean mass a cell under the Gaussian's weights; differentiable in beliefs and positions.
     """
     columns, rows = gaussian_axes(xy_m.to(beliefs.dtype), grid, sigma_m)
-    mass = marginal(beliefs).index_select(0, episode.long())
-    return torch.einsum("ktyx,ky,kx->kt", mass, rows, columns)
+    return weigh((rows[:, :, None] * columns[:, None, :]).flatten(1), marginal(beliefs).flatten(2), episode)
+
+
+def weigh(
+    weights: Float[Tensor, "k cells"], mass: Float[Tensor, "b t1 cells"], episode: Int[Tensor, " k"]
+) -> Float[Tensor, "k t1"]:
+    """Sum of each candidate's weights times its episode's mass, at each filter step.
+
+    One matrix product an episode: a copy of the mass for each candidate would be t1 times as large as the weights.
+    """
+    place, rank, most = _ranks(episode, len(mass))
+    padded = weights.new_zeros(len(mass), most, weights.shape[1]).index_put((place, rank), weights)
+    return (padded @ mass.transpose(1, 2))[place, rank]
+
+
+def _ranks(episode: Int[Tensor, " k"], count: int) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"], int]:
+    """Each candidate's episode and its number among that episode's candidates, and the most an episode has."""
+    place = episode.long()
+    order = torch.argsort(place, stable=True)
+    sizes = torch.bincount(place, minlength=count)
+    first = torch.cumsum(sizes, 0) - sizes
+    rank = torch.empty_like(place)
+    rank[order] = torch.arange(len(place), device=place.device) - first[place[order]]
+    return place, rank, int(sizes.max())
 
 
 def candidate_features(
@@ -123,23 +145,20 @@ def reach_mass(
         grid: the belief's grid.
         settings: how ways are compared.
     """
-    mass = marginal(beliefs).index_select(0, candidates.episode.long())
+    mass = marginal(beliefs).flatten(2)
     xy_m = candidates.xyz_m[:, :2] + start_xy_m.index_select(0, candidates.episode.long())
     x_m, y_m = cell_centres_m(grid, device=xy_m.device, dtype=xy_m.dtype)
     away_m = torch.hypot(x_m[None, None] - xy_m[:, 0, None, None], y_m[None, :, None] - xy_m[:, 1, None, None])
     beyond = torch.where(candidates.visited, settings.visited_cost - settings.unseen_cost, 0.0)[:, None, None]
     straight = settings.unseen_cost * away_m + beyond * (away_m - settings.own_m).clamp(min=0.0)
     way = candidates.from_start_m[:, None, None] + straight
-    share = _share(-way.flatten(1) / settings.softness_m, candidates.episode, len(beliefs)).view_as(away_m)
-    through = torch.einsum("kyx,ktyx->kt", share.to(mass.dtype), mass)
-    return through, (mass[:, -1] * (away_m < settings.radius_m)).sum((-2, -1))
-
-
-def _share(logits: Float[Tensor, "k cells"], episode: Int[Tensor, " k"], count: int) -> Float[Tensor, "k cells"]:
-    """Softmax over each episode's candidates, for every cell."""
-    cells = logits.shape[1]
-    segment = episode.long()[:, None] * cells + torch.arange(cells, device=logits.device)
-    return segment_log_softmax(logits.reshape(-1), segment.reshape(-1), count * cells).exp().view_as(logits)
+    place, rank, most = _ranks(candidates.episode, len(beliefs))
+    # Finite, since an episode without candidates would get a softmax of nothing.
+    closeness = way.new_full((len(beliefs), most, way[0].numel()), torch.finfo(way.dtype).min)
+    closeness = closeness.index_put((place, rank), -way.flatten(1) / settings.softness_m)
+    through = (closeness.softmax(1).to(mass.dtype) @ mass.transpose(1, 2))[place, rank]
+    near = (away_m < settings.radius_m).flatten(1).to(mass.dtype)
+    return through, weigh(near, mass[:, -1:], candidates.episode)[:, 0]
 
 
 class Policy(nn.Module):

@@ -132,6 +132,8 @@ class VlnRun(NamedTuple):
 
 def evaluate(arguments: list[str]) -> None:
     """Run `ghosts eval vln`."""
+    # cuBLAS reads it when it is first used; without it, matrix products may differ from run to run.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     options = tyro.cli(EvalVln, args=arguments, prog="ghosts eval vln")
     names = [name.strip() for name in options.baselines.split(",") if name.strip()]
     if not options.run and not names:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float
@@ -70,11 +72,27 @@ def walk_split(
     # Whole batches are shared out, so that the walks do not depend on how many share them.
     for at in list(range(0, len(examples), batch))[rank::processes]:
         episodes = world.begin(examples[at : at + batch])
-        with torch.no_grad(), torch.autocast(device.type, precision, enabled=precision != torch.float32):
+        half = torch.autocast(device.type, precision, enabled=precision != torch.float32)
+        with torch.no_grad(), deterministic(), half:
             beliefs = task.given_beliefs(episodes.batch, builder.grid)
             paths[at : at + batch] = walk_episodes(agent, world, episodes, beliefs=beliefs).paths
     task.train(was_training)
     return _shared(paths, fabric) if fabric is not None and processes > 1 else paths
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    """Ask torch for sums in a fixed order: on a GPU they are otherwise added as they come, and near ties flip."""
+    before = torch.are_deterministic_algorithms_enabled()
+    only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    with warnings.catch_warnings():
+        # What has no fixed order (cuBLAS without a workspace setting) is not worth a line an operation.
+        warnings.filterwarnings("ignore", message=".*deterministic.*")
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(before, warn_only=only_warns)
 
 
 def _shared(paths: list[list[int]], fabric: Fabric) -> list[list[int]]:

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ from ghosts.learn.checkpoint import (
 from ghosts.learn.data import GoalData
 from ghosts.learn.interrupt import StopRequest
 from ghosts.learn.report import Report, reporting
+from ghosts.learn.schedule import batch_numbers, learning_rate
 from ghosts.learn.tasks import GoalTask
 from ghosts.learn.trajectories import sample_walk
 from ghosts.mapping.mapper import Masks
@@ -103,29 +103,6 @@ class _Step(nn.Module):
 
     def forward(self, inputs: _Inputs) -> Float[Tensor, ""]:
         return self.task(inputs.batch, inputs.stored, inputs.masks)
-
-
-def learning_rate(config: TrainConfig, iteration: int) -> float:
-    """Learning rate of an iteration."""
-    if config.schedule == "constant":
-        return config.learning_rate
-    warm = max(1, round(0.05 * config.iterations))
-    if iteration < warm:
-        return config.learning_rate * (iteration + 1) / warm
-    progress = (iteration - warm) / max(1, config.iterations - warm)
-    return config.learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))
-
-
-def batch_numbers(count: int, config: TrainConfig, iteration: int) -> np.ndarray:
-    """Which examples an iteration trains on: an epoch is a permutation that depends on its number alone."""
-    first = iteration * config.batch
-    numbers = np.arange(first, first + config.batch)
-    return np.array([_epoch(config.seed, number // count, count)[number % count] for number in numbers.tolist()])
-
-
-@lru_cache(maxsize=4)
-def _epoch(seed: int, epoch: int, count: int) -> np.ndarray:
-    return np.random.default_rng([seed, 1, epoch]).permutation(count)
 
 
 def make_training_batch(run: Run, iteration: int, rank: int, world: int) -> Batch:

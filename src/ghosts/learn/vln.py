@@ -15,9 +15,10 @@ from ghosts.errors import ConfigError, DataError
 from ghosts.language.tokens import Vocabulary
 from ghosts.learn.checkpoint import load_checkpoint
 from ghosts.learn.load import described, find_checkpoint, load_weights
-from ghosts.learn.loop import Job, Run, batch_numbers, draw_turn, train
+from ghosts.learn.loop import Job, Run, draw_turn, train
 from ghosts.learn.navigate import NavigationTask, WalkPlan, plan_walks
 from ghosts.learn.rollout import World
+from ghosts.learn.schedule import batch_numbers
 from ghosts.learn.seq2seq import Seq2SeqTask
 from ghosts.presets import VlnExperiment
 from ghosts.world.landmarks.labels import LabelSet
