@@ -16,6 +16,7 @@ ORDER = [
     "types",
     "geometry",
     "files",
+    "weights",
     "config",
     "language",
     "world",

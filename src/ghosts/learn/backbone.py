@@ -37,6 +37,7 @@ from ghosts.learn.labelled_views import (
 )
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
 from ghosts.presets import BackboneConfig
+from ghosts.weights import resolve
 from ghosts.world.houses.render import LABELS
 
 KIND = "small-backbone"
@@ -225,11 +226,12 @@ def save_backbone(path: Path, model: SmallBackbone, about: dict[str, Any]) -> No
 
 
 def load_backbone(path: Path) -> SmallBackbone | ResNetBackbone:
-    """A frozen backbone: one that `ghosts backbone` wrote, or torchvision's ResNet-34 weights.
+    """A frozen backbone: one that `ghosts backbone` wrote (or that is shipped), or torchvision's ResNet-34 weights.
 
     Raises:
         DataError: no such file, or neither of the two.
     """
+    path = resolve(path)
     if not path.is_file():
         hint = "train one with: ghosts backbone --data ROOT --out FILE, or give torchvision's resnet34 .pth file"
         raise DataError("no such backbone", file=path, hint=hint)

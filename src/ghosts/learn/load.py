@@ -13,6 +13,7 @@ from ghosts.language.tokens import Vocabulary
 from ghosts.learn.checkpoint import BEST, LAST, Checkpoint, load_checkpoint
 from ghosts.learn.tasks import GoalTask
 from ghosts.presets import GoalExperiment, VlnExperiment
+from ghosts.weights import resolve, shipped
 from ghosts.world.landmarks.labels import LabelSet
 
 
@@ -30,14 +31,16 @@ class LoadedTask(NamedTuple):
 
 
 def find_checkpoint(path: Path) -> Path:
-    """The checkpoint meant by a file or by a run's folder (there: the best one).
+    """The checkpoint meant by a file, by a run's folder (there: the best one), or by the name of shipped weights.
 
     Raises:
         DataError: there is none.
     """
+    path = resolve(path)
     if not path.is_dir():
         if not path.is_file():
-            hint = "name a run's folder or a checkpoint; train one with: ghosts train goal"
+            names = ", ".join(shipped())
+            hint = f"name a run's folder, a checkpoint or shipped weights ({names}); train with: ghosts train goal"
             raise DataError("no such run", file=path, hint=hint)
         return path
     if (path / BEST).is_file():

@@ -1,0 +1,110 @@
+"""See the shipped agent follow instructions in a house it has never seen; writes a report to open in a browser.
+
+Makes a small world of two houses (once; a minute or two on two cores), looks at it through the shipped backbone, and
+lets the shipped filter with the planner walk several instructions in the unseen house.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+from rich.console import Console
+
+from ghosts.config import require
+
+if TYPE_CHECKING:
+    from ghosts.learn.examples import Example
+    from ghosts.learn.rollout import Look
+    from ghosts.world.graph import NavGraph
+
+WEIGHTS, BACKBONE = "houses-filter", "houses-backbone"
+
+
+@dataclass(frozen=True)
+class Options:
+    """See the shipped agent follow instructions in a house it has never seen."""
+
+    out: Path = Path("runs/demo")
+    """Folder of the world and the report."""
+    seed: int = 299
+    """Of the world; the shipped weights were trained on seed 5. This one has two small houses."""
+    instructions: int = 4
+    """How many to follow."""
+    faces: int = 256
+    """Pixels a side of a skybox face, as in training."""
+
+    def __post_init__(self) -> None:
+        require(self.instructions >= 1, "--instructions must be at least 1", self.instructions)
+        require(self.seed != 5, "--seed 5 made the houses the weights were trained on; choose another", self.seed)
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts demo`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts demo", description=__doc__)
+    from ghosts.cli import tiles, world
+
+    console, root = Console(), options.out / f"world-{options.seed}"
+    console.print("1. An unseen house, its pictures and its paths", style="bold")
+    world.main(["--out", str(root), "--houses", "2", "--seed", str(options.seed), "--faces", str(options.faces)])
+    console.print("2. What the shipped backbone makes of the pictures", style="bold")
+    tiles.main(["--data", str(root), "--backbone", BACKBONE])
+    console.print("3. The agent follows instructions", style="bold")
+    _walk(options, root, console)
+
+
+def _walk(options: Options, root: Path, console: Console) -> None:
+    # Imported here: torch takes seconds, and wrong options should not wait for it.
+    import torch
+
+    from ghosts.act.agent import GhostAgent
+    from ghosts.act.model import GoalModel
+    from ghosts.act.planner import Planner
+    from ghosts.evaluate.goal import evenly
+    from ghosts.files import write_text
+    from ghosts.learn.rollout import World, walk_episodes
+    from ghosts.view.open import open_world
+    from ghosts.view.question import Question
+    from ghosts.view.report import Shown, build_report, gather_assets
+
+    library, name, mind, split = open_world(root, Path(WEIGHTS), "val_unseen")
+    examples = evenly(mind.data.splits[split], options.instructions)
+    scans = sorted({example.scan for example in examples})
+    device = torch.device("cpu")
+    model = mind.task.model
+    assert isinstance(model, GoalModel), f"{WEIGHTS} is a filter"
+    agent = GhostAgent(model, mind.mapper_grid, Planner())
+    places = World(mind.root, mind.data.builder, scans, mind.task.features, mind.data.stored, device)
+    shown, arrived = [], 0
+    for example in examples:
+        rollout = walk_episodes(agent, places, places.begin([example]), keep=True)
+        graph = mind.root.graph(example.scan)
+        console.print(f"\n[italic]“{example.text}”[/italic]", soft_wrap=True)
+        for step, look in enumerate(rollout.looks):
+            console.print(_line(step, look, graph, example))
+        left_m = float(graph.distance_m[rollout.paths[0][-1], example.goal])
+        arrived += left_m < 3.0
+        verdict = "[green]arrived[/green]" if left_m < 3.0 else "[red]missed[/red]"
+        console.print(f"   stops {left_m:.1f} m from the goal: {verdict}")
+        path = library.question(mind, split, example.instr_id).path
+        walk = tuple(int(look.row[0]) for look in rollout.looks)
+        asked = Question(example.scan, example.text, example.start_heading_rad, walk, path, example.instr_id)
+        shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", mind.record(asked)))
+    page = options.out / "report.html"
+    assets = gather_assets(library, name, [item.record for item in shown])
+    about = f"{WEIGHTS} with the planner in an unseen house (ghosts demo --seed {options.seed})"
+    write_text(page, build_report("Ghosts: the agent at work", about, shown, assets))
+    console.print(f"\n{arrived} of {len(examples)} instructions reached their goal (within 3 m).")
+    console.print(f"The report, with maps, beliefs and panoramas: {page} (open it in a browser)", soft_wrap=True)
+    console.print(f"Look inside and type your own: ghosts view --data {root} --run {WEIGHTS}", soft_wrap=True)
+
+
+def _line(step: int, look: Look, graph: NavGraph, example: Example) -> str:
+    """One step: what is believed about the goal, and how far it is."""
+    from ghosts.belief.histogram import entropy
+
+    unsure = float(entropy(look.trace.beliefs[:, -1])[0])
+    distance = float(graph.distance_m[int(look.row[0]), example.goal])
+    return f"   step {step}: belief's entropy {unsure:4.2f} nats, {distance:4.1f} m to the goal"
