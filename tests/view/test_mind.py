@@ -102,6 +102,10 @@ def test_bad_questions_are_refused(library: Library, mind: Mind) -> None:
         mind.frame(Question("elsewhere", "go", 0.0, (0,)), 0)
 
 
+def test_models_that_read_the_same_share_it(library: Library, mind: Mind) -> None:
+    assert library.mind("combs", "plain").data is mind.data
+
+
 def test_a_model_without_a_filter_shows_its_goal_alone(library: Library) -> None:
     mind = library.mind("combs", "plain")
     shown = mind.record(library.question(mind, "dev_unseen", "300_0"))

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
-from ghosts.learn.data import examples_of
+from ghosts.learn.data import GoalData, examples_of
 from ghosts.learn.examples import Example
 from ghosts.learn.load import LoadedTask, load_task
-from ghosts.view.mind import Mind, open_mind
+from ghosts.view.mind import Mind, data_key, open_mind
 from ghosts.view.paint import Painting, paint
 from ghosts.view.panorama import equirect, jpeg
 from ghosts.view.question import Question
@@ -77,13 +77,21 @@ class Library:
         with self._locks[key]:
             if key not in self._minds:
                 try:
-                    self._minds[key] = open_mind(model, self.models[model], self.roots[world])
+                    self._minds[key] = open_mind(model, self.models[model], self.roots[world], self._shared(*key))
                 except GhostsError as error:
                     self._minds[key] = error
         found = self._minds[key]
         if isinstance(found, GhostsError):
             raise found
         return found
+
+    def _shared(self, world: str, model: str) -> GoalData | None:
+        """Data that another model has read in this world, where this one would read the same."""
+        wanted = data_key(self.models[model])
+        for (place, other), mind in list(self._minds.items()):
+            if place == world and isinstance(mind, Mind) and data_key(self.models[other]) == wanted:
+                return mind.data
+        return None
 
     def pairs(self) -> list[tuple[str, str]]:
         """Worlds and models that go together; everything is opened."""

@@ -314,22 +314,30 @@ def _nearest_mass(prediction: Prediction, origin: np.ndarray, xy_m: np.ndarray) 
     return np.bincount(owner.ravel(), prediction.goal[0, 0].double().numpy().ravel(), len(xy_m))
 
 
-def open_mind(name: str, loaded: LoadedTask, root: DataRoot) -> Mind:
+def open_mind(name: str, loaded: LoadedTask, root: DataRoot, data: GoalData | None = None) -> Mind:
     """A model on a data root, on the CPU.
+
+    Args:
+        name: shown to people.
+        loaded: the model.
+        root: the data root.
+        data: what it reads there, where that is known already (of a model with the same `data_key`).
 
     Raises:
         DataError, ConfigError: the root lacks what the model reads, or does not fit it.
     """
-    data = load_goal_data(
-        root,
-        loaded.experiment,
-        vocabulary=loaded.vocabulary,
-        labels=loaded.labels,
-        tiles=loaded.tiles,
-        training=False,
-    )
+    if data is None:
+        known: dict[str, Any] = {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles}
+        data = load_goal_data(root, loaded.experiment, training=False, **known)
     shows_labels = data.builder.bank.entries is not None
     if loaded.task.kind != "hand-coded" and shows_labels != (loaded.labels is not None):
         reads, shows = ("images", "landmarks") if shows_labels else ("landmarks", "images")
         raise ConfigError(f"model {name} reads {reads}, but {root.path.name} has {shows}")
     return Mind(name, loaded, data)
+
+
+def data_key(loaded: LoadedTask) -> Any:
+    """What a model's data depends on: models with equal keys can share it (two seeds, or a filter and a baseline)."""
+    experiment = loaded.experiment
+    settings = (experiment.observation, experiment.landmarks, experiment.model.language, experiment.model.mapper)
+    return settings, loaded.vocabulary, loaded.labels, loaded.tiles, experiment.kind == "hand-coded"

@@ -141,7 +141,8 @@ Ghosts.Layers = class {
       c.setLineDash(dash);
       c.lineWidth = wide;
       c.strokeStyle = tint;
-      c.lineJoin = c.lineCap = "round";
+      c.lineJoin = "round";
+      c.lineCap = dash.length ? "butt" : "round";
       c.stroke();
     }
     c.setLineDash([]);

@@ -6,7 +6,7 @@ Ghosts.Player = class {
     Object.assign(this, { root, onmove, onerror, panes: [], step: 0, t: 0, layer: "belief", told: null });
     this.callbacks = { onword, onpick, onwalk };
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
-    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "legend"].map((name) => [name, find(name)]));
+    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "legend", "whose"].map((name) => [name, find(name)]));
     this.pano = new Ghosts.PanoView(this.parts.pano, {
       onlook: (heading) => this.panes.forEach(({ map }) => { map.look = heading; map.draw(); }),
       onwalk: (id) => this.callbacks.onwalk?.(id),
@@ -98,6 +98,7 @@ Ghosts.Player = class {
     this.seenAt = here;
     const url = scene.images && source.panorama ? source.panorama(header, here) : null;
     this.parts.pano.parentElement.hidden = !url;
+    this.root.querySelector("[data-show=photo]").parentElement.hidden = !scene.images;
     if (!url) return;
     const places = Ghosts.neighbours(scene)[scene.index.get(here)].map((row) => scene.viewpoints[row]).map((other) => ({
       id: other.id, x: other.x - point.x, y: other.y - point.y, z: other.z - 1.5 - point.z + 0.05,
@@ -132,6 +133,7 @@ Ghosts.Player = class {
     this.parts.filternote.textContent = this.t ? `t = ${this.t} of ${this.filterSteps}` : "start";
     Ghosts.drawWords(this.parts.words, this.header, this.t, { onchange: this.callbacks.onword });
     this.numbers();
+    this.parts.whose.textContent = this.panes.length > 1 ? ` of ${this.header.model}` : "";
     Ghosts.drawInside(this.parts.inside, this.header, frame, this.t, this.told);
     Ghosts.drawAttention(this.parts.attention, this.header, this.t, (t) => this.go(this.step, t));
   }
@@ -243,5 +245,5 @@ Ghosts.playerMarkup = () => `
     <table class="numbers"><tbody data-part="numbers"></tbody></table>
   </div>
 </section>
-<details open><summary>Inside the filter (click a cell of the map)</summary><div class="inside" data-part="inside"></div></details>
+<details open><summary>Inside the filter<span data-part="whose"></span> (click a cell of the map)</summary><div class="inside" data-part="inside"></div></details>
 <details open><summary>Attention over the words</summary><div data-part="attention"></div></details>`;

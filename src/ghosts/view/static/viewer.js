@@ -106,7 +106,7 @@
     await walkTo(next);
   };
 
-  const startAt = (id) => ask({ walk: [id], path: [], heading_rad: player.pano.heading, text: $("text").value || state.question.text }, { step: 0 });
+  const startAt = (id) => ask({ walk: [id], path: [], heading_rad: player.panes[0].map.look ?? state.question.walk_heading_rad[player.step], text: $("text").value || state.question.text }, { step: 0 });
 
   // What can be done with the place that was clicked.
   const offer = (where) => {
