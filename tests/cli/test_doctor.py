@@ -9,9 +9,17 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import torch
 
 from ghosts.cli import main
+from ghosts.learn.backbone import weights_hash
 from ghosts.learn.doctor import diagnose
+from ghosts.learn.image_tiles import TileMaker, build_tiles, plan_work
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.tile_store import TileSettings
+from ghosts.world.dataroot import DataRoot
+from image_roots import make_image_root, write_labelled_skybox
+from landmark_world import make_landmark_root
 from makers import SCAN, make_root, viewpoint_id, write_skybox
 
 PICTURES = f"scans/{SCAN}/matterport_skybox_images"
@@ -149,3 +157,45 @@ def test_no_root_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         main(["doctor", str(tmp_path / "none")])
     assert stop.value.code == 1
     assert "expected a data root" in capsys.readouterr().err
+
+
+def test_landmarks(tmp_path: Path) -> None:
+    root = make_landmark_root(tmp_path / "root")
+    found = diagnose(root)
+    assert found.healthy
+    assert {task.name: task.ready for task in found.tasks}["training, landmarks-filter"]
+    path = root / "landmarks" / "comb2.json"
+    path.write_text(path.read_text().replace("position_m", "position_ft", 1))
+    found = diagnose(root)
+    [finding] = [item for item in found.findings if item.level == "wrong"]
+    assert (finding.part, finding.where) == ("landmarks", str(path))
+    assert "position_m" in finding.problem
+    [task] = [task for task in found.tasks if task.name == "training, landmarks-filter"]
+    assert (task.ready, task.lacks) == (False, "landmarks of comb2")
+
+
+def test_tiles_that_are_damaged_or_out_of_date(tmp_path: Path) -> None:
+    path = make_image_root(tmp_path / "root", {"train": ("a", "b")})
+    torch.manual_seed(0)
+    model = SmallBackbone(64).eval().requires_grad_(False)
+    root = DataRoot(path)
+    maker = TileMaker(root, model, TileSettings(weights_hash(model), 64, 0.5), torch.device("cpu"))
+    assert build_tiles(maker, path / "tiles", plan_work(maker, path / "tiles"))
+    found = diagnose(path)
+    assert found.healthy
+    ready = {task.name: task.ready for task in found.tasks}
+    assert (ready["training, houses-filter"], ready["training, paper"]) == (True, False)
+    assert any("there are some with 64" in task.lacks for task in found.tasks)
+
+    pictures = path / "scans" / "b" / "matterport_skybox_images"
+    write_labelled_skybox(pictures, viewpoint_id(0), np.random.default_rng(9), 32)
+    [finding] = [item for item in diagnose(path).findings if item.level == "wrong"]
+    assert (finding.part, finding.problem) == ("tiles", "the pictures of b have changed")
+    file = path / "tiles" / "tiles.safetensors"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    [finding] = [item for item in diagnose(path).findings if item.level == "wrong"]
+    assert finding.where == str(file)
+    assert "checksum differs" in finding.problem
+    assert finding.next.startswith("ghosts tiles --data")

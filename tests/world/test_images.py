@@ -85,7 +85,9 @@ def test_store_says_which_viewpoint_and_checks_sizes(tmp_path: Path) -> None:
     write_skybox(folder, "v", 0)
     store = PanoramaStore(tmp_path)
     assert store.load("scan", "v").face_px == FACE_PX
-    with pytest.raises(DataError, match="no colour skybox for viewpoint w of scan scan"):
+    with pytest.raises(
+        DataError, match="no colour skybox for viewpoint w of scan scan; run: ghosts prepare --scan scan"
+    ):
         store.load("scan", "w")
     cv2.imwrite(str(folder / "v_skybox_depth_small.png"), np.ones((8, 48), np.uint16))
     with pytest.raises(DataError, match="differ in size"):

@@ -119,10 +119,10 @@ class PanoramaStore:
 
     def _read(self, scan: str, viewpoint: str) -> Panorama:
         colour, distance = self.paths(scan, viewpoint)
-        rgb = read_skybox_rgb(colour, hint=f"no colour skybox for viewpoint {viewpoint} of scan {scan}")
+        rgb = read_skybox_rgb(colour, hint=_hint("colour", scan, viewpoint))
         if not self.depth:
             return Panorama.from_rgb(rgb, None)
-        depth = read_skybox_depth(distance, hint=f"no depth skybox for viewpoint {viewpoint} of scan {scan}")
+        depth = read_skybox_depth(distance, hint=_hint("depth", scan, viewpoint))
         if depth.shape != rgb.shape[:2]:
             raise DataError(
                 "colour and depth skyboxes differ in size",
@@ -131,3 +131,7 @@ class PanoramaStore:
                 value=f"{depth.shape[0]} px faces, colour {rgb.shape[0]} px",
             )
         return Panorama.from_rgb(rgb, depth)
+
+
+def _hint(kind: str, scan: str, viewpoint: str) -> str:
+    return f"no {kind} skybox for viewpoint {viewpoint} of scan {scan}; run: ghosts prepare --scan {scan}"
