@@ -16,15 +16,21 @@ from ghosts.act.known import look_around, start_graph
 from ghosts.config import Seq2SeqConfig
 from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.vln import score_walks, walk_split
+from ghosts.learn.backbone import weights_hash
 from ghosts.learn.batches import Turn
 from ghosts.learn.data import GoalData, load_goal_data
+from ghosts.learn.image_tiles import TileMaker, build_tiles, plan_work
 from ghosts.learn.loop import Run, train_goal
 from ghosts.learn.navigate import NavigationTask, mixed_choice, plan_walks, sample_slots
 from ghosts.learn.rollout import World, goal_distances, target_slots
 from ghosts.learn.seq2seq import next_slots
 from ghosts.learn.vln import load_agent, make_navigation_task, make_walk_plan, prepare_walks, train_vln
-from ghosts.presets import NavigationConfig, VlnExperiment, tiny_agent
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.tile_store import TileSettings
+from ghosts.presets import VLN_PRESETS, NavigationConfig, VlnExperiment, tiny_agent, vln_preset
+from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
+from image_roots import make_image_root
 from landmark_world import make_landmark_root, small_experiment
 
 CPU = torch.device("cpu")
@@ -277,3 +283,40 @@ def test_settings_are_checked() -> None:
         NavigationConfig(own_actions=1.5)
     with pytest.raises(ConfigError, match=r"true_beliefs needs navigation.agent filter"):
         NavigationConfig("seq2seq", true_beliefs=True)
+
+
+@pytest.fixture(scope="module")
+def houses(tmp_path_factory: pytest.TempPathFactory) -> DataRoot:
+    """Five small buildings with pictures, and their tiles from a small backbone of random weights."""
+    splits = {"train": ("h0", "h1", "h2", "h3", "h4"), "val_unseen": ("u",)}
+    made = DataRoot(make_image_root(tmp_path_factory.mktemp("houses") / "root", splits))
+    torch.manual_seed(3)
+    backbone = SmallBackbone(8).eval().requires_grad_(False)
+    maker = TileMaker(made, backbone, TileSettings(weights_hash(backbone), 8, 0.5, camera=Intrinsics(80, 64, 1.0)), CPU)
+    assert build_tiles(maker, made.path / "tiles", plan_work(maker, made.path / "tiles"))
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(VLN_PRESETS))
+def test_every_preset_trains_and_walks(name: str, root: DataRoot, houses: DataRoot, tmp_path: Path) -> None:
+    """Two iterations of each, with small layers, on landmarks or on images' tiles."""
+    whole, small = vln_preset(name), agent_experiment()
+    images = whole.observation == "images"
+    mapper = replace(small.model.mapper, features=8, convolution=whole.model.mapper.convolution)
+    motion = replace(small.model.filter.motion, kind=whole.model.filter.motion.kind)
+    experiment = replace(
+        whole,
+        model=replace(small.model, mapper=mapper, filter=replace(small.model.filter, motion=motion)),
+        train=replace(whole.train, iterations=2, batch=4, agent_steps=3, precision="32-true"),
+        navigation=replace(whole.navigation, step_limit=3, seq2seq=Seq2SeqConfig(8, 4)),
+    )
+    data = load_goal_data(houses if images else root, experiment)
+    assert (data.stored is not None) == images
+    task = train_vln(Run(experiment, data, tmp_path, threads=0), fabric())
+    split = "val_unseen" if images else "dev_unseen"
+    examples = data.splits[split][:4]
+    paths = walk_split(task, data.root, examples, data.builder, stored=data.stored, device=CPU)
+    assert [path[0] for path in paths] == [example.start for example in examples]
+    loaded = load_agent(tmp_path / "last.safetensors")
+    assert loaded.experiment == experiment
+    assert walk_split(loaded.task, data.root, examples, data.builder, stored=data.stored, device=CPU) == paths
