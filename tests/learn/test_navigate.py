@@ -320,3 +320,14 @@ def test_every_preset_trains_and_walks(name: str, root: DataRoot, houses: DataRo
     loaded = load_agent(tmp_path / "last.safetensors")
     assert loaded.experiment == experiment
     assert walk_split(loaded.task, data.root, examples, data.builder, stored=data.stored, device=CPU) == paths
+
+
+@pytest.mark.parametrize("agent", ["filter", "seq2seq"])
+def test_half_precision_trains_and_walks(agent: Any, data: GoalData, tmp_path: Path) -> None:
+    navigation = NavigationConfig(agent, step_limit=4, seq2seq=Seq2SeqConfig(8, 4))
+    run = run_of(data, tmp_path, navigation, iterations=2, precision="bf16-mixed")
+    task = train_vln(run, Fabric(accelerator="cpu", devices=1, precision="bf16-mixed"))
+    examples = data.splits["dev_unseen"][:6]
+    paths = walk_split(task, data.root, examples, data.builder, stored=None, device=CPU, precision=torch.bfloat16)
+    assert [path[0] for path in paths] == [example.start for example in examples]
+    assert all(value.isfinite().all() for value in task.state_dict().values())

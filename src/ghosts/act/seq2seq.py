@@ -214,10 +214,12 @@ class Seq2SeqAgent:
 
     def start(self, briefing: Briefing) -> Seq2SeqCarry:
         """Read the instructions; nothing is seen yet."""
-        encoded = self.model.encoder(briefing.tokens, briefing.lengths)
+        with torch.autocast(briefing.tokens.device.type, enabled=False):
+            encoded = self.model.encoder(briefing.tokens, briefing.lengths)
+            state = self.model.begin(encoded)
         known, batch = start_graph(briefing.viewpoint), len(briefing.viewpoint)
         heading = briefing.start_heading_rad.double().cpu().numpy()
-        return Seq2SeqCarry(briefing, encoded, self.model.begin(encoded), known, heading, np.zeros(batch, bool), 0)
+        return Seq2SeqCarry(briefing, encoded, state, known, heading, np.zeros(batch, bool), 0)
 
     def step(
         self, carry: Seq2SeqCarry, observation: Observation, choose: Choose = choose_best
@@ -227,13 +229,17 @@ class Seq2SeqAgent:
         known = look_around(carry.known, active, observation.episode, observation.viewpoint, observation.xyz_m)
         options = _to(options_of(known, active, carry.heading_rad, model.sectors), carry.briefing.tokens.device)
         seen = sector_features(observation.cells, standing_xy_m(known, carry.briefing), self.grid, model.sectors)
-        state, scores, attention = model(carry.state, carry.encoded, seen, options)
+        # Little work, many small steps: casts to half precision would cost more than they save.
+        with torch.autocast(seen.device.type, enabled=False):
+            state, scores, attention = model(carry.state, carry.encoded, seen, options)
         mask = option_mask(known, active)
         table = on_slots(known, active, scores, mask)
         if carry.steps + 1 >= self.step_limit:
             table = np.where(np.arange(table.shape[1]) == known.here[:, None], table, -np.inf)
         chosen = np.where(active, choose(known, table, active), known.here)
-        state = model.take(state, seen, options, option_numbers(mask, chosen, active).to(seen.device))
+        taken = option_numbers(mask, chosen, active).to(seen.device)
+        with torch.autocast(seen.device.type, enabled=False):
+            state = model.take(state, seen, options, taken)
         moved, slots = walk_to(known, chosen)
         moves = np.where(slots >= 0, known.viewpoint[np.arange(len(chosen))[:, None], slots], -1)
         action = Action(np.where(active, chosen, -1), moves, carry.stopped | (chosen == known.here))

@@ -105,6 +105,11 @@ class Seq2SeqTask(nn.Module):
 
     def forward(self, batch: Seq2SeqBatch, stored: Float[Tensor, "n c"] | None, masks: object) -> Float[Tensor, ""]:
         """Cross entropy to the expert's move, averaged over all steps."""
+        # In float32, as the agent walks (`Seq2SeqAgent.step`).
+        with torch.autocast(batch.xy_m.device.type, enabled=False):
+            return self._loss(batch, stored)
+
+    def _loss(self, batch: Seq2SeqBatch, stored: Float[Tensor, "n c"] | None) -> Float[Tensor, ""]:
         cells = self.features(batch.batch, stored)
         grid = Grid(cells.rows, cells.cols, self.config.mapper.cell_m)
         seen = sector_features(cells, batch.xy_m, grid, self.model.sectors).unflatten(0, (-1, len(batch.steps)))
