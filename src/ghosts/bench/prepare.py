@@ -73,12 +73,13 @@ def _measure(folder: Path, config: PrepareConfig) -> dict[str, Any]:
     release = RawRelease([folder])
     rig = timed("camera file", lambda: release.cameras(SCAN))[VIEWPOINT]
     faces = timed("read skybox", lambda: read_skybox(release, SCAN, VIEWPOINT, config.faces))
-    if config.colour == "undistorted":
-        images = timed("read colour", lambda: read_colour(release, SCAN, VIEWPOINT))
-        faces = timed("warp colour", lambda: warp_colour(rig, images, faces))
     depth = timed("read depth", lambda: read_depth(release, SCAN, VIEWPOINT))
     centre = np.mean([camera.position_m for camera in rig.values()], 0)
     warped = timed("warp depth", lambda: warp_depth(rig, depth, config.faces, centre))
+    if config.colour == "undistorted":
+        images = timed("read colour", lambda: read_colour(release, SCAN, VIEWPOINT))
+        faces = timed("warp colour", lambda: warp_colour(rig, images, faces, warped.distance, centre))
+        parts["warp colour"] *= 2.0  # once more after filling
     timed("fill", lambda: fill_faces(warped.distance, faces))
     rgb, strip, found = make_panorama(release, SCAN, VIEWPOINT, rig, config)
     note = make_note(config, found)

@@ -213,6 +213,15 @@ def test_cameras_apart_are_brought_to_one_centre(tmp_path: Path) -> None:
     assert (np.abs(right.distance - truth) < 0.01 * truth)[seen].mean() >= 0.99
     assert right.agreeing > 0.99 * right.overlap
     assert right_share(rotated.distance, shot).mean() < 0.2
+    # Colour of the undistorted images follows depth to the centre as well.
+    colours = [
+        make_panorama(release, SCAN, shot.viewpoint, rig, PrepareConfig(FACE_PX, "undistorted", parallax=parallax))[0]
+        for parallax in (True, False)
+    ]
+    expected = np.concatenate(list(true_faces(shot, FACE_PX).rgb), 1).astype(float)
+    error, rotated_error = (np.abs(colour - expected)[:, FACE_PX : 5 * FACE_PX].mean() for colour in colours)
+    assert error < 3.0
+    assert error < 0.85 * rotated_error
     _, made, found = make_panorama(release, SCAN, shot.viewpoint, rig, PrepareConfig(FACE_PX))
     strip = np.concatenate(list(truth), 1)
     assert found.offset_m == pytest.approx(0.05, abs=1e-4)

@@ -111,13 +111,18 @@ def make_panorama(
     lacking = [f"{tilt}_{turn}" for tilt, turn in CAMERAS if (tilt, turn) not in rig]
     if lacking:
         raise DataError(f"camera parameters of scan {scan} lack images {', '.join(lacking)}", record=viewpoint)
-    colour = read_skybox(release, scan, viewpoint, config.faces)
-    if config.colour == "undistorted":
-        colour = warp_colour(rig, read_colour(release, scan, viewpoint), colour)
     centres = np.array([camera.position_m for camera in rig.values()])
     centre = centres.mean(0) if config.parallax else None
     warped = warp_depth(rig, read_depth(release, scan, viewpoint), config.faces, centre)
-    filled = fill_faces(warped.distance, colour)
+    colour = read_skybox(release, scan, viewpoint, config.faces)
+    if config.colour == "undistorted":
+        images = read_colour(release, scan, viewpoint)
+        # Filling needs a guide, and cameras apart need filled depth: colour is warped before and after.
+        guide = warp_colour(rig, images, colour, warped.distance, centre)
+        filled = fill_faces(warped.distance, guide)
+        colour = warp_colour(rig, images, colour, filled, centre) if config.parallax else guide
+    else:
+        filled = fill_faces(warped.distance, colour)
     # Rounding may not turn a reading into "none", nor a far one into a near one.
     depth = np.where(filled > 0.0, np.clip(np.rint(filled), 1, 65535), 0).astype(np.uint16)
     found = Prepared(

@@ -24,6 +24,7 @@ from ghosts.world.matterport.conf import FORWARD, RawCamera, Rig
 AGREE = 0.02
 """Distances that differ by less than this share are of the same surface: sensor noise at 5 m is about 1 %."""
 _NEAREST_M = 0.4  # nothing nearer is recorded
+_FAR = np.float32(1e9)  # depth units: 250 km
 _ROUNDS = 4  # look-ups of a displaced pixel; a wall at 1 m settles to 0.1 % in 2 when cameras are 5 cm apart
 _NEAR_AXIS = 8  # weight cos⁸ of the angle to the optical axis: 0.13 in the corner of an image
 
@@ -209,24 +210,28 @@ def _displaced(image: np.ndarray, view: View, offset: np.ndarray, z: np.ndarray)
     A point `scale` along a ray has the homogeneous pixel `scale · H p + offset`, whose last component is its z.
     Starting from the pixel of a point at infinity, place and z are looked up in turn until they agree.
     """
-    rows, columns = (np.arange(count, dtype=np.float32) for count in view.ahead.shape)
-    u, v = (
-        (view.homography[k, 1] * rows[:, None] + view.homography[k, 2] + view.homography[k, 0] * columns).astype(
-            np.float32
-        )
-        for k in range(2)
-    )
     ahead = np.maximum(view.ahead, np.float32(1e-6))
-    shift = offset.astype(np.float32)
-    start = cv2.remap(image, u / ahead, v / ahead, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
-    z = np.where(z > 0, z, start)
-    scale = np.maximum(z - shift[2], 0.0) / ahead
+    far = np.full_like(ahead, _FAR)
+    place = _pixels(view.homography, far, ahead, np.zeros(3))
+    start = cv2.remap(image, *place, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
+    scale = np.maximum(np.where(z > 0, z, start) - np.float32(offset[2]), 0.0) / ahead
     for _ in range(_ROUNDS):
-        before, depth = scale, np.maximum(scale * ahead + shift[2], np.float32(1.0))
-        z = cv2.remap(image, (scale * u + shift[0]) / depth, (scale * v + shift[1]) / depth, cv2.INTER_NEAREST)
-        scale = np.maximum(z - shift[2], 0.0) / ahead
+        before = scale
+        z = cv2.remap(image, *_pixels(view.homography, scale, ahead, offset), cv2.INTER_NEAREST)
+        scale = np.maximum(z - np.float32(offset[2]), 0.0) / ahead
     settled = (z > 0) & (view.ahead > 0.0) & (np.abs(scale - before) <= AGREE * scale)
     return np.where(settled, scale, np.float32(0.0))
+
+
+def _pixels(
+    homography: np.ndarray, scale: np.ndarray, ahead: np.ndarray, offset: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and rows of the image where points `scale` along the rays of a box are seen."""
+    rows, columns = (np.arange(count, dtype=np.float32) for count in ahead.shape)
+    matrix, shift = homography.astype(np.float32), offset.astype(np.float32)
+    depth = np.maximum(scale * ahead + shift[2], np.float32(1.0))
+    u, v = (matrix[k, 0] * columns + (matrix[k, 1] * rows[:, None] + matrix[k, 2]) for k in range(2))
+    return (scale * u + shift[0]) / depth, (scale * v + shift[1]) / depth
 
 
 def _blend(best: np.ndarray, samples: list[tuple[tuple[slice, slice], np.ndarray, np.ndarray]]) -> tuple[int, int]:
@@ -247,7 +252,11 @@ def _blend(best: np.ndarray, samples: list[tuple[tuple[slice, slice], np.ndarray
 
 
 def warp_colour(
-    rig: Rig, images: Mapping[tuple[int, int], UInt8[np.ndarray, "h w 3"]], below: UInt8[np.ndarray, "6 f f 3"]
+    rig: Rig,
+    images: Mapping[tuple[int, int], UInt8[np.ndarray, "h w 3"]],
+    below: UInt8[np.ndarray, "6 f f 3"],
+    distance: Float32[np.ndarray, "6 f f"] | None = None,
+    centre_m: Float[np.ndarray, " 3"] | None = None,
 ) -> UInt8[np.ndarray, "6 f f 3"]:
     """Warp colour images onto the cube, feathered where they overlap.
 
@@ -255,30 +264,27 @@ def warp_colour(
         rig: the cameras.
         images: their colour images.
         below: shown where no camera looks (the skybox: straight up and down).
+        distance: of what the faces show, in depth units, 0 = unknown (taken for far away).
+        centre_m: where distances are measured from; without one, images are only rotated.
     """
     face_px = below.shape[1]
     to_world = world_from_cube(rig)
+    _, length = face_rays(face_px)
     total = np.zeros((*below.shape[:3], 4), np.float32)
     for which in sorted(images):
         camera, image = rig[which], images[which]
-        # A face shows fewer pixels than the image has: shrink first, or every third pixel would be thrown away.
-        shrink = max(1, int(camera.fx / (face_px / 2.0)))
+        small, to_small = _shrunk(image, camera, face_px)
         size = image.shape[0], image.shape[1]
-        reduced = cv2.resize(image, (size[1] // shrink, size[0] // shrink), interpolation=cv2.INTER_AREA)
-        feather = _feather(*reduced.shape[:2])
-        small = np.dstack([reduced * feather[..., None], feather])
-        scale = np.array([small.shape[1] / size[1], small.shape[0] / size[0]])
-        to_small = np.array([[scale[0], 0.0, 0.5 * scale[0] - 0.5], [0.0, scale[1], 0.5 * scale[1] - 0.5], [0, 0, 1]])
+        offset = np.zeros(3) if centre_m is None else to_small @ _offset(camera, centre_m, image.shape[0])
         for face in range(6):
-            view = view_of(camera, to_world, face, face_px, size)
+            view = view_of(camera, to_world, face, face_px, size, _margin(camera, centre_m, face_px))
             if view is None:
                 continue
-            warped = cv2.warpPerspective(
-                small,
-                to_small @ view.homography,
-                (view.ahead.shape[1], view.ahead.shape[0]),
-                flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
-            )
+            scale = np.full_like(view.ahead, _FAR)
+            if distance is not None:
+                np.divide(distance[face][view.box], length[view.box], out=scale, where=distance[face][view.box] > 0.0)
+            place = _pixels(to_small @ view.homography, scale, view.ahead, offset)
+            warped = cv2.remap(small, *place, cv2.INTER_LINEAR)
             warped[view.ahead <= 0.0] = 0.0
             total[(face, *view.box)] += warped
     weight = total[..., 3:]
@@ -286,6 +292,20 @@ def warp_colour(
     share = np.minimum(weight * 16.0, 1.0)
     mean = np.divide(total[..., :3], weight, out=np.zeros_like(total[..., :3]), where=weight > 0.0)
     return np.rint(mean * share + below * (1.0 - share)).astype(np.uint8)
+
+
+def _shrunk(image: np.ndarray, camera: RawCamera, face_px: int) -> tuple[np.ndarray, np.ndarray]:
+    """An image in the resolution of the faces, times its feather, which is the fourth channel; and the pixel matrix.
+
+    A face shows fewer pixels than the image has: without shrinking, every third pixel would be thrown away.
+    """
+    shrink = max(1, int(camera.fx / (face_px / 2.0)))
+    height, width = image.shape[:2]
+    reduced = cv2.resize(image, (width // shrink, height // shrink), interpolation=cv2.INTER_AREA)
+    feather = _feather(*reduced.shape[:2])
+    x, y = reduced.shape[1] / width, reduced.shape[0] / height
+    to_small = np.array([[x, 0.0, 0.5 * x - 0.5], [0.0, y, 0.5 * y - 0.5], [0.0, 0.0, 1.0]])
+    return np.dstack([reduced * feather[..., None], feather]), to_small
 
 
 @lru_cache(maxsize=4)
