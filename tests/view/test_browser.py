@@ -122,6 +122,7 @@ def test_two_models_and_walking(page: Any, address: str) -> None:
     page.goto(f"{address}#w=combs&m=small&o=plain&s=dev_unseen&e=300_0")
     page.wait_for_selector(".numbers td:nth-child(3)")
     assert page.locator("canvas.map").count() == 2
+    assert page.input_value("#episode") == "300_0"
     page.select_option("#other", "")
     page.wait_for_selector(".numbers td:nth-child(3)", state="detached")
     page.select_option("#model", "plain")

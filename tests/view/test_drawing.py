@@ -124,7 +124,7 @@ def test_figures_are_written_in_all_kinds(record: EpisodeRecord, scene: dict[str
     assert {path.name for path in written} >= {"belief.pdf", "attention.png", "inside.svg"}
     assert (tmp_path / "belief.pdf").read_bytes().startswith(b"%PDF")
     assert cv2.imread(str(tmp_path / "belief.png")).std() > 10
-    with pytest.raises(DataError, match=r"\.png, \.pdf, \.svg"):
+    with pytest.raises(DataError, match=r"\.png, \.pdf, \.svg, \.jpg"):
         save_figure(attention_figure(record), tmp_path / "x.doc")
 
 

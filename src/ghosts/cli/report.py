@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> None:
     library, world, mind, split = open_world(options.data, options.run, options.split)
     shown, scores = _episodes(options, library, mind, split)
     if options.figures is not None:
-        for line in remake_images(options.figures, library, world, shown[0].record):
+        for line in remake_images(options.figures, library, world, split, shown[0].record):
             print(line)
     assets = gather_assets(library, world, [item.record for item in shown], pictures=options.pictures)
     about = f"model {mind.name}, {world}, {split}"

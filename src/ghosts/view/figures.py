@@ -23,7 +23,7 @@ from ghosts.view.record import EpisodeRecord, corner_m
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS = (".png", ".pdf", ".svg")
+KINDS = (".png", ".pdf", ".svg", ".jpg")
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -84,7 +84,8 @@ def _step_words(record: EpisodeRecord, t: int) -> str:
         return "t = 0: the known start"
     best = []
     for attention in (record.action_attention, record.observation_attention):
-        top = np.argsort(-attention[t - 1], kind="stable")[:3]
+        order = np.argsort(-attention[t - 1], kind="stable").tolist()
+        top = [k for k in order if record.words[k].isalnum()][:3]  # a full stop says nothing in a caption
         best.append(" ".join(record.words[k] for k in sorted(top)))
     return f"t = {t}: do “{best[0]}”, see “{best[1]}”"
 

@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from ghosts.errors import GhostsError, MissingExtraError
 from ghosts.files import atomic_path
@@ -19,18 +20,18 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
-def remake_images(folder: Path, library: Library, world: str, record: EpisodeRecord) -> list[str]:
+def remake_images(folder: Path, library: Library, world: str, split: str, record: EpisodeRecord) -> list[str]:
     """Draw belief, attention and inside of an episode, and photograph the viewer where that is possible.
 
     Returns:
         A line about each picture.
     """
     scene, lines = library.scene(world, record.scan), []
-    painting = None
+    figures = {"belief.png": belief_sequence(record, scene)}
     if library.root(world).has_images:
         places = {point["id"]: point["s"] for point in scene["viewpoints"]}
         painting = library.painting(world, record.scan, places[record.walk[-1]])
-    figures = {"belief.png": belief_sequence(record, scene, painting=painting)}
+        figures["belief-photo.jpg"] = belief_sequence(record, scene, painting=painting)
     if record.filter_steps:
         figures["attention.png"] = attention_figure(record)
         figures["inside.png"] = inside_figure(record, scene, len(record.frames) - 1, max(1, record.filter_steps // 2))
@@ -39,7 +40,7 @@ def remake_images(folder: Path, library: Library, world: str, record: EpisodeRec
         save_figure(figure, folder / name)
         lines.append(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} kB")
     try:
-        lines += _photograph(folder, library, record)
+        lines += _photograph(folder, library, world, split, record)
     except MissingExtraError as error:
         lines.append(f"viewer.jpg and viewer-phone.jpg are left as they are: {error}")
     return lines
@@ -87,7 +88,7 @@ class Served:
         self._thread.join()
 
 
-def _photograph(folder: Path, library: Library, record: EpisodeRecord) -> list[str]:
+def _photograph(folder: Path, library: Library, world: str, split: str, record: EpisodeRecord) -> list[str]:
     chromium = find_chromium()
     try:
         from playwright.sync_api import sync_playwright
@@ -96,17 +97,13 @@ def _photograph(folder: Path, library: Library, record: EpisodeRecord) -> list[s
     if chromium is None:
         raise MissingExtraError("Chromium is not installed")
     lines = []
+    episode = {"w": world, "m": record.model, "s": split, "e": record.instr_id, "k": len(record.walk) - 1}
     with Served(library) as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
         for name, width, height in (("viewer.jpg", 1400, 1120), ("viewer-phone.jpg", 390, 844)):
             page = browser.new_page(viewport={"width": width, "height": height})
-            page.goto(served.address)
-            page.wait_for_selector(".numbers tr:nth-child(3)", timeout=120_000)
-            page.select_option("#episode", record.instr_id)
-            page.wait_for_selector(f"#message:has-text('{record.instr_id}')")
-            page.keyboard.press("End")
-            page.fill("[data-part=steps]", str(len(record.walk) - 1))
-            page.wait_for_selector(f"[data-part=stepnote]:has-text('{len(record.walk)} of')")
+            page.goto(f"{served.address}#{urlencode(episode)}")
+            page.wait_for_selector(f"[data-part=stepnote]:has-text('{len(record.walk)} of')", timeout=120_000)
             page.wait_for_timeout(1500)
             with atomic_path(folder / name) as temporary:
                 page.screenshot(path=temporary, type="jpeg", quality=82)

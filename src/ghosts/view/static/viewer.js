@@ -85,6 +85,7 @@
   const pick = async (episode, where) => {
     const body = { world: $("world").value, model: $("model").value, split: episode.split, instr_id: episode.instr_id };
     state.episode = episode;
+    $("episode").value = episode.instr_id;
     await show(await (await Ghosts.ask("/api/pick", body)).json(), where ?? { step: 0 });
   };
 
