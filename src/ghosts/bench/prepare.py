@@ -1,8 +1,8 @@
 """Cost of preparing a raw Matterport3D panorama, on made-up images of the real sizes.
 
-A box-shaped room is recorded by 18 cameras of 1280 × 1024 pixels with noise and holes in depth (12 % of the cube, as
-the release's poles, windows and mirrors leave), and six skybox faces of 1024 pixels. Processor time is counted, not the
-clock on the wall, so that other programs on the machine matter little.
+A box-shaped room is recorded by 18 cameras of 1280 × 1024 pixels with noise and holes in depth (15 % of the cube), and
+six skybox faces of 1024 pixels. Processor time is counted, not the clock on the wall, so that other programs on the
+machine matter little.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from ghosts.world.landmarks.source import load_scene
 
 Part = Literal["connectivity", "r2r", "images", "landmarks", "tiles", "disk"]
 MOST_HOLES = 0.6
-"""Share of a panorama without depth above which it is called wrong; Matterport's poles and windows leave up to 0.3."""
+"""Share of a panorama without depth above which it is called wrong."""
 _PATH_TOLERANCE_M = 0.5
 _ODD_PATHS = 0.02
 _LOW_DISK_BYTES = 1 << 30

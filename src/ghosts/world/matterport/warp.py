@@ -22,10 +22,10 @@ from ghosts.world.camera import CUBE_FACES, DEPTH_UNITS_PER_M
 from ghosts.world.matterport.conf import FORWARD, RawCamera, Rig
 
 AGREE = 0.02
-"""Distances that differ by less than this share are of the same surface: sensor noise at 5 m is about 1 %."""
-_NEAREST_M = 0.4  # nothing nearer is recorded
+"""Distances that differ by less than this share are taken for the same surface."""
+_NEAREST_M = 0.4  # things nearer may be cut off at the border of an image
 _FAR = np.float32(1e9)  # depth units: 250 km
-_ROUNDS = 4  # look-ups of a displaced pixel; a wall at 1 m settles to 0.1 % in 2 when cameras are 5 cm apart
+_ROUNDS = 4  # look-ups of a displaced pixel; each shrinks its error by about offset / distance
 _NEAR_AXIS = 8  # weight cos⁸ of the angle to the optical axis: 0.13 in the corner of an image
 
 
