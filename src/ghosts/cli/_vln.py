@@ -132,8 +132,7 @@ class VlnRun(NamedTuple):
 
 def evaluate(arguments: list[str]) -> None:
     """Run `ghosts eval vln`."""
-    # cuBLAS reads it when it is first used; without it, matrix products may differ from run to run.
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    repeatable_products()
     options = tyro.cli(EvalVln, args=arguments, prog="ghosts eval vln")
     names = [name.strip() for name in options.baselines.split(",") if name.strip()]
     if not options.run and not names:
@@ -142,6 +141,11 @@ def evaluate(arguments: list[str]) -> None:
         if value < 1:
             raise ConfigError(f"--{name} must be at least 1, got {value}")
     _evaluate(options, names)
+
+
+def repeatable_products() -> None:
+    """Ask cuBLAS for equal results in every run; it reads this when it is first used."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 
 def _evaluate(options: EvalVln, baselines: list[str]) -> None:
@@ -209,8 +213,9 @@ def _score_agents(
                 scores[split] = _scores(
                     agent.task, data, split, examples, fabric, planner=planner, batch=options.batch, precision=precision
                 )
-            name = f"{agent.experiment.name}, planner" if planner else agent.experiment.name
-            experiment = dataclasses.replace(agent.experiment, name=name)
+            how = ["planner"] if planner else []
+            how += ["true beliefs"] if agent.experiment.navigation.true_beliefs else []
+            experiment = dataclasses.replace(agent.experiment, name=", ".join([agent.experiment.name, *how]))
             runs.append((experiment, VlnRun(path.stem, agent.experiment.train.seed, scores)))
     return runs
 

@@ -57,6 +57,7 @@ def _write(options: Submit) -> None:
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.act.planner import Planner
     from ghosts.cli._runs import DataMemory
+    from ghosts.cli._vln import repeatable_products
     from ghosts.evaluate.submission import write_submission
     from ghosts.evaluate.vln import walk_split
     from ghosts.learn.devices import choose_device
@@ -65,6 +66,7 @@ def _write(options: Submit) -> None:
     from ghosts.world.dataroot import DataRoot
 
     assert options.run is not None
+    repeatable_products()
     agent, root, device = load_agent(options.run), DataRoot(options.data), choose_device(options.device)
     if not (agent.acts or options.planner):
         raise ConfigError(f"{options.run} predicts goals and was not trained to act; add --planner")
