@@ -26,21 +26,9 @@ def test_an_evaluation(combs: Path, run: Path, tmp_path: Path, capsys: pytest.Ca
 
 def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> None:
     where = ["--data", str(combs), "--run", str(run)]
-    main(
-        [
-            "belief",
-            *where,
-            "--episode",
-            "302_0",
-            "--out",
-            str(tmp_path / "figures"),
-            "--kinds",
-            "png,pdf",
-            "--step",
-            "1",
-        ]
-    )
-    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    figures = tmp_path / "figures"
+    main(["belief", *where, "--episode", "302_0", "--out", str(figures), "--kinds", "png,pdf", "--step", "1"])
+    names = {path.name for path in figures.iterdir()}
     assert names == {f"{name}.{kind}" for name in ("belief", "attention", "inside") for kind in ("png", "pdf")} | {
         "episode.json"
     }

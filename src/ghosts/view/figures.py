@@ -85,7 +85,7 @@ def _step_words(record: EpisodeRecord, t: int) -> str:
     best = []
     for attention in (record.action_attention, record.observation_attention):
         order = np.argsort(-attention[t - 1], kind="stable").tolist()
-        top = [k for k in order if record.words[k].isalnum()][:3]  # a full stop says nothing in a caption
+        top = [k for k in order if record.words[k].isalnum()][:2]  # a full stop says nothing in a caption
         best.append(" ".join(record.words[k] for k in sorted(top)))
     return f"t = {t}: do “{best[0]}”, see “{best[1]}”"
 
