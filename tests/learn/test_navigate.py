@@ -263,6 +263,10 @@ def test_warm_start_refuses_other_models(root: DataRoot, data: GoalData, tmp_pat
     file = tmp_path / "goal" / "last.safetensors"
     with pytest.raises(DataError, match="a model of other sizes"):
         train_vln(run_of(data, tmp_path / "a", iterations=0), fabric(), file)
+    far = run_of(load_goal_data(root, wider), tmp_path / "d", iterations=0)
+    sight = replace(far.experiment.landmarks, sight_m=99.0)
+    with pytest.raises(DataError, match=r"other landmarks: landmarks.sight_m .* use the same --landmarks options"):
+        train_vln(replace(far, experiment=replace(far.experiment, landmarks=sight)), fabric(), file)
     with pytest.raises(DataError, match="no such run"):
         train_vln(run_of(data, tmp_path / "b", iterations=0), fabric(), tmp_path / "nothing")
     with pytest.raises(ConfigError, match="no filter to start from"):

@@ -11,9 +11,10 @@ import torch
 from lightning.fabric import Fabric
 from torch import Tensor
 
+from ghosts.config import to_dict
 from ghosts.errors import ConfigError, DataError
 from ghosts.language.tokens import Vocabulary
-from ghosts.learn.checkpoint import load_checkpoint
+from ghosts.learn.checkpoint import differences, load_checkpoint
 from ghosts.learn.load import described, find_checkpoint, load_weights
 from ghosts.learn.loop import Job, Run, draw_turn, train
 from ghosts.learn.navigate import NavigationTask, WalkPlan, plan_walks
@@ -130,7 +131,13 @@ def start_from(task: NavTask, run: Run, path: Path) -> None:
         if stored.about.get(name) != value:
             hint = "train both on the same data root"
             raise DataError(f"--warm-start: trained on other data (another {name})", file=path, hint=hint)
-    acts = "navigation" in stored.about.get("experiment", {})
+    before = stored.about.get("experiment", {})
+    # Equal labels can still be shown from nearer or farther.
+    shown = differences(before.get("landmarks"), to_dict(run.experiment.landmarks), "landmarks") if labels else []
+    if shown:
+        hint = "use the same --landmarks options"
+        raise DataError(f"--warm-start: trained on other landmarks: {'; '.join(shown)}", file=path, hint=hint)
+    acts = "navigation" in before
     weights = {**stored.part("model"), **stored.part("ema")}
     weights = {name: value for name, value in weights.items() if acts or not name.startswith(POLICY)}
     own = task.state_dict()
