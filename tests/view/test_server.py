@@ -112,7 +112,7 @@ def test_scene_panorama_and_painting(client: TestClient) -> None:
     where = {"world": "photos", "scan": "houseB", "viewpoint": scene["viewpoints"][1]["id"]}
     picture = client.get("/api/panorama", params=where)
     assert picture.headers["content-type"] == "image/jpeg"
-    assert cv2.imdecode(np.frombuffer(picture.content, np.uint8), 1).shape == (1024, 2048, 3)
+    assert cv2.imdecode(np.frombuffer(picture.content, np.uint8), 1).shape == (768, 1536, 3)
     painting = client.get("/api/painting", params={"world": "photos", "scan": "houseB"}).json()
     left, right, bottom, top = painting["extent_m"]
     assert left < 0.5 < right

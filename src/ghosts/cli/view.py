@@ -34,9 +34,10 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts view`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts view", description=__doc__)
     try:
+        import fastapi  # noqa: F401
         import uvicorn
-    except ImportError:
-        raise MissingExtraError("uvicorn", "web", "ghosts view") from None
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "web", "ghosts view") from None
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.view.library import Library
     from ghosts.view.server import make_app

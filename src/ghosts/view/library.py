@@ -149,7 +149,7 @@ class Library:
             raise DataError("there are no images in this world")
         return paint(self.root(world).graph(scan), self._stores[world], storey)
 
-    def _panorama(self, world: str, scan: str, viewpoint: str, width: int = 2048) -> bytes:
+    def _panorama(self, world: str, scan: str, viewpoint: str, width: int = 1536) -> bytes:
         if world not in self._stores:
             raise DataError("there are no images in this world")
         graph = self.root(world).graph(scan)

@@ -47,8 +47,15 @@ def cube_texels(
 
 def equirect(panorama: Panorama, rotation: Float[np.ndarray, "3 3"], width: int = 1024) -> UInt8[np.ndarray, "h w 3"]:
     """The whole panorama as an equirectangular picture, twice as wide as high."""
-    column, row = cube_texels(equirect_rays(width, width // 2), rotation, panorama.face_px)
+    column, row = _equirect_texels(rotation.astype(float).tobytes(), width, panorama.face_px)
     return cv2.cvtColor(cv2.remap(panorama.rgbx, column, row, cv2.INTER_LINEAR), cv2.COLOR_RGBA2RGB)
+
+
+@lru_cache(maxsize=8)
+def _equirect_texels(rotation: bytes, width: int, face_px: int) -> tuple[np.ndarray, np.ndarray]:
+    """Kept by the rotation's bytes: all viewpoints of a procedural house share theirs."""
+    matrix = np.frombuffer(rotation).reshape(3, 3)
+    return cube_texels(equirect_rays(width, width // 2), matrix, face_px)
 
 
 def jpeg(rgb: UInt8[np.ndarray, "h w 3"], quality: int = 80) -> bytes:

@@ -41,6 +41,7 @@ def write_rerun(path: Path, record: EpisodeRecord, scene: dict[str, Any], rerun:
         stream.save(str(temporary))
         _log(rerun, stream, record, scene)
         stream.flush()
+        stream.disconnect()
 
 
 def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) -> None:

@@ -259,10 +259,14 @@ def _errors(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         return answer(error.status_code, str(error.detail))
 
+    def broken(request: Request, error: Exception) -> JSONResponse:
+        return answer(500, "the server failed at this; its terminal says why")
+
     handlers: list[tuple[type[Exception], Callable[[Request, Exception], JSONResponse]]] = [
         (GhostsError, ours),
         (RequestValidationError, malformed),
         (HTTPException, missing),
+        (Exception, broken),
     ]
     for kind, handler in handlers:
         app.add_exception_handler(kind, handler)

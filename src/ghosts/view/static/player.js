@@ -77,11 +77,20 @@ Ghosts.Player = class {
       this.look(refit);
       this.refresh();
       this.onmove?.(step, this.t);
-      if (step + 1 < this.header.walk.length) for (const pane of this.panes) this.frame(pane, step + 1).catch(() => {});
+      this.prepare(step + 1);
     } catch (error) {
       this.root.classList.remove("busy");
       this.onerror?.(error);
     }
+  }
+
+  // Fetch what the next step shows, so that it appears at once.
+  prepare(step) {
+    if (step >= this.header.walk.length) return;
+    for (const pane of this.panes) this.frame(pane, step).catch(() => {});
+    const { header, scene, source } = this.panes[0];
+    const url = scene.images && source.panorama ? source.panorama(header, header.walk[step]) : null;
+    if (url) new Image().src = url;
   }
 
   look(refit) {
