@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import tyro
 
+from ghosts.cli._launch import launch
 from ghosts.cli._preset import take_preset
 from ghosts.cli._runs import DataMemory, group_runs
 from ghosts.config import to_dict
@@ -62,35 +63,23 @@ def train(arguments: list[str]) -> None:
 
 
 def _train(options: TrainVln) -> None:
+    data, chosen, fabric, half = launch(
+        options.experiment,
+        options.data,
+        options.select,
+        options.select_examples,
+        options.accelerator,
+        options.devices,
+    )
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
-    import torch
-    from lightning.fabric import Fabric
-
-    from ghosts.evaluate.goal import evenly
-    from ghosts.learn.data import examples_of, load_goal_data
     from ghosts.learn.loop import Run
     from ghosts.learn.vln import NavTask, train_vln
-    from ghosts.world.dataroot import DataRoot
-
-    experiment = options.experiment
-    data = load_goal_data(DataRoot(options.data), experiment)
-    chosen = evenly(examples_of(data, options.select), options.select_examples)
-    # The upper bound leaves the filter alone, which plain data parallelism refuses.
-    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
-    fabric = Fabric(
-        accelerator=options.accelerator,
-        devices=options.devices,
-        strategy="ddp_find_unused_parameters_true" if several else "auto",
-        precision=experiment.train.precision,
-    )
-    fabric.launch()
-    half = torch.bfloat16 if experiment.train.precision == "bf16-mixed" else torch.float32
 
     def score(task: NavTask) -> dict[str, float]:
         means = _scores(task, data, options.select, chosen, fabric, precision=half).means()
         return {f"{options.select} {metric}": means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
 
-    run = Run(experiment, data, options.out, score, options.threads, options.tensorboard)
+    run = Run(options.experiment, data, options.out, score, options.threads, options.tensorboard)
     train_vln(run, fabric, options.warm_start)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import tyro
 
 from ghosts.cli import _vln
+from ghosts.cli._launch import launch
 from ghosts.cli._preset import take_preset
 from ghosts.errors import UnknownNameError
 from ghosts.presets import PRESETS, VLN_PRESETS, GoalExperiment, preset
@@ -61,29 +61,19 @@ def main(arguments: list[str]) -> None:
 
 
 def _train(options: TrainGoal) -> None:
+    data, chosen, fabric, half = launch(
+        options.experiment,
+        options.data,
+        options.select,
+        options.select_examples,
+        options.accelerator,
+        options.devices,
+    )
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
-    import torch
-    from lightning.fabric import Fabric
-
-    from ghosts.evaluate.goal import evaluate_goal, evenly
-    from ghosts.learn.data import examples_of, load_goal_data
+    from ghosts.evaluate.goal import evaluate_goal
     from ghosts.learn.loop import Run, train_goal
     from ghosts.learn.tasks import GoalTask
-    from ghosts.world.dataroot import DataRoot
 
-    experiment = options.experiment
-    data = load_goal_data(DataRoot(options.data), experiment)
-    chosen = evenly(examples_of(data, options.select), options.select_examples)
-    # Goal prediction leaves the policy alone (LingUNet also the decoder), which plain data parallelism refuses.
-    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
-    fabric = Fabric(
-        accelerator=options.accelerator,
-        devices=options.devices,
-        strategy="ddp_find_unused_parameters_true" if several else "auto",
-        precision=experiment.train.precision,
-    )
-    fabric.launch()
-    half = torch.bfloat16 if experiment.train.precision == "bf16-mixed" else torch.float32
     stored = data.stored.to(fabric.device) if data.stored is not None else None
 
     def score(task: GoalTask) -> dict[str, float]:
@@ -103,4 +93,4 @@ def _train(options: TrainGoal) -> None:
             f"{options.select} error": float(scores.error_m.mean()),
         }
 
-    train_goal(Run(experiment, data, options.out, score, options.threads, options.tensorboard), fabric)
+    train_goal(Run(options.experiment, data, options.out, score, options.threads, options.tensorboard), fabric)

@@ -80,28 +80,36 @@ def parse_episode(record: Any, number: int, source: Path) -> Episode:
     if not isinstance(record, dict):
         raise DataError("expected an object", file=source, record=number, value=record)
     name: object = record.get("path_id", number)
-
-    def fail(field: str, expected: str) -> DataError:
-        if field not in record:
-            return DataError("missing", file=source, record=name, field=field)
-        return DataError(f"expected {expected}", file=source, record=name, field=field, value=record[field])
-
-    def strings(field: str) -> tuple[str, ...]:
-        value = record.get(field)
-        if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
-            raise fail(field, "a non-empty list of texts")
-        return tuple(value)
-
-    def finite(field: str) -> float:
-        value = record.get(field)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise fail(field, "a finite number")
-        return float(value)
-
     path_id = record.get("path_id")
     if isinstance(path_id, bool) or not isinstance(path_id, int):
-        raise fail("path_id", "a whole number")
+        raise _wrong(record, name, "path_id", "a whole number", source)
     if not isinstance(record.get("scan"), str) or not record["scan"]:
-        raise fail("scan", "a scan identifier")
-    distance = finite("distance") if "distance" in record else None
-    return Episode(path_id, record["scan"], strings("path"), finite("heading"), strings("instructions"), distance)
+        raise _wrong(record, name, "scan", "a scan identifier", source)
+    return Episode(
+        path_id=path_id,
+        scan=record["scan"],
+        path=_texts(record, name, "path", source),
+        heading_rad=_finite(record, name, "heading", source),
+        instructions=_texts(record, name, "instructions", source),
+        distance_m=_finite(record, name, "distance", source) if "distance" in record else None,
+    )
+
+
+def _texts(record: dict[str, Any], name: object, field: str, source: Path) -> tuple[str, ...]:
+    value = record.get(field)
+    if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+        raise _wrong(record, name, field, "a non-empty list of texts", source)
+    return tuple(value)
+
+
+def _finite(record: dict[str, Any], name: object, field: str, source: Path) -> float:
+    value = record.get(field)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _wrong(record, name, field, "a finite number", source)
+    return float(value)
+
+
+def _wrong(record: dict[str, Any], name: object, field: str, expected: str, source: Path) -> DataError:
+    if field not in record:
+        return DataError("missing", file=source, record=name, field=field)
+    return DataError(f"expected {expected}", file=source, record=name, field=field, value=record[field])

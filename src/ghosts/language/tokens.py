@@ -73,7 +73,8 @@ class Vocabulary:
 
         An empty text becomes a single `<unk>`, so that every row has a token.
         """
-        rows = [[self.id(word) for word in tokenise(text)[:max_tokens]] or [1] for text in texts]
+        known = self._ids
+        rows = [[known.get(word, 1) for word in tokenise(text)[:max_tokens]] or [1] for text in texts]
         ids = np.zeros((len(rows), max((len(row) for row in rows), default=0)), np.int64)
         for number, row in enumerate(rows):
             ids[number, : len(row)] = row
