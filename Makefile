@@ -8,7 +8,7 @@ export OMP_WAIT_POLICY := PASSIVE
 
 $(VENV)/.ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,viz,web]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,viz,web,log]"
 	@touch $@
 
 demo: $(VENV)/.ready
