@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,26 @@ if TYPE_CHECKING:
     from ghosts.learn.examples import Example
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """Options of every training command."""
+
+    data: Path = Path("data")
+    """Data root."""
+    select: str = "dev_unseen"
+    """Split on which the best checkpoint is chosen."""
+    select_examples: int = 640
+    """How many of its instructions are used for that."""
+    accelerator: str = "auto"
+    """cpu, cuda or auto."""
+    devices: int = 1
+    """Processes on this machine; use torchrun for several machines."""
+    threads: int = 2
+    """Threads that prepare batches."""
+    tensorboard: bool = False
+    """Also log for TensorBoard, in `<out>/tensorboard`."""
+
+
 class Launched(NamedTuple):
     """Ready to train."""
 
@@ -28,10 +49,8 @@ class Launched(NamedTuple):
     """Precision of the networks."""
 
 
-def launch(
-    experiment: GoalExperiment, root: Path, select: str, select_examples: int, accelerator: str, devices: int
-) -> Launched:
-    """Read the data and start the processes; the arguments are the commands' options of the same names."""
+def launch(options: TrainOptions, experiment: GoalExperiment) -> Launched:
+    """Read the data and start the processes."""
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     import torch
     from lightning.fabric import Fabric
@@ -40,14 +59,14 @@ def launch(
     from ghosts.learn.data import examples_of, load_goal_data
     from ghosts.world.dataroot import DataRoot
 
-    data = load_goal_data(DataRoot(root), experiment)
-    chosen = evenly(examples_of(data, select), select_examples)
+    data = load_goal_data(DataRoot(options.data), experiment)
+    chosen = evenly(examples_of(data, options.select), options.select_examples)
     # Each task leaves a part of the model alone (goal prediction the policy, LingUNet the decoder, the upper bound the
     # filter), which plain data parallelism refuses.
-    several = devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
+    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
     fabric = Fabric(
-        accelerator=accelerator,
-        devices=devices,
+        accelerator=options.accelerator,
+        devices=options.devices,
         strategy="ddp_find_unused_parameters_true" if several else "auto",
         precision=experiment.train.precision,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import tyro
 
-from ghosts.cli._launch import launch
+from ghosts.cli._launch import TrainOptions, launch
 from ghosts.cli._preset import take_preset
 from ghosts.cli._runs import DataMemory, group_runs
 from ghosts.config import to_dict
@@ -29,48 +29,27 @@ if TYPE_CHECKING:
 DEFAULT_PRESET = "landmarks-agent"
 
 
-@dataclass(frozen=True)
-class TrainVln:
+@dataclass(frozen=True, kw_only=True)
+class TrainVln(TrainOptions):
     """Train an agent (a row of Table 2)."""
 
     experiment: Annotated[VlnExperiment, tyro.conf.arg(name="")]
     """Everything that defines the run; starts from the preset."""
-    data: Path = Path("data")
-    """Data root."""
     out: Path = Path("runs/vln")
     """Folder of the run: checkpoints and log."""
     warm_start: Path | None = None
     """Run or checkpoint of `ghosts train goal` whose filter training starts from."""
-    select: str = "dev_unseen"
-    """Split on which the best checkpoint is chosen, by SPL."""
-    select_examples: int = 640
-    """How many of its instructions are used for that."""
-    accelerator: str = "auto"
-    """cpu, cuda or auto."""
-    devices: int = 1
-    """Processes on this machine; use torchrun for several machines."""
-    threads: int = 2
-    """Threads that draw what will be walked."""
-    tensorboard: bool = False
-    """Also log for TensorBoard, in `<out>/tensorboard`."""
 
 
 def train(arguments: list[str]) -> None:
     """Run `ghosts train vln`."""
     name, rest = take_preset(arguments, DEFAULT_PRESET)
     prog = f"ghosts train vln --preset {name}"
-    _train(tyro.cli(TrainVln, default=TrainVln(vln_preset(name)), args=rest, prog=prog))
+    _train(tyro.cli(TrainVln, default=TrainVln(experiment=vln_preset(name)), args=rest, prog=prog))
 
 
 def _train(options: TrainVln) -> None:
-    data, chosen, fabric, half = launch(
-        options.experiment,
-        options.data,
-        options.select,
-        options.select_examples,
-        options.accelerator,
-        options.devices,
-    )
+    data, chosen, fabric, half = launch(options, options.experiment)
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.learn.loop import Run
     from ghosts.learn.vln import NavTask, train_vln

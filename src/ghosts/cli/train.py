@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from ghosts.cli import _vln
-from ghosts.cli._launch import launch
+from ghosts.cli._launch import TrainOptions, launch
 from ghosts.cli._preset import take_preset
 from ghosts.errors import UnknownNameError
 from ghosts.presets import PRESETS, VLN_PRESETS, GoalExperiment, preset
@@ -17,28 +17,14 @@ from ghosts.presets import PRESETS, VLN_PRESETS, GoalExperiment, preset
 DEFAULT_PRESET = "houses-filter"
 
 
-@dataclass(frozen=True)
-class TrainGoal:
+@dataclass(frozen=True, kw_only=True)
+class TrainGoal(TrainOptions):
     """Train a goal predictor (a row of Table 1)."""
 
     experiment: Annotated[GoalExperiment, tyro.conf.arg(name="")]
     """Everything that defines the run; starts from the preset."""
-    data: Path = Path("data")
-    """Data root."""
     out: Path = Path("runs/goal")
     """Folder of the run: checkpoints and log."""
-    select: str = "dev_unseen"
-    """Split on which the best checkpoint is chosen."""
-    select_examples: int = 640
-    """How many of its instructions are used for that."""
-    accelerator: str = "auto"
-    """cpu, cuda or auto."""
-    devices: int = 1
-    """Processes on this machine; use torchrun for several machines."""
-    threads: int = 2
-    """Threads that make batches."""
-    tensorboard: bool = False
-    """Also log for TensorBoard, in `<out>/tensorboard`."""
 
 
 def main(arguments: list[str]) -> None:
@@ -56,19 +42,14 @@ def main(arguments: list[str]) -> None:
     if word != "goal":
         raise UnknownNameError("training", word, ["goal", "vln"])
     name, rest = take_preset(arguments[1:], DEFAULT_PRESET)
-    options = tyro.cli(TrainGoal, default=TrainGoal(preset(name)), args=rest, prog=f"ghosts train goal --preset {name}")
+    options = tyro.cli(
+        TrainGoal, default=TrainGoal(experiment=preset(name)), args=rest, prog=f"ghosts train goal --preset {name}"
+    )
     _train(options)
 
 
 def _train(options: TrainGoal) -> None:
-    data, chosen, fabric, half = launch(
-        options.experiment,
-        options.data,
-        options.select,
-        options.select_examples,
-        options.accelerator,
-        options.devices,
-    )
+    data, chosen, fabric, half = launch(options, options.experiment)
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.evaluate.goal import evaluate_goal
     from ghosts.learn.loop import Run, train_goal

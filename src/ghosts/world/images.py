@@ -38,16 +38,7 @@ def read_skybox_depth(path: Path, *, hint: str | None = None) -> UInt16[np.ndarr
     Raises:
         DataError: as `read_skybox_rgb`, or the image is not 16 bit with one channel.
     """
-    data = _read(path, hint)
-    check_whole(path, data)
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    if image is None:
-        raise DataError("cannot be decoded as a depth image", file=path)
-    if image.dtype != np.uint16 or image.ndim != 2:
-        found = f"{image.dtype}, {1 if image.ndim == 2 else image.shape[2]} channel(s)"
-        raise DataError("expected a 16-bit image with one channel", file=path, value=found)
-    _check_strip(path, image)
-    return image
+    return _read_plane(path, hint, np.dtype(np.uint16), "a depth image", "a 16-bit image")
 
 
 def read_skybox_labels(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray, "f w"]:
@@ -56,14 +47,19 @@ def read_skybox_labels(path: Path, *, hint: str | None = None) -> UInt8[np.ndarr
     Raises:
         DataError: as `read_skybox_rgb`, or the image is not 8 bit with one channel.
     """
+    return _read_plane(path, hint, np.dtype(np.uint8), "a label image", "an 8-bit image")
+
+
+def _read_plane(path: Path, hint: str | None, kind: np.dtype, what: str, form: str) -> np.ndarray:
+    """Read six faces with one channel of the given type."""
     data = _read(path, hint)
     check_whole(path, data)
     image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if image is None:
-        raise DataError("cannot be decoded as a label image", file=path)
-    if image.dtype != np.uint8 or image.ndim != 2:
+        raise DataError(f"cannot be decoded as {what}", file=path)
+    if image.dtype != kind or image.ndim != 2:
         found = f"{image.dtype}, {1 if image.ndim == 2 else image.shape[2]} channel(s)"
-        raise DataError("expected an 8-bit image with one channel", file=path, value=found)
+        raise DataError(f"expected {form} with one channel", file=path, value=found)
     _check_strip(path, image)
     return image
 
