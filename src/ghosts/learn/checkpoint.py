@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from ghosts import __version__
@@ -57,7 +57,8 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"format": str(FORMAT), "about": json.dumps(about), "checksum": str(_checksum(kept))}
     with atomic_path(path) as temporary:
-        save_file(kept, temporary, metadata=metadata)
+        # Not save_file: it writes under a temporary name of its own first, which a killed process would leave behind.
+        temporary.write_bytes(save(kept, metadata))
 
 
 def _checksum(tensors: dict[str, Tensor]) -> int:

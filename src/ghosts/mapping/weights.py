@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import atomic_path, cache_dir
@@ -129,7 +129,7 @@ def install_weights(out: Path, file: Path | None = None, url: str = URL, opener:
     backbone = ResNetBackbone()
     backbone.load_imagenet(source)
     with atomic_path(out) as temporary:
-        save_file(backbone.resnet.state_dict(), temporary)
+        temporary.write_bytes(save(backbone.resnet.state_dict()))
     if file is None:
         source.unlink()
     return out
