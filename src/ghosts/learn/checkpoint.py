@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from ghosts import __version__
@@ -102,9 +102,10 @@ def load_checkpoint(path: Path) -> Checkpoint:
     if not path.is_file():
         raise DataError("no such checkpoint", file=path, hint="train one with: ghosts train goal")
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        # The whole file at once: safe_open opens it again for the tensors, and a training run may replace it meanwhile.
+        content = path.read_bytes()
+        tensors = load(content)
+        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
     except (SafetensorError, OSError) as error:
         raise DataError(f"damaged checkpoint ({error})", file=path, hint=_DAMAGED) from None
     if metadata.get("format") != str(FORMAT):
