@@ -28,10 +28,10 @@ def test_the_measured_iteration_trains() -> None:
     model = GoalModel(SMALL)
     data = synthetic_batch(SMALL, 2, 3, CPU, seed=0)
     optimiser = torch.optim.Adam(model.parameters(), 1e-2)
-    cells, plan = place(model, data)
+    placed = place(model, data)
     use = parts(model, data, CPU)
-    assert (cells.batch, cells.steps) == (2, 3)
-    losses = [float(train_step(model, use, optimiser, data, cells, plan)) for _ in range(8)]
+    assert (placed.cells.batch, placed.cells.steps) == (2, 3)
+    losses = [float(train_step(model, use, optimiser, data, placed)) for _ in range(8)]
     assert losses[-1] < losses[0]
     assert isinstance(make_optimiser(model, CPU), torch.optim.Adam)
 

@@ -270,7 +270,7 @@ def test_share_of_symmetries(data: GoalData, tmp_path: Path) -> None:
             dropped.append(unknown)
             return super().build(examples[:1], walks[:1])
 
-    recorder = Recorder(*(getattr(data.builder, name) for name in ("bank", "vocabulary", "grid", "kernel")))
+    recorder = Recorder(*(getattr(data.builder, name) for name in ("bank", "vocabulary", "grid", "kernel", "pool")))
     experiment = small_experiment(batch=50, mirrored=0.3, quarters=True, word_dropout=0.2)
     run = Run(experiment, replace(data, builder=recorder), tmp_path)
     for number in range(20):

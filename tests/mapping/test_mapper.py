@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
+from torch.testing import assert_close
 
 from ghosts.config import MapperConfig
 from ghosts.errors import ConfigError
@@ -16,7 +18,7 @@ from ghosts.mapping.mapper import Mapper, MapState, Masks
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.project import project
 from ghosts.mapping.sparse_conv import masked_conv2d, sparse_conv2d
-from ghosts.mapping.stencil import stencil
+from ghosts.mapping.stencil import pooling, stencil
 from ghosts.types import Grid, Intrinsics
 
 
@@ -110,6 +112,31 @@ def test_prepared_plan_and_round_trip() -> None:
     assert torch.equal(again, features)
     assert torch.equal(seen, observed)
     assert cells.counts == tuple(observed.sum((0, 2, 3, 4)).tolist())
+
+
+@pytest.mark.parametrize("pool", [1, 2, 4])
+def test_pooled_maps_equal_maps_pooled_later(pool: int) -> None:
+    cells = cells_from_maps(*(F.pad(value, (0, 3, 0, 1)) for value in scene(5)))
+    mapper, plan = make(), stencil(cells, 3)
+    masks = mapper.draw_masks(cells.batch, torch.Generator().manual_seed(1))
+    gradients = []
+    whole, _ = mapper.unroll_cells(cells, masks, None, plan)
+    later = F.max_pool2d(whole.flatten(0, 1), pool).unflatten(0, whole.shape[:2])
+    pooled = mapper.unroll_pooled(cells, plan, pooling(plan, cells, pool), masks)
+    assert_close(pooled, later, rtol=0.0, atol=0.0)
+    for maps in (later, pooled):
+        mapper.zero_grad()
+        (maps * torch.arange(1.0, maps.shape[-1] + 1)).sum().backward()
+        gradients.append([weight.grad.clone() for weight in mapper.parameters() if weight.grad is not None])
+    assert len(gradients[0]) == 4
+    for expected, got in zip(*gradients):
+        assert_close(got, expected)
+
+
+def test_a_pool_that_does_not_divide_the_map_is_named() -> None:
+    cells = cells_from_maps(*scene(0))
+    with pytest.raises(ConfigError, match=r"cannot be pooled by filter\.pool = 7"):
+        pooling(stencil(cells, 3), cells, 7)
 
 
 def test_items_do_not_touch_each_other() -> None:

@@ -9,7 +9,7 @@ there and stopping (paper, section 3.3).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -29,6 +29,9 @@ from ghosts.types import Grid
 
 STEP_LIMIT = 12
 """Panoramas an agent may look at: the longest demonstration of R2R has 7."""
+TOGETHER = 16
+"""Walkers that have stopped do not think; those that think are filled up to a multiple of this, since a GPU's library
+plans every convolution anew for each size of a batch."""
 
 
 @dataclass(frozen=True)
@@ -91,22 +94,40 @@ class AgentTrace:
 
     active: Bool[np.ndarray, " b"]
     """Walkers that had not stopped."""
+    walkers: Int[np.ndarray, " w"]
+    """Numbers of the walkers that thought: all active ones, and perhaps some that had stopped (`TOGETHER`)."""
     map: MapState
+    """Of all b walkers."""
     latents: Latents
+    """Of all b walkers."""
     filter: FilterTrace | None
-    """Kernels, predictions, likelihoods and posteriors (s = 1); None where true beliefs were given."""
-    beliefs: Float[Tensor, "b t1 c y x"]
+    """Of those that thought: kernels, predictions, likelihoods and posteriors (s = 1); None where true beliefs were
+    given."""
+    beliefs: Float[Tensor, "w t1 c y x"]
     """What the choice was made on: filtered beliefs for the policy, smoothed ones for the planner."""
     grid: Grid
     """The belief's grid."""
     known: KnownGraph
-    """Before the move."""
+    """Of all b walkers, before the move."""
     candidates: Candidates
+    """Of active walkers; `episode` is a row of `beliefs`."""
+    features: Float[Tensor, "k f"] | None
+    """What the policy read of each candidate; None for the planner."""
     scores: Float[Tensor, " k"]
     """Log-probability (policy) or worth (planner) of each candidate."""
     table: Float[np.ndarray, "b slots"]
     """The scores on the known graph's slots; −∞ where nothing can be chosen."""
     action: Action
+
+    @property
+    def probabilities(self) -> Float[np.ndarray, "b slots"]:
+        """Probability of choosing each slot; the planner is sure of its best one. Zero where nothing can be chosen."""
+        if self.features is not None:
+            odds = np.exp(self.table)
+            # At the step limit a part of the policy's distribution cannot be chosen any more.
+            return odds / np.where(self.active, odds.sum(1), 1.0)[:, None]
+        best = np.arange(self.table.shape[1]) == self.table.argmax(1)[:, None]
+        return (best & self.active[:, None]).astype(float)
 
 
 Choose = Callable[[KnownGraph, Float[np.ndarray, "b slots"], Bool[np.ndarray, " b"]], Int[np.ndarray, " b"]]
@@ -158,19 +179,29 @@ class GhostAgent:
         seen = observation.episode, observation.viewpoint, observation.xyz_m
         known = look_around(carry.known, active, *seen)
         state = self._look(carry, observation.cells)
-        trace, beliefs = self._track(carry, state)
+        walkers = thinkers(active)
+        trace, beliefs, start_xy_m = self._track(carry, state, walkers)
         grid = self.model.belief_grid(self.grid.rows, self.grid.cols)
-        candidates = candidates_of(known, active, beliefs.device)
-        score = self.planner or self.model.policy
-        # Sums of small masses: half precision would blur them.
-        with torch.autocast(beliefs.device.type, enabled=False):
-            scores = score(candidates, beliefs, carry.briefing.start_xy_m, grid)
+        candidates = candidates_of(known, active, beliefs.device, np.searchsorted(walkers, np.arange(len(active))))
+        features, scores = self._score(candidates, beliefs, start_xy_m, grid)
         table = on_slots(known, active, scores)
         if carry.steps + 1 >= self.step_limit:
             table = np.where(known.visited, table, -np.inf)
         moved, action = act(known, choose(known, table, active), carry.stopped)
         thought = AgentTrace(
-            active, state, carry.latents, trace, beliefs, grid, known, candidates, scores, table, action
+            active,
+            walkers,
+            state,
+            carry.latents,
+            trace,
+            beliefs,
+            grid,
+            known,
+            candidates,
+            features,
+            scores,
+            table,
+            action,
         )
         after = replace(carry, map=state, known=moved, stopped=action.stopped, steps=carry.steps + 1)
         return after, action, thought
@@ -182,14 +213,50 @@ class GhostAgent:
         maps, observed = self.model.mapper.unroll_cells(cells, None, carry.map)
         return MapState(maps[:, 0], observed[:, 0])
 
-    def _track(self, carry: Carry, state: MapState) -> tuple[FilterTrace | None, Float[Tensor, "b t1 c y x"]]:
-        """The filter on the present map, and the beliefs to choose by."""
-        briefing = carry.briefing
-        if briefing.beliefs is not None:
-            return None, briefing.beliefs
-        trace = self.model.track(state.map[:, None], carry.latents, briefing.start_xy_m, briefing.start_heading_rad)
-        with torch.autocast(state.map.device.type, enabled=False):
-            return trace, (trace.smoothed() if self.planner else trace.beliefs)[:, 0]
+    def _track(
+        self, carry: Carry, state: MapState, walkers: Int[np.ndarray, " w"]
+    ) -> tuple[FilterTrace | None, Float[Tensor, "w t1 c y x"], Float[Tensor, "w 2"]]:
+        """The filter on the present maps of some walkers, the beliefs to choose by, and where they started."""
+        briefing, latents, maps = carry.briefing, carry.latents, state.map
+        given, start = briefing.beliefs, (briefing.start_xy_m, briefing.start_heading_rad)
+        if len(walkers) < len(carry.stopped):
+            index = torch.from_numpy(walkers).to(maps.device)
+            given = given.index_select(0, index) if given is not None else None
+            start = start[0].index_select(0, index), start[1].index_select(0, index)
+            latents = _pick(latents, index)
+            # Maps are channels-last in memory, and stay so.
+            maps = maps.permute(0, 2, 3, 1).index_select(0, index).permute(0, 3, 1, 2) if given is None else maps
+        if given is not None:
+            return None, given, start[0]
+        trace = self.model.track(maps[:, None], latents, *start)
+        with torch.autocast(maps.device.type, enabled=False):
+            return trace, (trace.smoothed() if self.planner else trace.beliefs)[:, 0], start[0]
+
+    def _score(
+        self,
+        candidates: Candidates,
+        beliefs: Float[Tensor, "w t1 c y x"],
+        start_xy_m: Float[Tensor, "w 2"],
+        grid: Grid,
+    ) -> tuple[Float[Tensor, "k f"] | None, Float[Tensor, " k"]]:
+        # Sums of small masses: half precision would blur them.
+        with torch.autocast(beliefs.device.type, enabled=False):
+            if self.planner is not None:
+                return None, self.planner(candidates, beliefs, start_xy_m, grid)
+            features = self.model.policy.features(candidates, beliefs, start_xy_m, grid)
+            return features, self.model.policy.choose(features, candidates.episode, len(beliefs))
+
+
+def thinkers(active: Bool[np.ndarray, " b"]) -> Int[np.ndarray, " w"]:
+    """Numbers of the walkers to think for, ascending; see `TOGETHER`."""
+    count = -(-int(active.sum()) // TOGETHER) * TOGETHER
+    if count >= len(active) or count == 0:
+        return np.arange(len(active))
+    return np.sort(np.argsort(~active, kind="stable")[:count])
+
+
+def _pick(latents: Latents, walkers: Int[Tensor, " w"]) -> Latents:
+    return Latents(*(getattr(latents, item.name).index_select(0, walkers) for item in fields(latents)))
 
 
 def act(known: KnownGraph, chosen: Int[np.ndarray, " b"], stopped: Bool[np.ndarray, " b"]) -> tuple[KnownGraph, Action]:

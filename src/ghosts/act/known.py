@@ -142,15 +142,28 @@ def walk_to(known: KnownGraph, slot: Int[np.ndarray, " b"]) -> tuple[KnownGraph,
     return replace(known, here=here), walked
 
 
-def candidates_of(known: KnownGraph, active: Bool[np.ndarray, " b"], device: torch.device) -> Candidates:
-    """All viewpoints that active walkers have seen, walker by walker, in the order of their slots."""
+def candidates_of(
+    known: KnownGraph,
+    active: Bool[np.ndarray, " b"],
+    device: torch.device,
+    numbers: Int[np.ndarray, " b"] | None = None,
+) -> Candidates:
+    """All viewpoints that active walkers have seen, walker by walker, in the order of their slots.
+
+    Args:
+        known: what walkers know.
+        active: walkers that may choose.
+        device: where to.
+        numbers: the `episode` of each walker's candidates; its place in the batch by default.
+    """
     episode, slot = (known.known & active[:, None]).nonzero()
+    called = episode if numbers is None else numbers[episode]
 
     def floats(values: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
 
     return Candidates(
-        episode=torch.from_numpy(episode).to(device),
+        episode=torch.from_numpy(called).to(device),
         xyz_m=floats(known.xyz_m[episode, slot]),
         from_start_m=floats(known.distance_m[episode, 0, slot]),
         from_agent_m=floats(known.from_here_m[episode, slot]),

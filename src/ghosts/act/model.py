@@ -20,7 +20,7 @@ from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import Mapper, MapState, Masks
 from ghosts.mapping.points import Points
 from ghosts.mapping.project import Reduce
-from ghosts.mapping.stencil import Stencil
+from ghosts.mapping.stencil import Pooling, Stencil
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.types import Grid
 
@@ -95,7 +95,6 @@ class GoalModel(nn.Module):
         latents: Latents,
         start_xy_m: Float[Tensor, "b 2"],
         start_heading_rad: Float[Tensor, " b"],
-        track: Track | None = None,
     ) -> FilterTrace:
         """Filter the demonstrator's trajectory on given maps.
 
@@ -104,11 +103,21 @@ class GoalModel(nn.Module):
             latents: of each episode.
             start_xy_m: metres from the map's origin.
             start_heading_rad: clockwise from +y.
-            track: the filter, when it was captured (`belief.graphed`).
         """
         grid = self.belief_grid(maps.shape[-2], maps.shape[-1])
         start = self.start_belief(start_xy_m, start_heading_rad, grid)
-        return (track or self.filter)(maps, latents.actions, latents.observations, start)
+        return self.filter(maps, latents.actions, latents.observations, start)
+
+    def read(self, tokens: Int[Tensor, "b l"], lengths: Int[Tensor, " b"]) -> Latents:
+        """Latents of instructions.
+
+        Args:
+            tokens: word ids, padded at the end.
+            lengths: words of each instruction.
+        """
+        # Little work, many small steps: casts to half precision would cost more than they save.
+        with torch.autocast(tokens.device.type, enabled=False):
+            return self.language(tokens, lengths)
 
     def forward(
         self,
@@ -127,10 +136,7 @@ class GoalModel(nn.Module):
             tokens: word ids of the instructions, padded at the end.
             lengths: words of each instruction.
         """
-        # Little work, many small steps: casts to half precision would cost more than they save.
-        with torch.autocast(tokens.device.type, enabled=False):
-            latents = self.language(tokens, lengths)
-        return self.follow(cells, latents, start_xy_m, start_heading_rad, masks, state, plan)
+        return self.follow(cells, self.read(tokens, lengths), start_xy_m, start_heading_rad, masks, state, plan)
 
     def follow(
         self,
@@ -141,23 +147,48 @@ class GoalModel(nn.Module):
         masks: Masks | None = None,
         state: MapState | None = None,
         plan: Stencil | None = None,
-        track: Track | None = None,
     ) -> GoalTrace:
         """Beliefs for every agent step of every episode.
 
         Args:
             cells: what each agent step saw (`mapping.tiles.place_tiles`, or `cells_from_points`).
-            latents: of the instructions (`language`, or `language.graphed` on a GPU).
+            latents: of the instructions (`read`).
             start_xy_m: metres from the map's origin.
             start_heading_rad: clockwise from +y.
             masks: the mapper's dropout (`mapper.draw_masks`), in training.
             state: maps to go on from; empty ones by default.
             plan: the mapper's stencil, when it was made beforehand.
-            track: the filter, when it was captured (`belief.graphed`).
         """
         maps, observed = self.mapper.unroll_cells(cells, masks, state, plan)
-        trace = self.track(maps, latents, start_xy_m, start_heading_rad, track)
+        trace = self.track(maps, latents, start_xy_m, start_heading_rad)
         return GoalTrace(maps, observed, latents, trace, self.belief_grid(cells.rows, cells.cols))
+
+    def beliefs(
+        self,
+        cells: MapCells,
+        latents: Latents,
+        start_xy_m: Float[Tensor, "b 2"],
+        start_heading_rad: Float[Tensor, " b"],
+        plan: Stencil,
+        coarse: Pooling,
+        masks: Masks | None = None,
+        track: Track | None = None,
+    ) -> FilterTrace:
+        """The filter's part of `follow`, without ever making whole maps: what training and evaluation need.
+
+        Args:
+            cells: as in `follow`, and the next three.
+            latents: likewise.
+            start_xy_m: likewise.
+            start_heading_rad: likewise.
+            plan: the mapper's stencil.
+            coarse: the stencil's pooling to the belief's cells.
+            masks: the mapper's dropout, in training.
+            track: the filter, when it was captured (`act.captured`).
+        """
+        maps = self.mapper.unroll_pooled(cells, plan, coarse, masks)
+        start = self.start_belief(start_xy_m, start_heading_rad, self.belief_grid(cells.rows, cells.cols))
+        return (track or self.filter.on_pooled)(maps, latents.actions, latents.observations, start)
 
 
 class LingUNetModel(nn.Module):

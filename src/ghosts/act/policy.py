@@ -185,16 +185,30 @@ class Policy(nn.Module):
         grid: Grid,
     ) -> Float[Tensor, " k"]:
         """Log-probability of choosing each candidate, normalised over each episode's candidates."""
-        if self.training and len(candidates.episode) < 2:
+        return self.choose(self.features(candidates, beliefs, start_xy_m, grid), candidates.episode, len(beliefs))
+
+    def features(
+        self,
+        candidates: Candidates,
+        beliefs: Float[Tensor, "b t1 c y x"],
+        start_xy_m: Float[Tensor, "b 2"],
+        grid: Grid,
+    ) -> Float[Tensor, "k f"]:
+        """What is read of each candidate; nothing here is learned."""
+        features = candidate_features(candidates, beliefs, start_xy_m, grid, self.sigma_m)
+        if self.regions is None:
+            return features
+        through, around = reach_mass(candidates, beliefs, start_xy_m, grid, self.regions)
+        return torch.cat([features, through, around[:, None]], 1)
+
+    def choose(self, features: Float[Tensor, "k f"], episode: Int[Tensor, " k"], count: int) -> Float[Tensor, " k"]:
+        """Log-probabilities from features, normalised over the candidates of each of `count` episodes."""
+        if self.training and len(episode) < 2:
             raise ConfigError(
                 "the policy's batch-norm needs at least 2 candidates in training, got 1; use a larger batch"
             )
-        features = candidate_features(candidates, beliefs, start_xy_m, grid, self.sigma_m)
-        if self.regions is not None:
-            through, around = reach_mass(candidates, beliefs, start_xy_m, grid, self.regions)
-            features = torch.cat([features, through, around[:, None]], 1)
         logits = self.logit(torch.relu(self.hidden(self.norm(features))))[:, 0]
-        return segment_log_softmax(logits, candidates.episode, len(beliefs))
+        return segment_log_softmax(logits, episode, count)
 
 
 def policy_loss(

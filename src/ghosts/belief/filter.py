@@ -133,8 +133,19 @@ class BayesFilter(nn.Module):
             observations: latent observations o_1..o_T.
             start: belief at the known start, on the pooled grid.
         """
+        pooled = pool_maps(maps.flatten(0, 1), self.pool).unflatten(0, maps.shape[:2])
+        return self.on_pooled(pooled, actions, observations, start)
+
+    def on_pooled(
+        self,
+        maps: Float[Tensor, "b s channels y x"],
+        actions: Float[Tensor, "b t d"],
+        observations: Float[Tensor, "b t d2"],
+        start: Float[Tensor, "b c y x"],
+    ) -> FilterTrace:
+        """As `forward`, on maps that already have the belief's resolution."""
         batch, steps = maps.shape[:2]
-        pooled = pool_maps(maps.flatten(0, 1), self.pool)
+        pooled = maps.flatten(0, 1)
         kernel_at: KernelAt = self.motion(pooled, actions)
         likelihoods: Tensor = self.observation(pooled, observations)
         belief = per_map(start.to(torch.promote_types(start.dtype, torch.float32)), batch * steps)

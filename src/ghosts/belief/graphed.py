@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ghosts.belief.filter import BayesFilter, FilterTrace, pool_maps
+from ghosts.belief.filter import BayesFilter, FilterTrace
 from ghosts.belief.kernel import Kernel
 from ghosts.errors import ConfigError
 
 Track = Callable[[Tensor, Tensor, Tensor, Tensor], FilterTrace]
-"""`BayesFilter.forward`'s interface: maps, actions, observations, start."""
+"""`BayesFilter.on_pooled`'s interface: maps, actions, observations, start."""
 
 
 class _Flat(nn.Module):
@@ -31,7 +31,7 @@ class _Flat(nn.Module):
     def forward(self, maps: Tensor, actions: Tensor, observations: Tensor, start: Tensor) -> tuple[Tensor, ...]:
         # A cached cast would be an address of the first run that a replay no longer fills.
         with torch.autocast("cuda", self.dtype, enabled=self.dtype != torch.float32, cache_enabled=False):
-            trace = self.model(maps, actions, observations, start)
+            trace = self.model.on_pooled(maps, actions, observations, start)
         return trace.predictions, trace.likelihoods, trace.posteriors
 
 
@@ -45,14 +45,14 @@ def graph_filter(
 
     Args:
         model: on its device.
-        maps: an example of the input, as are the next three; only shapes, types and strides count.
+        maps: an example of the pooled maps, as are the next three; only shapes, types and strides count.
         actions: likewise.
         observations: likewise.
         start: likewise.
         dtype: of the networks (autocast); the recursion runs in float32.
 
     Returns:
-        A function with the filter's own interface, gradients included.
+        A function with the interface of the filter's `on_pooled`, gradients included.
     """
     if not maps.is_cuda:
         raise ConfigError(f"only a filter on a CUDA device can be captured, these maps are on {maps.device}")
@@ -66,7 +66,7 @@ def graph_filter(
             raise ConfigError(f"captured for the shapes {shapes}, got {given}; capture it again")
 
         def kernel_at(step: int) -> Kernel:
-            return model.motion(pool_maps(maps.flatten(0, 1), model.pool), actions)(step)
+            return model.motion(maps.flatten(0, 1), actions)(step)
 
         predictions, likelihoods, posteriors = run(maps, actions, observations, start)
         return FilterTrace(start, predictions, likelihoods, posteriors, kernel_at)

@@ -18,21 +18,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ghosts.act.captured import Captured, capture
 from ghosts.act.model import GoalModel
-from ghosts.belief.graphed import Track, graph_filter
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.belief.motion import build_motion
 from ghosts.bench.measure import Measurement, measure
 from ghosts.config import ModelConfig, MotionConfig
 from ghosts.geometry import camera_to_world, snap_origin
-from ghosts.language.decoder import Latents
-from ghosts.language.graphed import graph_instructions
+from ghosts.learn.batches import to_device
 from ghosts.mapping.backbone import ResNetBackbone
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import MapState
 from ghosts.mapping.points import points_from_rgbd
-from ghosts.mapping.stencil import Stencil, stencil
+from ghosts.mapping.stencil import Pooling, Stencil, pooling, stencil
 from ghosts.mapping.tiles import Tiles, place_tiles, tiles_from_points
 from ghosts.types import Intrinsics
 
@@ -131,46 +130,46 @@ def synthetic_batch(config: ModelConfig, batch: int, steps: int, device: torch.d
     )
 
 
-def place(model: GoalModel, data: Batch) -> tuple[MapCells, Stencil]:
+@dataclass(frozen=True)
+class Placed:
     """The index work of an iteration, which a data loader can do beforehand."""
+
+    cells: MapCells
+    plan: Stencil
+    coarse: Pooling
+
+    def to(self, device: torch.device) -> Placed:
+        """Move everything to a device."""
+        return to_device(self, device)
+
+
+def place(model: GoalModel, data: Batch) -> Placed:
+    """Do the index work."""
     batch = len(data.origin_xy_m)
     steps = len(data.tiles) // batch
     item, step = np.divmod(np.arange(batch * steps), steps)
     cells = place_tiles(data.tiles, item.tolist(), step.tolist(), data.origin_xy_m, model.config.mapper.grid)
-    return cells, stencil(cells, model.config.mapper.kernel)
+    plan = stencil(cells, model.config.mapper.kernel)
+    return Placed(cells, plan, pooling(plan, cells, model.config.filter.pool))
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The parts of the model that a GPU runs as captured graphs; on a CPU they are the model's own."""
-
-    read: Callable[[Tensor, Tensor], Latents]
-    track: Track
-
-
-def parts(model: GoalModel, data: Batch, device: torch.device) -> Parts:
-    """Instruction model and filter, captured on a GPU for the batch's shapes."""
+def parts(model: GoalModel, data: Batch, device: torch.device) -> Captured:
+    """Instruction model and filter, captured on a GPU for the batch's shapes; on a CPU they are the model's own."""
     if device.type != "cuda":
-        return Parts(model.language, model.filter)
-    read = graph_instructions(model.language, *data.tokens.shape)
-    batch, (rows, cols) = len(data.lengths), (model.config.mapper.rows, model.config.mapper.cols)
-    # The mapper writes channels-last maps; the captured filter expects the strides it was shown.
-    maps = torch.zeros(batch, AGENT_STEPS, rows, cols, model.config.mapper.channels, device=device)
-    latent = torch.zeros(batch, model.config.language.steps, 3 * model.config.language.hidden, device=device)
-    example = (maps.permute(0, 1, 4, 2, 3), latent, latent, data.targets[:, 0])
-    return Parts(read, graph_filter(model.filter, *example, torch.bfloat16))
+        return Captured(model.read, model.filter.on_pooled)
+    return capture(model, len(data.lengths), AGENT_STEPS, torch.bfloat16, WORDS)
 
 
 def train_step(
-    model: GoalModel, use: Parts, optimiser: torch.optim.Optimizer, data: Batch, cells: MapCells, plan: Stencil
+    model: GoalModel, use: Captured, optimiser: torch.optim.Optimizer, data: Batch, placed: Placed
 ) -> Tensor:
     """One training iteration: forward, loss, backward, optimiser. Returns the loss."""
     latents = use.read(data.tokens, data.lengths)
-    with precision(cells.features.device):
-        masks = model.mapper.draw_masks(cells.batch)
-        inputs = (cells, latents, data.start_xy_m, data.heading_rad)
-        trace = model.follow(*inputs, masks=masks, plan=plan, track=use.track)
-    loss = filter_loss(trace.filter.posteriors, data.targets)
+    with precision(placed.cells.features.device):
+        masks = model.mapper.draw_masks(placed.cells.batch)
+        inputs = (placed.cells, latents, data.start_xy_m, data.heading_rad, placed.plan, placed.coarse)
+        trace = model.beliefs(*inputs, masks, use.track)
+    loss = filter_loss(trace.posteriors, data.targets)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     optimiser.step()
@@ -226,7 +225,7 @@ def _part_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int
         return latents.observations + latents.actions
 
     yield row(f"language, {model.config.language.steps} latent steps", run_language)
-    cells, _ = place(model, data)
+    cells = place(model, data).cells
     first, second = (one_step(cells, step).to(device) for step in (0, 1))
     with torch.no_grad():
         maps, observed = model.mapper.unroll_cells(first)
@@ -285,16 +284,15 @@ def _motion_rows(config: ModelConfig, targets: Tensor, device: torch.device, rep
 def _iteration_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int) -> Iterator[Row]:
     optimiser, use = make_optimiser(model, device), parts(model, data, device)
     yield Row("place tiles (host)", measure(lambda: place(model, data), device, repeats=repeats))
-    cells, plan = place(model, data)
+    placed = place(model, data)
 
     def prepared() -> None:
-        train_step(model, use, optimiser, data, cells.to(device), plan.to(device))
+        train_step(model, use, optimiser, data, placed.to(device))
 
     yield Row("iteration, tiles placed beforehand", measure(prepared, device, repeats=repeats), 108.0)
 
     def whole() -> None:
-        fresh_cells, fresh_plan = place(model, data)
-        train_step(model, use, optimiser, data, fresh_cells.to(device), fresh_plan.to(device))
+        train_step(model, use, optimiser, data, place(model, data).to(device))
 
     yield Row("iteration, from cached tiles", measure(whole, device, repeats=repeats), 108.0)
     yield Row("optimiser", measure(optimiser.step, device, repeats=repeats))

@@ -20,7 +20,7 @@ from ghosts.language.tokens import Vocabulary
 from ghosts.learn.bank import TileBank, entry_tensors
 from ghosts.learn.examples import Example
 from ghosts.mapping.cells import MapCells
-from ghosts.mapping.stencil import Stencil, stencil
+from ghosts.mapping.stencil import Pooling, Stencil, pooling, stencil
 from ghosts.types import Grid
 
 
@@ -76,6 +76,8 @@ class Batch:
     cells: MapCells
     """Observed cells; their features are empty until the task fills them in."""
     plan: Stencil
+    coarse: Pooling
+    """Of the plan, to the belief's cells."""
     rows: Int[Tensor, " n"]
     """Row of each cell in the bank."""
     labels: Labels | None
@@ -93,14 +95,15 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """Move everything to a device."""
-        return _moved(self, torch.device(device))
+        return to_device(self, torch.device(device))
 
 
-def _moved(value: Any, device: torch.device) -> Any:
+def to_device(value: Any, device: torch.device) -> Any:
+    """Move all tensors of nested dataclasses."""
     if isinstance(value, Tensor):
         return value.to(device, non_blocking=True)
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{item.name: _moved(getattr(value, item.name), device) for item in fields(value)})
+        return replace(value, **{item.name: to_device(getattr(value, item.name), device) for item in fields(value)})
     return value
 
 
@@ -113,6 +116,8 @@ class Builder:
     grid: Grid
     kernel: int
     """Side of the mapper's convolutions."""
+    pool: int
+    """Belief cells are this many map cells wide."""
 
     def build(
         self,
@@ -141,6 +146,7 @@ class Builder:
         return Batch(
             cells=cells,
             plan=plan,
+            coarse=pooling(plan, cells, self.pool),
             rows=torch.from_numpy(rows),
             labels=Labels(*entry_tensors(entries, rows)) if entries is not None else None,
             tokens=tokens,

@@ -131,7 +131,7 @@ def load_goal_data(
         bank = _landmarks(root, experiment, labels, used, training)
     else:
         bank, fingerprint = _images(root, experiment, used, tiles, tiles_folder)
-    builder = Builder(bank, vocabulary, mapper.grid, mapper.kernel)
+    builder = Builder(bank, vocabulary, mapper.grid, mapper.kernel, experiment.model.filter.pool)
     return GoalData(root, train, splits, builder, labels, bank.features, fingerprint)
 
 

@@ -157,13 +157,18 @@ def train(run: Run, fabric: Fabric, job: Job) -> Any:
     config = run.experiment.train
     _check(run, fabric)
     torch.manual_seed(config.seed)
-    task = job.make_task(run)
+    task: Any = job.make_task(run)
     kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.AdamW
     optimiser = kind(
         task.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=fabric.device.type == "cuda"
     )
     module, optimiser = fabric.setup(_Step(task), optimiser)
     state = _resume(run, task, optimiser, fabric)
+    # Several processes exchange gradients while they are computed, which a graph would not wait for.
+    if config.capture and fabric.device.type == "cuda" and fabric.world_size == 1 and hasattr(task, "capture"):
+        half = torch.bfloat16 if config.precision == "bf16-mixed" else torch.float32
+        task.train()
+        task.capture(config.batch, config.agent_steps, half)
     stored = run.data.stored.to(fabric.device) if run.data.stored is not None else None
     prepare = job.prepare(run, task, stored, fabric.device) if job.prepare is not None else None
     numbers = range(state.iteration, config.iterations)

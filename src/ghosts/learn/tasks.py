@@ -13,7 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ghosts.act.baselines import hand_coded_heat, heat_loss, heat_targets
+from ghosts.act.captured import Captured, capture
 from ghosts.act.model import GoalModel, LingUNetModel
+from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import arg_max_m, marginal, normalise, pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.config import BaselineConfig, ModelConfig
@@ -62,6 +64,24 @@ class CellFeatures(nn.Module):
         return replace(batch.cells, features=features)
 
 
+def filter_batch(
+    model: GoalModel, cells: MapCells, batch: Batch, masks: Masks | None = None, captured: Captured | None = None
+) -> FilterTrace:
+    """The filter on every map of a batch.
+
+    Args:
+        model: language, mapper and filter.
+        cells: the batch's, with their features.
+        batch: everything else.
+        masks: the mapper's dropout, in training.
+        captured: language and filter as CUDA graphs, for batches of the shape they were captured for.
+    """
+    read, track = (captured.read, captured.track) if captured is not None else (model.read, None)
+    latents = read(batch.tokens, batch.lengths)
+    start = batch.start_xy_m, batch.start_heading_rad
+    return model.beliefs(cells, latents, *start, batch.plan, batch.coarse, masks, track)
+
+
 class GoalTask(nn.Module):
     """One row of Table 1.
 
@@ -77,10 +97,16 @@ class GoalTask(nn.Module):
     ) -> None:
         super().__init__()
         self.kind, self.config, self.baseline = kind, config, baseline or BaselineConfig()
+        self._captured: Captured | None = None
         if kind == "hand-coded":
             return
         self.features = CellFeatures(config.mapper.features, labels)
         self.model = GoalModel(config) if kind == "filter" else LingUNetModel(config, self.baseline)
+
+    def capture(self, batch: int, steps: int, dtype: torch.dtype) -> None:
+        """Train with language and filter as CUDA graphs from now on; see `act.captured`."""
+        if isinstance(self.model, GoalModel):
+            self._captured = capture(self.model, batch, steps, dtype)
 
     def draw_masks(self, batch: int, generator: torch.Generator) -> Masks | None:
         """Dropout masks of the map for a batch."""
@@ -90,14 +116,11 @@ class GoalTask(nn.Module):
         """The training loss."""
         cells = self.features(batch, stored)
         if isinstance(self.model, GoalModel):
-            trace = self.model(
-                cells, batch.tokens, batch.lengths, batch.start_xy_m, batch.start_heading_rad, masks, plan=batch.plan
-            )
+            trace = filter_batch(self.model, cells, batch, masks, self._captured if self.training else None)
             settings = self.config.filter
-            targets = pose_belief(
-                batch.path_xy_m, batch.path_heading_rad, trace.grid, settings.sigma_m, settings.headings
-            )
-            return filter_loss(trace.filter.posteriors, targets)
+            grid = self.model.belief_grid(cells.rows, cells.cols)
+            targets = pose_belief(batch.path_xy_m, batch.path_heading_rad, grid, settings.sigma_m, settings.headings)
+            return filter_loss(trace.posteriors, targets)
         goal, path = self.model(cells, batch.tokens, batch.lengths, masks, plan=batch.plan)
         grid = self.config.mapper.grid
         everywhere = torch.ones(batch.path_xy_m.shape[:2], dtype=torch.bool, device=goal.device)
@@ -111,10 +134,9 @@ class GoalTask(nn.Module):
             return self._hand_coded(batch)
         cells = self.features(batch, stored)
         if isinstance(self.model, GoalModel):
-            start = batch.start_xy_m, batch.start_heading_rad
-            trace = self.model(cells, batch.tokens, batch.lengths, *start, plan=batch.plan)
-            goal = trace.filter.goal
-            return Prediction(arg_max_m(goal, trace.grid, radius=1), marginal(goal), trace.grid)
+            goal = filter_batch(self.model, cells, batch).goal
+            grid = self.model.belief_grid(cells.rows, cells.cols)
+            return Prediction(arg_max_m(goal, grid, radius=1), marginal(goal), grid)
         heat, _ = self.model(cells, batch.tokens, batch.lengths, plan=batch.plan)
         return _from_heat(heat.float(), self.config.mapper.grid)
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import cast
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ghosts.config import MapperConfig
 from ghosts.errors import ConfigError
 from ghosts.mapping.cells import MapCells, cells_from_maps
-from ghosts.mapping.stencil import Stencil, flat_weight, pair_conv, stencil, table_conv
+from ghosts.mapping.stencil import Pooling, Stencil, flat_weight, pair_conv, stencil, table_conv
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,45 @@ class Mapper(nn.Module):
         Returns:
             The map and the observed mask after each step. The maps are in channels-last memory order.
         """
+        if plan is None:
+            plan = stencil(cells, self.config.kernel, None if state is None else state.observed)
+        return _spread(self._tables(cells, plan, masks, state), plan, cells)
+
+    def unroll_pooled(
+        self, cells: MapCells, plan: Stencil, coarse: Pooling, masks: Masks | None = None
+    ) -> Float[Tensor, "b s m y2 x2"]:
+        """Max-pooled maps after each of several steps, from empty ones: `unroll_cells`, then pooled, without the maps.
+
+        At the paper's shapes a map has 49 times as many cells as are observed, so that whole maps of all steps would
+        take most of an iteration's memory and much of its time.
+
+        Args:
+            cells: observations of all steps.
+            plan: their stencil.
+            coarse: the stencil's pooling.
+            masks: of the episode, in training.
+
+        Returns:
+            Maps in channels-last memory order, in autocast's type where that is on.
+        """
+        tables = self._tables(cells, plan, masks, None)
+        kind = tables.device.type
+        if torch.is_autocast_enabled(kind):
+            tables = tables.to(torch.get_autocast_dtype(kind))
+        steps, channels = cells.steps, tables.shape[-1]
+        shared = tables.index_select(1, coarse.rows.reshape(-1)).view(steps, *coarse.rows.shape, channels).amax(2)
+        shape = (cells.batch, steps, cells.rows // coarse.pool, cells.cols // coarse.pool)
+        return _write(shared, coarse.place, shape)
+
+    def _tables(
+        self, cells: MapCells, plan: Stencil, masks: Masks | None, state: MapState | None
+    ) -> Float[Tensor, "s u1 m"]:
+        """The table's cells after each step, the empty one last."""
         if cells.features.shape[1] != self.config.features:
             raise ConfigError(
                 f"the mapper takes {self.config.features} features a cell (mapper.features), "
                 f"got {cells.features.shape[1]}"
             )
-        if plan is None:
-            plan = stencil(cells, self.config.kernel, None if state is None else state.observed)
         # Split rather than sliced: the gradient of a slice is a whole tensor of zeros, once a step.
         from_input = self._input_gates(cells, plan, masks).split(cells.counts)
         scale, bias = (part.split(cells.counts) for part in self._state_scale(cells, plan, masks))
@@ -134,7 +166,7 @@ class Mapper(nn.Module):
             new = gru(from_input[step], from_state, table.index_select(0, rows[step]))
             table = table.index_copy(0, rows[step], new)
             tables.append(table)
-        return _spread(torch.stack(tables), plan, cells)
+        return torch.stack(tables)
 
     def _input_gates(self, cells: MapCells, plan: Stencil, masks: Masks | None) -> Float[Tensor, "n g"]:
         """Input-to-state part of the gates at every observation."""
@@ -192,11 +224,25 @@ def _spread(
     tables: Float[Tensor, "s u1 m"], plan: Stencil, cells: MapCells
 ) -> tuple[Float[Tensor, "b s m y x"], Bool[Tensor, "b s 1 y x"]]:
     """Write the tables of all steps onto whole maps."""
-    area, steps, channels = cells.rows * cells.cols, cells.steps, tables.shape[-1]
+    area, steps = cells.rows * cells.cols, cells.steps
+    shape = (cells.batch, steps, cells.rows, cells.cols)
     step = torch.arange(steps, device=tables.device)[:, None]
-    place = (plan.place // area * steps + step) * area + plan.place % area
-    total, shape = cells.batch * steps * area, (cells.batch, steps, cells.rows, cells.cols)
-    maps = tables.new_zeros(total, channels).index_copy_(0, place.reshape(-1), tables[:, :-1].reshape(-1, channels))
-    seen = torch.zeros(total, dtype=torch.bool, device=tables.device)
-    seen[place] = plan.first <= step
-    return maps.view(*shape, channels).permute(0, 1, 4, 2, 3), seen.view(*shape)[:, :, None]
+    seen = torch.zeros(cells.batch * steps * area, dtype=torch.bool, device=tables.device)
+    seen[_places(plan.place, steps, area)] = plan.first <= step
+    return _write(tables[:, :-1], plan.place, shape), seen.view(*shape)[:, :, None]
+
+
+def _places(place: Int[Tensor, " u"], steps: int, area: int) -> Int[Tensor, "s u"]:
+    """Positions on the maps of all steps (item, step, cell) of positions on one map an item."""
+    step = torch.arange(steps, device=place.device)[:, None]
+    return (place // area * steps + step) * area + place % area
+
+
+def _write(
+    values: Float[Tensor, "s u m"], place: Int[Tensor, " u"], shape: tuple[int, int, int, int]
+) -> Float[Tensor, "b s m y x"]:
+    """Values of each step at their places of otherwise empty maps."""
+    batch, steps, rows, cols = shape
+    channels, index = values.shape[-1], _places(place, steps, rows * cols).reshape(-1)
+    maps = values.new_zeros(batch * steps * rows * cols, channels)
+    return maps.index_copy_(0, index, values.reshape(-1, channels)).view(*shape, channels).permute(0, 1, 4, 2, 3)

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ghosts.errors import ConfigError
 from ghosts.mapping.cells import MapCells
 
 
@@ -91,6 +92,39 @@ def stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "b 1 y x"] |
         place=(item * cells.rows + row) * cells.cols + col,
         first=first[:-1],
     )
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """Which rows of a stencil's table share a cell of a coarser map."""
+
+    rows: Int[Tensor, "v p2"]
+    """Rows of the table in each of `v` coarse cells; the table's last row, the empty cell, where one is never seen."""
+    place: Int[Tensor, " v"]
+    """Position (item, row, col flattened) of each coarse cell."""
+    pool: int
+    """Side of a coarse cell in cells."""
+
+
+def pooling(plan: Stencil, cells: MapCells, pool: int) -> Pooling:
+    """Coarse cells that hold anything of the table.
+
+    Args:
+        plan: the stencil of the cells.
+        cells: the observations, whose maps `pool` divides.
+        pool: side of a coarse cell in cells.
+    """
+    if cells.rows % pool or cells.cols % pool:
+        raise ConfigError(
+            f"a map of {cells.rows} × {cells.cols} cells cannot be pooled by filter.pool = {pool}; choose a multiple"
+        )
+    wide, area = cells.cols // pool, cells.rows * cells.cols
+    item, row, col = plan.place // area, plan.place % area // cells.cols, plan.place % cells.cols
+    coarse = item * (area // pool**2) + row // pool * wide + col // pool
+    place, number = torch.unique(coarse, return_inverse=True)
+    rows = torch.full((len(place), pool * pool), len(plan.place), device=coarse.device)
+    rows[number, row % pool * pool + col % pool] = torch.arange(len(coarse), device=coarse.device)
+    return Pooling(rows, place, pool)
 
 
 def pair_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "n d"]:
