@@ -2,7 +2,8 @@
 
 An iteration has two parts. First the agent walks, without gradients or dropout: a share of its moves is sampled from
 its policy, the others are the target's. Then the loss of all it saw on the way is computed as one batch, as in goal
-prediction, so that all filter steps of all maps are one call.
+prediction, so that all filter steps of all maps are one call. Where the beliefs do not depend on what is trained (a
+frozen filter, true beliefs), what the policy read on the walk is all that its loss needs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from ghosts.act.agent import Choose, GhostAgent
+from ghosts.act.agent import AgentTrace, Choose, GhostAgent
 from ghosts.act.known import KnownGraph, candidates_of
 from ghosts.act.model import GoalModel
 from ghosts.act.planner import Planner
@@ -60,6 +61,26 @@ class NavBatch:
     """Of all looks; look (e, s) is number e · s_max + s."""
     target: Int[Tensor, " bs"]
     """Flat index of the candidate to choose at each look; −1 where none took place."""
+    share: Float[Tensor, ""] | None = None
+    """Weight of this process's looks beside the others' (`vln.prepare_walks`); None for one process."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The policy's part of the walks: what it read of each candidate, and which it should have chosen."""
+
+    features: Float[Tensor, "k f"]
+    episode: Int[Tensor, " k"]
+    """Look each candidate belongs to, in [0, n)."""
+    target: Int[Tensor, " n"]
+    """Flat index of the candidate to choose at each look."""
+    share: Float[Tensor, ""] | None = None
+    """See `NavBatch`."""
+
+    @property
+    def active(self) -> Bool[Tensor, " n"]:
+        """All looks took place."""
+        return torch.ones_like(self.target, dtype=torch.bool)
 
 
 class NavigationTask(nn.Module):
@@ -76,10 +97,13 @@ class NavigationTask(nn.Module):
         self.config, self.navigation = config, navigation
         self.features = CellFeatures(config.mapper.features, labels)
         self.model = GoalModel(config)
+        if navigation.policy_alone:
+            self.requires_grad_(False)
+            self.model.policy.requires_grad_(True)
 
     def draw_masks(self, batch: int, generator: torch.Generator) -> Masks | None:
         """Dropout masks of the map for a batch."""
-        return self.model.mapper.draw_masks(batch, generator)
+        return None if self.navigation.policy_alone else self.model.mapper.draw_masks(batch, generator)
 
     def agent(self, grid: Grid, planner: Planner | None = None) -> GhostAgent:
         """The agent that acts on this task's weights."""
@@ -91,7 +115,7 @@ class NavigationTask(nn.Module):
             return None
         return true_beliefs(batch, self.model.belief_grid(grid.rows, grid.cols), self.config.filter)
 
-    def collect(self, world: World, plan: WalkPlan) -> NavBatch:
+    def collect(self, world: World, plan: WalkPlan) -> NavBatch | Choices:
         """Walk, and gather all that was seen and should have been done."""
         episodes = world.begin(plan.examples, plan.turns, plan.unknown)
         grid = world.builder.grid
@@ -102,29 +126,36 @@ class NavigationTask(nn.Module):
         targets = partial(target_slots, first=episodes.first, to_goal_m=to_goal_m)
         choose = mixed_choice(targets, plan.draws, self.navigation.own_actions)
         beliefs = self.given_beliefs(episodes.batch, grid)
-        rollout = walk_episodes(agent, world, episodes, choose=choose, beliefs=beliefs, most=most)
+        keep = read_features if self.navigation.policy_alone else False
+        rollout = walk_episodes(agent, world, episodes, choose=choose, beliefs=beliefs, most=most, keep=keep)
+        if self.navigation.policy_alone:
+            return gather_choices(rollout, targets, world.device)
         return gather(world, plan, rollout, targets)
 
-    def forward(self, batch: NavBatch, stored: Float[Tensor, "n c"] | None, masks: Masks | None) -> Float[Tensor, ""]:
-        """The filter's loss plus the weighted policy's; with true beliefs, the policy's alone."""
+    def forward(
+        self, batch: NavBatch | Choices, stored: Float[Tensor, "n c"] | None, masks: Masks | None
+    ) -> Float[Tensor, ""]:
+        """The filter's loss plus the weighted policy's; the policy's alone where the filter does not learn."""
+        if isinstance(batch, Choices):
+            with torch.autocast(batch.features.device.type, enabled=False):
+                chosen = self.model.policy.choose(batch.features, batch.episode, len(batch.target))
+                loss = policy_loss(chosen, batch.target)
+        else:
+            loss = self._joint(batch, stored, masks)
+        return loss if batch.share is None else loss * batch.share
+
+    def _joint(self, batch: NavBatch, stored: Float[Tensor, "n c"] | None, masks: Masks | None) -> Float[Tensor, ""]:
         seen, active = batch.batch, batch.active
         steps, settings = active.shape[1], self.config.filter
         grid = self.model.belief_grid(seen.cells.rows, seen.cells.cols)
-        loss = active.new_zeros((), dtype=torch.float32)
-        weight = self.navigation.policy_weight
-        if self.navigation.true_beliefs:
-            beliefs = true_beliefs(seen, grid, settings)[:, None].expand(-1, steps, -1, -1, -1, -1)
-            weight = 1.0
-        else:
-            start = seen.start_xy_m, seen.start_heading_rad
-            trace = self.model(self.features(seen, stored), seen.tokens, seen.lengths, *start, masks, plan=seen.plan)
-            targets = pose_belief(seen.path_xy_m, seen.path_heading_rad, grid, settings.sigma_m, settings.headings)
-            loss = filter_loss(trace.filter.posteriors, targets, active)
-            beliefs = trace.beliefs
+        start = seen.start_xy_m, seen.start_heading_rad
+        trace = self.model(self.features(seen, stored), seen.tokens, seen.lengths, *start, masks, plan=seen.plan)
+        targets = pose_belief(seen.path_xy_m, seen.path_heading_rad, grid, settings.sigma_m, settings.headings)
+        loss = filter_loss(trace.filter.posteriors, targets, active)
         starts = seen.start_xy_m.repeat_interleave(steps, 0)
         with torch.autocast(starts.device.type, enabled=False):
-            chosen = self.model.policy(batch.candidates, beliefs.flatten(0, 1), starts, grid)
-        return loss + weight * policy_loss(chosen, batch.target, active.flatten())
+            chosen = self.model.policy(batch.candidates, trace.beliefs.flatten(0, 1), starts, grid)
+        return loss + self.navigation.policy_weight * policy_loss(chosen, batch.target, active.flatten())
 
 
 def plan_walks(
@@ -180,6 +211,31 @@ def sample_slots(
     # Rounding may carry a draw just below 1 past the last slot that can be chosen.
     last = table.shape[1] - 1 - (odds[:, ::-1] > 0.0).argmax(1)
     return np.minimum(slot, last)
+
+
+def read_features(trace: AgentTrace) -> Float[Tensor, "k f"]:
+    """What the policy read at a step."""
+    assert trace.features is not None, "the planner does not learn"
+    return trace.features
+
+
+def gather_choices(
+    rollout: Rollout, targets: Callable[[KnownGraph], Int[np.ndarray, " b"]], device: torch.device
+) -> Choices:
+    """All looks of finished walks whose traces kept what the policy read (`read_features`)."""
+    episodes, wanted, looks, count = [], [], 0, 0
+    for look in rollout.looks:
+        mine = look.known.known & look.active[:, None]
+        number = np.cumsum(look.active) - 1 + looks
+        episodes.append(number[mine.nonzero()[0]])
+        place = (np.cumsum(mine.ravel()) - 1).reshape(mine.shape) + count
+        wanted.append(np.take_along_axis(place, targets(look.known)[:, None], 1)[look.active, 0])
+        looks, count = looks + int(look.active.sum()), count + int(mine.sum())
+    return Choices(
+        torch.cat([look.trace for look in rollout.looks]),
+        torch.from_numpy(np.concatenate(episodes)).to(device),
+        torch.from_numpy(np.concatenate(wanted)).to(device),
+    )
 
 
 def gather(

@@ -161,7 +161,7 @@ class Look:
     known: KnownGraph
     chosen: Int[np.ndarray, " b"]
     trace: Any
-    """What the agent thought; None unless asked for."""
+    """What the agent thought, or what was asked for of it; None unless asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ def walk_episodes(
     choose: Choose = choose_best,
     beliefs: Float[Tensor, "b t1 c y x"] | None = None,
     most: int | None = None,
-    keep: bool = False,
+    keep: bool | Callable[[Any], Any] = False,
 ) -> Rollout:
     """Walk until every agent has stopped.
 
@@ -203,7 +203,7 @@ def walk_episodes(
         choose: how a slot is chosen from the scores.
         beliefs: true ones, instead of the filter's.
         most: looks after which the walk is cut off, as in training.
-        keep: whether to keep the agent's traces (large).
+        keep: whether to keep the agent's traces (large), or what to keep of each.
     """
     batch = episodes.batch
     start = Briefing(
@@ -224,7 +224,8 @@ def walk_episodes(
         carry, action, trace = agent.step(carry, observation, choose)
         for number, moves in enumerate(action.moves.tolist()):
             paths[number].extend(int(move - episodes.first[number]) for move in moves if move >= 0)
-        looks.append(Look(active, viewpoint - episodes.first, trace.known, action.chosen, trace if keep else None))
+        kept = keep(trace) if callable(keep) else trace if keep else None
+        looks.append(Look(active, viewpoint - episodes.first, trace.known, action.chosen, kept))
     return Rollout(paths, looks)
 
 

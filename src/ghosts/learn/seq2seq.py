@@ -51,6 +51,8 @@ class Seq2SeqBatch:
     xy_m: Float[Tensor, "bs 2"]
     """From where it looked, metres from the map's origin."""
     steps: tuple[Seq2SeqStep, ...]
+    share: Float[Tensor, ""] | None = None
+    """See `navigate.NavBatch`."""
 
 
 class Seq2SeqTask(nn.Module):
@@ -107,7 +109,8 @@ class Seq2SeqTask(nn.Module):
         """Cross entropy to the expert's move, averaged over all steps."""
         # In float32, as the agent walks (`Seq2SeqAgent.step`).
         with torch.autocast(batch.xy_m.device.type, enabled=False):
-            return self._loss(batch, stored)
+            loss = self._loss(batch, stored)
+            return loss if batch.share is None else loss * batch.share
 
     def _loss(self, batch: Seq2SeqBatch, stored: Float[Tensor, "n c"] | None) -> Float[Tensor, ""]:
         cells = self.features(batch.batch, stored)

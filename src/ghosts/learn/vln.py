@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -14,7 +16,7 @@ from torch import Tensor
 from ghosts.config import to_dict
 from ghosts.errors import ConfigError, DataError
 from ghosts.language.tokens import Vocabulary
-from ghosts.learn.checkpoint import differences, load_checkpoint
+from ghosts.learn.checkpoint import LAST, differences, load_checkpoint
 from ghosts.learn.load import described, find_checkpoint, load_weights
 from ghosts.learn.loop import Job, Run, draw_turn, train
 from ghosts.learn.navigate import NavigationTask, WalkPlan, plan_walks
@@ -78,6 +80,8 @@ def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTa
     experiment = cast(VlnExperiment, run.experiment)
     if warm_start is not None and experiment.navigation.agent == "seq2seq":
         raise ConfigError("a sequence-to-sequence agent has no filter to start from; leave out --warm-start")
+    if experiment.navigation.freeze_filter and warm_start is None and not (run.out / LAST).is_file():
+        raise ConfigError("--navigation.freeze-filter keeps a trained filter; name one with --warm-start RUN")
 
     def make_task(run: Run) -> NavTask:
         task = make_navigation_task(experiment, len(run.data.labels) if run.data.labels is not None else 0)
@@ -85,7 +89,7 @@ def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTa
             start_from(task, run, find_checkpoint(warm_start))
         return task
 
-    return cast(NavTask, train(run, fabric, Job(make_task, make_walk_plan, prepare_walks)))
+    return cast(NavTask, train(run, fabric, Job(make_task, make_walk_plan, partial(prepare_walks, fabric=fabric))))
 
 
 def make_walk_plan(run: Run, iteration: int, rank: int, world: int) -> WalkPlan:
@@ -99,17 +103,28 @@ def make_walk_plan(run: Run, iteration: int, rank: int, world: int) -> WalkPlan:
     return plan_walks(examples, turns, randoms, config.agent_steps, config.word_dropout)
 
 
-def prepare_walks(run: Run, task: NavTask, stored: Tensor | None, device: torch.device) -> Callable[[WalkPlan], Any]:
-    """Walks plans with the present weights, without dropout."""
+def prepare_walks(
+    run: Run, task: NavTask, stored: Tensor | None, device: torch.device, fabric: Fabric | None = None
+) -> Callable[[WalkPlan], Any]:
+    """Walks plans with the present weights, without dropout.
+
+    Losses are means over looks, and walks of several processes (`fabric`) are of unequal length: each batch gets the
+    share by which its loss counts, so that the mean over processes is the mean over all looks.
+    """
     scans = sorted({example.scan for example in run.data.train})
     world = World(run.data.root, run.data.builder, scans, task.features, stored, device)
 
     def walk(plan: WalkPlan) -> Any:
         task.eval()
         try:
-            return task.collect(world, plan)
+            batch = task.collect(world, plan)
         finally:
             task.train()
+        if fabric is None or fabric.world_size == 1:
+            return batch
+        looks = batch.active.sum().float()
+        everyone = torch.as_tensor(fabric.all_reduce(looks.clone(), reduce_op="mean"))
+        return replace(batch, share=looks / everyone.clamp(min=1.0))
 
     return walk
 
