@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+import ghosts.bench.growth
 import ghosts.bench.model
+from ghosts.bench.growth import TINY_RANGES, Point, Ranges
 from ghosts.bench.measure import Measurement
 from ghosts.bench.model import Row
 from ghosts.cli import bench
 from ghosts.errors import ConfigError
+from ghosts.presets import GoalExperiment
 
 
 def test_model_prints_a_table_and_writes_what_it_depends_on(
@@ -45,7 +49,34 @@ def test_model_prints_a_table_and_writes_what_it_depends_on(
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
-@pytest.mark.parametrize("what", ["model", "simulator"])
+@pytest.mark.parametrize("what", ["model", "simulator", "growth"])
 def test_a_missing_gpu_is_named(what: str) -> None:
     with pytest.raises(ConfigError, match="torch sees no CUDA device; use --device cpu"):
         bench.main([what, "--device", "cuda"])
+
+
+def test_growth_prints_writes_and_draws(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked = {}
+
+    def fake(experiment: GoalExperiment, ranges: Ranges, fabric: object, **options: object) -> list[Point]:
+        asked.update(options, preset=experiment.name, ranges=ranges)
+        return [
+            Point("batch", 8, True, 20.0, 400.0, 0.125),
+            Point("batch", 512, False, None, None, None, "out of memory"),
+        ]
+
+    monkeypatch.setattr(ghosts.bench.growth, "measure_growth", fake)
+    out = tmp_path / "growth.json"
+    bench.main(["growth", "--batch", "8", "512", "--out", str(out)])
+    ranges = replace(TINY_RANGES, batch=(8, 512))
+    assert asked == {"preset": "tiny", "ranges": ranges, "data": None, "iterations": 10, "threads": 2}
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert printed[1] == ["batch", "8", "20.0", "400.0", "12.5%"]
+    assert printed[2] == ["batch", "512", "out", "of", "memory"]
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    assert rows[0]["episodes_per_s"] == 400.0
+    assert rows[1]["problem"] == "out of memory"
+    assert (tmp_path / "growth.svg").is_file()
+    assert (tmp_path / "growth.png").is_file()

@@ -1,11 +1,11 @@
-"""Measure speed: `ghosts bench simulator` and `ghosts bench model`, on the CPU or a GPU."""
+"""Measure speed: `ghosts bench simulator|model|growth`, on the CPU or a GPU."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -46,10 +46,39 @@ class Model:
     """Also write the figures here, as JSON."""
 
 
+@dataclass(frozen=True)
+class Growth:
+    """Training speed against batch, map size, heading bins and number of buildings; needs no data."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where to train."""
+    preset: str | None = None
+    """What to train, `landmarks-filter` by default (`tiny` on the CPU); each axis is varied with the others as it has
+    them."""
+    data: Path | None = None
+    """A data root that suits the preset; a made-up one by default."""
+    batch: tuple[int, ...] = ()
+    """Episodes an iteration to measure, instead of the default ones; likewise the next three."""
+    map: tuple[int, ...] = ()
+    """Cells a side of the map."""
+    headings: tuple[int, ...] = ()
+    """Heading bins (1, 4, 8)."""
+    houses: tuple[int, ...] = ()
+    """Training buildings."""
+    iterations: int = 10
+    """Timed at each point, after as many to warm up."""
+    threads: int = 2
+    """Threads that prepare batches."""
+    out: Path | None = None
+    """Also write the figures here, as JSON, and a picture beside them, as SVG and PNG."""
+
+
 def main(arguments: list[str]) -> None:
     """Run `ghosts bench`."""
-    options: Simulator | Model = tyro.cli(
-        Annotated[Simulator, tyro.conf.subcommand("simulator")] | Annotated[Model, tyro.conf.subcommand("model")],
+    options: Simulator | Model | Growth = tyro.cli(
+        Annotated[Simulator, tyro.conf.subcommand("simulator")]
+        | Annotated[Model, tyro.conf.subcommand("model")]
+        | Annotated[Growth, tyro.conf.subcommand("growth")],
         args=arguments,
         prog="ghosts bench",
     )
@@ -58,7 +87,12 @@ def main(arguments: list[str]) -> None:
 
     if options.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("--device cuda: torch sees no CUDA device; use --device cpu")
-    rows = simulator_rows(options) if isinstance(options, Simulator) else model_rows(options)
+    if isinstance(options, Simulator):
+        rows = simulator_rows(options)
+    elif isinstance(options, Model):
+        rows = model_rows(options)
+    else:
+        rows = growth_rows(options)
     if options.out is not None:
         command = " ".join(["ghosts bench", *arguments])
         write_json(options.out, {"command": command, **environment(options.device), "rows": rows}, indent=1)
@@ -104,6 +138,39 @@ def model_rows(options: Model) -> list[dict[str, Any]]:
         console.print("Parts are launched kernel by kernel; an iteration replays captured graphs (their pool: no MiB).")
     console.print("ms: median, best: fastest run. The authors': their released code on 2 idle CPU cores, same shapes.")
     return rows
+
+
+def growth_rows(options: Growth) -> list[dict[str, Any]]:
+    """Measure, print and draw the growth of training's cost."""
+    import torch
+    from lightning.fabric import Fabric
+
+    from ghosts.bench.growth import AXES, TINY_RANGES, Ranges, measure_growth
+    from ghosts.bench.growth_plot import draw_growth
+    from ghosts.presets import preset
+
+    on_gpu = options.device == "cuda"
+    experiment = preset(options.preset or ("landmarks-filter" if on_gpu else "tiny"))
+    ranges = replace(
+        Ranges() if on_gpu else TINY_RANGES, **{axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
+    )
+    fabric = Fabric(accelerator=options.device, devices=1, precision=experiment.train.precision)
+    fabric.launch()
+    points = []
+    print(f"{'':<9} {'':>6} {'ms':>9} {'episodes/s':>11} {'waiting':>8}")
+    settings: dict[str, Any] = {"iterations": options.iterations, "threads": options.threads}
+    for point in measure_growth(experiment, ranges, fabric, data=options.data, **settings):
+        points.append(point)
+        if point.iteration_ms is None:
+            figures = point.problem
+        else:
+            figures = f"{point.iteration_ms:9.1f} {point.episodes_per_s:11.1f} {point.waiting:8.1%}"
+        print(f"{point.axis:<9} {point.value:>6} {figures}", flush=True)
+    if options.out is not None:
+        name = torch.cuda.get_device_name() if on_gpu else "CPU"
+        for suffix in (".svg", ".png"):
+            draw_growth(points, f"training {experiment.name} on {name}", options.out.with_suffix(suffix))
+    return [asdict(point) for point in points]
 
 
 def environment(device: str) -> dict[str, Any]:

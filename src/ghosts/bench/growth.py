@@ -1,0 +1,213 @@
+"""How the cost of training grows: episodes a second against batch, map size, heading bins and number of buildings.
+
+Every point is a short run of the training loop itself: batches by the real builder in threads, forward, backward,
+optimiser step, log. Its first half warms up (allocator, captured graphs), its second half is the loop's own log row.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning.fabric import Fabric
+
+from ghosts.bench.synthetic import synthetic_data
+from ghosts.learn.bank import Entries, TileBank, ragged_rows
+from ghosts.learn.data import GoalData, load_goal_data
+from ghosts.learn.loop import LOG, Run, train_goal
+from ghosts.presets import GoalExperiment
+from ghosts.world.dataroot import DataRoot
+
+AXES = ("batch", "map", "headings", "houses")
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Values to measure along each axis."""
+
+    batch: tuple[int, ...] = (5, 16, 32, 64, 128, 256)
+    """Episodes an iteration."""
+    map: tuple[int, ...] = (48, 96, 144, 192)
+    """Cells a side of the map."""
+    headings: tuple[int, ...] = (1, 4, 8)
+    """Heading bins."""
+    houses: tuple[int, ...] = (1, 4, 16, 64)
+    """Training buildings."""
+
+
+TINY_RANGES = Ranges(batch=(2, 4, 8, 16), map=(32, 48, 64), houses=(1, 4, 8))
+"""For a CPU."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What training costs at one setting."""
+
+    axis: str
+    """Of `AXES`."""
+    value: int
+    base: bool
+    """Whether this is the preset's own value: the point that all axes share."""
+    iteration_ms: float | None
+    """None where memory did not suffice."""
+    episodes_per_s: float | None
+    waiting: float | None
+    """Share of the time that the loop waits for a batch, so that the device has nothing to do."""
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The four values that a point is measured at."""
+
+    batch: int
+    map: int
+    headings: int
+    houses: int
+
+
+@dataclass(frozen=True)
+class Track:
+    """What all points share."""
+
+    experiment: GoalExperiment
+    data: GoalData
+    fabric: Fabric
+    iterations: int
+    threads: int
+    folder: Path
+    """For runs, which leave a log and a checkpoint."""
+
+
+def measure_growth(
+    experiment: GoalExperiment,
+    ranges: Ranges,
+    fabric: Fabric,
+    *,
+    data: Path | None = None,
+    iterations: int = 10,
+    threads: int = 2,
+) -> Iterator[Point]:
+    """Measure along each axis in turn, the others at the preset's values (buildings: as many as there are).
+
+    Args:
+        experiment: the preset.
+        ranges: values of each axis; the preset's own are added, and more buildings than there are left out.
+        fabric: where to train, launched.
+        data: a data root; by default one is made up, with the largest number of buildings.
+        iterations: timed at each point, after as many that are not.
+        threads: that make batches.
+
+    Raises:
+        ConfigError: the model cannot have one of the values.
+    """
+    with tempfile.TemporaryDirectory(prefix="ghosts-growth-") as folder:
+        if data is None:
+            whole = synthetic_data(experiment, max(ranges.houses), Path(folder) / "root", experiment.train.seed)
+        else:
+            whole = load_goal_data(DataRoot(data), experiment)
+        buildings = len({example.scan for example in whole.train})
+        model = experiment.model
+        base = Setting(experiment.train.batch, model.mapper.rows, model.filter.headings, buildings)
+        if data is None:
+            base = replace(base, houses=max(ranges.houses))
+        track = Track(experiment, whole, fabric, iterations, threads, Path(folder))
+        known: dict[Setting, Point] = {}
+        for axis in AXES:
+            own = getattr(base, axis)
+            wanted = {own, *getattr(ranges, axis)}
+            for value in sorted(wanted if axis != "houses" else {value for value in wanted if value <= own}):
+                setting = replace(base, **{axis: value})
+                if setting not in known:
+                    known[setting] = measure_point(track, setting)
+                yield replace(known[setting], axis=axis, value=value, base=setting == base)
+
+
+def measure_point(track: Track, setting: Setting) -> Point:
+    """Train for a moment at one setting; where memory does not suffice the point says so."""
+    point = Point("", 0, False, None, None, None)
+    try:
+        row = _log_row(track, setting)
+    except (torch.OutOfMemoryError, MemoryError):
+        point = replace(point, problem="out of memory")
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):  # how the CPU's allocator says it
+            raise
+        point = replace(point, problem="out of memory")
+    else:
+        rate = float(row["episodes_per_s"])
+        point = replace(
+            point, iteration_ms=1e3 * setting.batch / rate, episodes_per_s=rate, waiting=float(row["waiting"])
+        )
+    # A captured graph and its memory live in cycles until they are collected.
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return point
+
+
+def _log_row(track: Track, setting: Setting) -> dict[str, Any]:
+    """The training log's second row: the first covers the warm-up."""
+    experiment, count = track.experiment, track.iterations
+    model = experiment.model
+    model = replace(
+        model,
+        mapper=replace(model.mapper, rows=setting.map, cols=setting.map),
+        filter=replace(model.filter, headings=setting.headings),
+    )
+    train = replace(
+        experiment.train,
+        batch=setting.batch,
+        iterations=2 * count,
+        log_every=count,
+        checkpoint_every=2 * count,
+    )
+    data = restrict(track.data, sorted({example.scan for example in track.data.train})[: setting.houses])
+    data = replace(data, builder=replace(data.builder, grid=model.mapper.grid))
+    with tempfile.TemporaryDirectory(dir=track.folder) as out, redirect_stdout(io.StringIO()):
+        run = Run(replace(experiment, model=model, train=train), data, Path(out), threads=track.threads)
+        train_goal(run, track.fabric)
+        return json.loads((Path(out) / LOG).read_text(encoding="utf-8").splitlines()[-1])
+
+
+def restrict(data: GoalData, scans: list[str]) -> GoalData:
+    """The data with some of its training buildings only: their examples, and a bank of their tiles and no others."""
+    kept = set(scans)
+    bank = restrict_bank(data.builder.bank, kept)
+    builder = replace(data.builder, bank=bank)
+    train = [example for example in data.train if example.scan in kept]
+    return replace(data, train=train, splits={}, builder=builder, stored=bank.features)
+
+
+def restrict_bank(bank: TileBank, scans: set[str]) -> TileBank:
+    """A copy of a bank with the tiles of some buildings only."""
+    places = [place for place in bank.numbers if place[0] in scans]
+    tiles = np.array([bank.tile(*place, variant) for variant in range(len(bank.angles_rad)) for place in places])
+    owner, rows = bank.gather(tiles)
+    entries = bank.entries
+    if entries is not None:
+        cell, picked = ragged_rows(entries.starts, rows)
+        counts = np.bincount(cell, minlength=len(rows))
+        entries = Entries(_starts(counts), entries.label_id[picked], entries.weight[picked])
+    return TileBank(
+        bank.cell_m,
+        {place: number for number, place in enumerate(places)},
+        bank.angles_rad,
+        _starts(np.bincount(owner, minlength=len(tiles))),
+        bank.cells[rows],
+        entries,
+        bank.features[torch.from_numpy(rows)] if bank.features is not None else None,
+    )
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
