@@ -29,6 +29,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
+from ghosts.belief.fused import can_fuse, distribute
 from ghosts.geometry import heading_bins, heading_weights
 
 STAY_WEIGHT = 1e-18
@@ -205,9 +206,16 @@ class FactorisedKernel:
     def propagate(self, belief: Float[Tensor, "n c y x"]) -> Float[Tensor, "n c y x"]:
         """Mass after the step."""
         flat = belief.flatten(2)
-        leaving = self.map_weights * (self.language_weights.mT @ (flat * self.inverse)).view_as(self.map_weights)
-        moved = self.arrival @ displace(leaving).flatten(2)
-        return torch.addcmul(moved, flat, self.stay).view_as(belief)
+        return torch.addcmul(self._moved(flat * self.inverse), flat, self.stay).view_as(belief)
+
+    def _moved(self, flow: Float[Tensor, "n c p"]) -> Float[Tensor, "n c p"]:
+        """What arrives of the mass that moves, given the mass over its normaliser."""
+        if can_fuse(flow):
+            rows, cols = self.map_weights.shape[-2:]
+            planes = flow.unflatten(2, (rows, cols))
+            return distribute(self.map_weights, self.language_weights, planes, self.arrival).flatten(2)
+        leaving = self.map_weights * (self.language_weights.mT @ flow).view_as(self.map_weights)
+        return self.arrival @ displace(leaving).flatten(2)
 
     def gather(self, message: Float[Tensor, "n c y x"]) -> Float[Tensor, "n c y x"]:
         """Expected message at each state's destination."""

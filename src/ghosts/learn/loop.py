@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from ghosts.config import to_dict
 from ghosts.errors import ConfigError, DataError
-from ghosts.learn.batches import Batch, Turn, prefetch
+from ghosts.learn.batches import Batch, Turn, pinned, prefetch
 from ghosts.learn.checkpoint import (
     BEST,
     LAST,
@@ -177,7 +177,7 @@ def train(run: Run, fabric: Fabric, job: Job) -> Any:
         StopRequest() as stop,
         closing(
             prefetch(
-                lambda number: job.make_batch(run, number, fabric.global_rank, fabric.world_size),
+                lambda number: _make(run, job, number, fabric),
                 numbers,
                 run.threads,
             )
@@ -217,6 +217,11 @@ def train(run: Run, fabric: Fabric, job: Job) -> Any:
     if state.average:
         task.load_state_dict(state.average, strict=False)
     return task
+
+
+def _make(run: Run, job: Job, iteration: int, fabric: Fabric) -> Any:
+    batch = job.make_batch(run, iteration, fabric.global_rank, fabric.world_size)
+    return pinned(batch) if fabric.device.type == "cuda" else batch
 
 
 def _check(run: Run, fabric: Fabric) -> None:
