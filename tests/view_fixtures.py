@@ -15,9 +15,10 @@ from ghosts.learn.checkpoint import save_checkpoint
 from ghosts.learn.data import load_goal_data
 from ghosts.learn.image_tiles import FOLDER, TileMaker, build_tiles, plan_work
 from ghosts.learn.tasks import GoalTask
+from ghosts.learn.vln import make_navigation_task
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.tile_store import TileSettings
-from ghosts.presets import GoalExperiment
+from ghosts.presets import GoalExperiment, VlnExperiment
 from ghosts.types import Intrinsics
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
@@ -33,7 +34,12 @@ def save_untrained(path: Path, root: Path, experiment: GoalExperiment, seed: int
     """A checkpoint of random weights: what is shown does not depend on how good a model is."""
     data = load_goal_data(DataRoot(root), experiment)
     torch.manual_seed(seed)
-    task = GoalTask(experiment.kind, experiment.model, experiment.baseline, len(data.labels) if data.labels else 0)
+    labels = len(data.labels) if data.labels else 0
+    task: torch.nn.Module = (
+        make_navigation_task(experiment, labels)
+        if isinstance(experiment, VlnExperiment)
+        else GoalTask(experiment.kind, experiment.model, experiment.baseline, labels)
+    )
     about = {
         "experiment": to_dict(experiment),
         "iteration": 0,
@@ -65,6 +71,13 @@ def baseline(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def agent(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of a run that was trained to act, of another seed."""
+    experiment = VlnExperiment(**vars(small_experiment()))
+    return save_untrained(tmp_path_factory.mktemp("run") / "agent.safetensors", combs, experiment, seed=7)
+
+
+@pytest.fixture(scope="session")
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root with pictures and tiles of them."""
     folder = tmp_path_factory.mktemp("view") / "photos"
@@ -85,9 +98,9 @@ def pictured(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def library(combs: Path, run: Path, baseline: Path) -> Library:
-    """Both models on the data root."""
-    return Library([combs], [run, baseline])
+def library(combs: Path, run: Path, baseline: Path, agent: Path) -> Library:
+    """All models on the data root, the hand-coded baseline too."""
+    return Library([combs], [run, baseline, agent], baseline=True)
 
 
 @pytest.fixture(scope="session")

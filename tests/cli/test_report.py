@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
 
 from ghosts.cli import main
-from ghosts.files import read_json
-from ghosts.view.record import from_json
+from ghosts.files import read_json, write_json
+from ghosts.view.record import from_json, to_json
 
 
 def test_an_evaluation(combs: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -22,6 +23,23 @@ def test_an_evaluation(combs: Path, run: Path, tmp_path: Path, capsys: pytest.Ca
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert [episode["note"].split(",")[0] for episode in data["episodes"]] == ["best", "worst", "middling"]
     assert "All 6 instructions" in page
+
+
+def test_models_side_by_side(combs: Path, run: Path, agent: Path, tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    both = ["--run", str(run), "--run", str(agent), "--baseline", "--examples", "4", "--show", "3"]
+    main(["report", "--data", str(combs), *both, "--out", str(out)])
+    page = out.read_text(encoding="utf-8")
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    for episode in data["episodes"]:
+        assert [item["model"] for item in episode["models"]] == ["small", "agent", "hand-coded"]
+        assert len({tuple(item["walk"]) for item in episode["models"]}) == 1
+        assert [item["motion"] is not None for item in episode["models"]] == [True, True, False]
+        assert [item["frames"][0]["choice"]["by"] for item in episode["models"]] == ["planner", "policy", "mass"]
+    assert data["episodes"][2]["note"].startswith("differ by")
+    film = tmp_path / "film.gif"
+    main(["film", "--data", str(combs), *both[:4], "--out", str(film)])
+    assert film.read_bytes()[:6] == b"GIF89a"
 
 
 def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> None:
@@ -39,7 +57,14 @@ def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> 
     main(["report", *where, "--episode", "301_2", "--record", stored, "--out", str(out)])
     data = json.loads(out.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])
     assert [episode["name"] for episode in data["episodes"]] == ["301_2", "episode 302_0"]
-    assert data["episodes"][1]["frames"][0]["goal_xy_m"] == list(record.frames[0].goal_xy_m)
+    frame = data["episodes"][1]["models"][0]["frames"][0]
+    assert frame["goal_xy_m"] == list(record.frames[0].goal_xy_m)
+    two = tmp_path / "two.json"
+    write_json(two, [to_json(record), to_json(replace(record, model="other"))])
+    main(["report", *where, "--record", str(two), "--out", str(out)])
+    data = json.loads(out.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])
+    assert [item["model"] for item in data["episodes"][0]["models"]] == ["small", "other"]
+    assert data["episodes"][0]["note"] == "record of small and other"
 
 
 def test_a_film(combs: Path, run: Path, tmp_path: Path) -> None:

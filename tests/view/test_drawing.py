@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
 
 from ghosts.errors import ConfigError, DataError, MissingExtraError
 from ghosts.evaluate.goal import GoalScores
-from ghosts.view.canvas import heat_of, view_box
+from ghosts.view.canvas import choice_label, draw_map, heat_of, new_figure, view_box
 from ghosts.view.figures import (
     attention_figure,
     belief_sequence,
@@ -30,7 +30,8 @@ from ghosts.view.figures import (
 from ghosts.view.film import film_pictures, write_film
 from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord, corner_m
-from ghosts.view.report import Assets, Shown, build_report, choose_episodes
+from ghosts.view.report import Assets, Shown, build_report
+from ghosts.view.report_scores import choose_episodes, evaluation_html
 from ghosts.view.rerun_log import require_rerun, write_rerun
 from ghosts.view.scene import make_scene, storey_levels
 from ghosts.world.dataroot import DataRoot
@@ -130,30 +131,53 @@ def test_figures_are_written_in_all_kinds(record: EpisodeRecord, scene: dict[str
 
 def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> None:
     short = replace(record, frames=record.frames[:1], walk=record.walk[:1])
-    pictures = list(film_pictures(short, scene))
+    pictures = list(film_pictures([short], scene))
     assert [hold for _, hold in pictures] == [1, 1, 1, 1, 3]
     assert len({picture.shape for picture, _ in pictures}) == 1
     assert np.abs(pictures[0][0].astype(int) - pictures[-1][0]).max() > 60
-    assert write_film(tmp_path / "film.gif", short, scene) == 7
+    assert write_film(tmp_path / "film.gif", [short], scene) == 7
     assert (tmp_path / "film.gif").read_bytes()[:6] == b"GIF89a"
     with pytest.raises(DataError, match=r"\.mp4 or \.gif"):
-        write_film(tmp_path / "film.avi", short, scene)
+        write_film(tmp_path / "film.avi", [short], scene)
     assert list(tmp_path.iterdir()) == [tmp_path / "film.gif"]
 
 
-def _scores(count: int = 12) -> GoalScores:
-    error = np.arange(count, dtype=float)[:, None] + np.zeros((count, 2))
+def test_a_film_of_two_models(record: EpisodeRecord, scene: dict[str, Any], library: Library) -> None:
+    other = library.mind("combs", "plain")
+    twin = other.record(library.question(other, "dev_unseen", "300_0"))
+    short = [replace(item, frames=item.frames[:1], walk=item.walk[:1]) for item in (record, twin)]
+    pictures = list(film_pictures(short, scene))
+    alone = next(film_pictures(short[:1], scene))[0]
+    assert [hold for _, hold in pictures] == [1, 1, 1, 1, 3]
+    assert pictures[0][0].shape[1] == 2 * alone.shape[1]
+
+
+def test_the_next_move_is_drawn(record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    figure = new_figure(4.0, 4.0, "a test")
+    axes = figure.add_subplot()
+    draw_map(axes, scene, record, 2, 4, choices=True, names=False)
+    choice = record.frames[2].choice
+    texts = {text.get_text() for text in axes.texts}
+    assert choice_label(choice, choice.chosen) in texts
+    assert choice_label(replace(choice, by="policy"), choice.chosen).endswith(" %")
+
+
+def _scores(count: int = 12, first: int = 0) -> GoalScores:
+    error = np.abs(np.arange(count, dtype=float) - first)[:, None] + np.zeros((count, 2))
     names = tuple(f"{row}_0" for row in range(count))
     half = np.full_like(error, 0.5)
     return GoalScores(names, error, error < 2, 10 * half, half, np.clip(1 - error / count, 0, 1))
 
 
 def test_best_worst_and_middling() -> None:
-    names = choose_episodes(_scores(), 6)
+    names = choose_episodes([_scores()], 6)
     assert [name for name, _ in names[:4]] == ["0_0", "1_0", "11_0", "10_0"]
     assert names[0][1] == "best, 0.0 m off"
     assert [note.split(",")[0] for _, note in names] == ["best"] * 2 + ["worst"] * 2 + ["middling"] * 2
-    assert len({name for name, _ in choose_episodes(_scores(2), 9)}) == 2
+    assert len({name for name, _ in choose_episodes([_scores(2)], 9)}) == 2
+    compared = choose_episodes([_scores(), _scores(first=4)], 6)
+    assert compared[:4] == names[:4]
+    assert compared[4:] == [("4_0", "differ by 4.0 m"), ("5_0", "differ by 4.0 m")]
 
 
 def test_calibration() -> None:
@@ -163,24 +187,39 @@ def test_calibration() -> None:
         {"confidence": pytest.approx(0.05), "success": 0.5, "share": 0.5},
         {"confidence": pytest.approx(0.95), "success": 1.0, "share": 0.5},
     ]
-    assert len(calibration_figure(confidence, confidence > 0.5).axes) == 1
+    axes = calibration_figure({"one": _scores(), "two": _scores(first=3)}).axes[0]
+    expected = calibration_points(_scores().confidence.ravel(), _scores().success.ravel())
+    np.testing.assert_allclose(axes.lines[1].get_xdata(), [point["confidence"] for point in expected])
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), [point["success"] for point in expected])
+    assert [text.get_text().split(" (")[0] for text in axes.get_legend().get_texts()] == ["one", "two"]
+
+
+def test_tables_of_several_models() -> None:
+    page = evaluation_html({"one": _scores(), "<two>": _scores(first=3)}, {"4_0"})
+    assert "&lt;two&gt;" in page
+    assert f"<td>{_scores().error_m.mean():.2f}</td>" in page
+    assert "<td>4.00</td><td>0</td><td>1.00</td><td>100</td>" in page  # of instruction 4_0
+    assert page.count("<polyline") == 4
 
 
 def test_a_report_is_one_file_that_no_instruction_breaks(record: EpisodeRecord, scene: dict[str, Any]) -> None:
     hostile = replace(record, text="</script><script>alert(1)</script>")
-    shown = [Shown("0_0", "best & <b>", record), Shown("1_0", "worst", hostile)]
-    page = build_report("T <i>", "a & b", shown, Assets({record.scan: scene}), _scores())
+    shown = [Shown("0_0", "best & <b>", (record, record)), Shown("1_0", "worst", (hostile,))]
+    page = build_report("T <i>", "a & b", shown, Assets({record.scan: scene}), {"small": _scores()})
     assert "</script><script>alert" not in page
     assert "T &lt;i&gt;" in page
     for word in ("http://", "https://", "<link", " src="):
         assert word not in page.split('<script type="application/json"')[0]
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
-    assert data["episodes"][1]["text"] == hostile.text
+    assert data["episodes"][1]["models"][0]["text"] == hostile.text
+    assert len(data["episodes"][0]["models"]) == 2
     assert page.count("data-go='") == 2  # episodes that can be looked into are linked from the list
     with pytest.raises(ConfigError, match="at least one"):
         build_report("t", "a", [], Assets({}))
     with pytest.raises(ConfigError, match="same name"):
         build_report("t", "a", [shown[0], shown[0]], Assets({}))
+    with pytest.raises(ConfigError, match="same walk"):
+        build_report("t", "a", [Shown("x", "", (record, replace(record, walk=record.walk[::-1])))], Assets({}))
 
 
 class _Recorder:
@@ -222,6 +261,8 @@ def test_rerun_gets_every_belief(record: EpisodeRecord, scene: dict[str, Any], t
     nearest = np.abs(np.array(beliefs[0].centers) - peak).sum(1).min()
     assert math.isclose(nearest, 0.0, abs_tol=1e-9)
     assert ("agent_step", len(record.frames) - 1) in recorder.times
+    spots = [value for path, value in recorder.logged if path == "map/candidates"]
+    assert [len(value.labels) for value in spots] == [len(frame.choice.candidates) for frame in record.frames]
 
 
 def test_rerun_missing_says_what_to_install() -> None:

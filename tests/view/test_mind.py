@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -12,10 +15,12 @@ from ghosts.learn.data import examples_of
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.question import Question
-from ghosts.view.record import EpisodeRecord
+from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, to_json
+from landmark_world import small_experiment
+from view_fixtures import save_untrained
 
 
-@pytest.mark.parametrize("model", ["small", "plain"])
+@pytest.mark.parametrize("model", ["small", "plain", "agent", "hand-coded"])
 def test_frames_agree_with_the_evaluation(library: Library, model: str) -> None:
     mind = library.mind("combs", model)
     examples = examples_of(mind.data, "dev_unseen")[:3]
@@ -38,10 +43,34 @@ def test_beliefs_are_distributions_and_the_update_is_bayes(record: EpisodeRecord
     np.testing.assert_allclose(frame.beliefs[1:], product, atol=1e-6)
 
 
-def test_candidates_share_out_the_goal(record: EpisodeRecord) -> None:
-    for step, frame in enumerate(record.frames):
-        assert set(record.walk[: step + 1]) <= set(frame.candidates)
-        assert sum(frame.candidates.values()) == pytest.approx(1.0, abs=1e-5)
+def test_kept_weights_give_the_kernel_of_every_cell(library: Library, mind: Mind, record: EpisodeRecord) -> None:
+    """What a page without a server computes is what the filter used, up to eight bits a logarithm."""
+    question = library.question(mind, "dev_unseen", "300_0")
+    origin, grid = np.array(mind.origin(question)), mind.grid
+    assert record.motion is not None
+    small = crop(record, margin_cells=1, least=0.05)
+    shift = (np.array(corner_m(small.grid, small.origin_xy_m)) - corner_m(grid, mind.origin(question))) / grid.cell_m
+    for row, col in ((0, 0), (3, 5), (8, 8), (15, 15)):
+        centre = (np.array([col, row]) + 0.5 - np.array([grid.cols, grid.rows]) / 2) * grid.cell_m + origin
+        for step, t in ((0, 1), (3, 2), (7, 4)):
+            truth = mind.cell(question, step, t, (float(centre[0]), float(centre[1]))).kernel
+            np.testing.assert_allclose(record.motion.kernel(step, t, row, col), truth, rtol=0.05, atol=1e-6)
+    left, bottom = np.rint(shift).astype(int).tolist()
+    assert small.motion is not None
+    np.testing.assert_array_equal(small.motion.kernel(3, 2, 8 - bottom, 8 - left), record.motion.kernel(3, 2, 8, 8))
+
+
+def test_a_joint_kernel_keeps_the_most_likely_cells_alone(combs: Path, tmp_path: Path) -> None:
+    small = small_experiment()
+    motion = replace(small.model.filter.motion, kind="joint")
+    model = replace(small.model, filter=replace(small.model.filter, motion=motion))
+    path = save_untrained(tmp_path / "joint.safetensors", combs, replace(small, model=model))
+    library = Library([combs], [path])
+    mind = library.mind("combs", "joint")
+    shown = mind.record(replace(library.question(mind, "dev_unseen", "300_0"), walk=(0, 1)))
+    assert shown.motion is None
+    np.testing.assert_allclose(shown.frames[1].kernels.sum((2, 3)), 1.0, atol=1e-5)
+    assert from_json(to_json(shown)).motion is None
 
 
 def test_kernel_of_every_cell_rebuilds_the_prediction(library: Library, mind: Mind) -> None:
@@ -104,11 +133,14 @@ def test_bad_questions_are_refused(library: Library, mind: Mind) -> None:
 
 def test_models_that_read_the_same_share_it(library: Library, mind: Mind) -> None:
     assert library.mind("combs", "plain").data is mind.data
+    assert library.mind("combs", "hand-coded").data is mind.data
 
 
-def test_a_model_without_a_filter_shows_its_goal_alone(library: Library) -> None:
-    mind = library.mind("combs", "plain")
+@pytest.mark.parametrize("model", ["plain", "hand-coded"])
+def test_a_model_without_a_filter_shows_its_goal_alone(library: Library, model: str) -> None:
+    mind = library.mind("combs", model)
     shown = mind.record(library.question(mind, "dev_unseen", "300_0"))
     assert shown.filter_steps == 0
+    assert shown.motion is None
     assert shown.frames[0].beliefs.shape == (1, 1, 32, 32)
     assert shown.frames[0].beliefs.sum() == pytest.approx(1.0, abs=1e-5)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ghosts.errors import DataError
+from ghosts.view.motion import motion_to_json
 from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, pack, to_json, unpack
 
 
@@ -30,8 +32,22 @@ def test_round_trip(record: EpisodeRecord) -> None:
     for mine, theirs in zip(back.frames, record.frames):
         np.testing.assert_array_equal(mine.observed, theirs.observed)
         np.testing.assert_array_equal(mine.kernel_cells, theirs.kernel_cells)
+        assert replace(mine.choice, candidates={}) == replace(theirs.choice, candidates={})
+        assert mine.choice.candidates == pytest.approx(theirs.choice.candidates, abs=1e-4)
         assert np.abs(mine.beliefs - theirs.beliefs).max() < 0.004 * theirs.beliefs.max()
         assert mine.error_m == pytest.approx(theirs.error_m, abs=1e-3)
+    assert back.motion is not None
+    assert record.motion is not None
+    np.testing.assert_array_equal(back.motion.map_levels, record.motion.map_levels)
+    np.testing.assert_allclose(back.motion.language, record.motion.language, rtol=1e-3)
+
+
+def test_kernels_of_all_cells_take_little_room(record: EpisodeRecord) -> None:
+    """Written out in half precision they would take 200 times as much."""
+    value = motion_to_json(record.motion)
+    assert value is not None
+    dense = len(record.frames) * record.filter_steps * 4 * 25 * record.grid.rows * record.grid.cols * 2
+    assert len(json.dumps(value)) < dense / 100
 
 
 def test_cropping_keeps_places(record: EpisodeRecord) -> None:
@@ -68,5 +84,12 @@ def test_bad_records_are_refused(record: EpisodeRecord) -> None:
         from_json({"format": "other"})
     with pytest.raises(DataError, match="version"):
         from_json({**to_json(record), "version": 9})
+    frame = to_json(record)["frames"][0]
+    with pytest.raises(DataError, match="missing or malformed"):
+        from_json({**to_json(record), "frames": [{**frame, "choice": {**frame["choice"], "by": "dice"}}]})
+    motion = to_json(record)["motion"]
+    for change in ({"shape": [8, 25, 16]}, {"map": "!!"}, {"map": ""}, {"language": [[1.0]]}, {"range_nats": 3}):
+        with pytest.raises(DataError, match="no motion weights"):
+            from_json({**to_json(record), "motion": {**motion, **change}})
     with pytest.raises(DataError, match="missing or malformed"):
         from_json({key: value for key, value in to_json(record).items() if key != "walk"})

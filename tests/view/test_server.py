@@ -26,7 +26,7 @@ LOCAL = "http://127.0.0.1:8471"
 
 @pytest.fixture(scope="module")
 def client(combs: Path, photos: Path, run: Path, baseline: Path, pictured: Path) -> TestClient:
-    app = make_app(Library([combs, photos], [run, baseline, pictured]))
+    app = make_app(Library([combs, photos], [run, baseline, pictured], baseline=True))
     return TestClient(app, base_url=LOCAL, raise_server_exceptions=False)
 
 
@@ -44,8 +44,12 @@ def question(header: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def test_library_names_what_goes_together(client: TestClient) -> None:
     worlds = {world["id"]: world for world in client.get("/api/library").json()["worlds"]}
-    assert {model["id"]: model["filter"] for model in worlds["combs"]["models"]} == {"small": True, "plain": False}
-    assert [model["id"] for model in worlds["photos"]["models"]] == ["pictured"]
+    assert {model["id"]: (model["filter"], model["acts"]) for model in worlds["combs"]["models"]} == {
+        "small": (True, "planner"),
+        "plain": (False, "mass"),
+        "hand-coded": (False, "mass"),
+    }
+    assert [model["id"] for model in worlds["photos"]["models"]] == ["pictured", "hand-coded"]
     assert worlds["combs"]["splits"][0] == "dev_unseen"
     assert worlds["photos"]["scans"] == ["houseA", "houseB"]
 
@@ -78,8 +82,17 @@ def test_an_episode_and_its_frames(client: TestClient) -> None:
         assert answer.status_code == 200, answer.text
         frames.append(answer.json())
     assert frames[0]["seen_m2"] < frames[1]["seen_m2"]
-    record = from_json({**header, "frames": frames})
+    record = from_json({**header, "motion": None, "frames": frames})
     np.testing.assert_allclose(record.frames[1].beliefs.sum((1, 2, 3)), 1.0, atol=0.02)
+
+
+def test_a_whole_record(client: TestClient) -> None:
+    header = pick(client)
+    answer = client.post("/api/record", json=question(header, walk=header["walk"][:2]))
+    assert answer.status_code == 200, answer.text
+    record = from_json(answer.json())
+    assert (len(record.frames), record.text) == (2, header["text"])
+    assert record.motion is not None
 
 
 def test_a_typed_instruction_anywhere(client: TestClient) -> None:
@@ -123,7 +136,8 @@ def test_scene_panorama_and_painting(client: TestClient) -> None:
 @pytest.mark.parametrize("kind", ["mp4", "gif"])
 def test_films(client: TestClient, kind: str) -> None:
     header = pick(client)
-    answer = client.post("/api/film", json=question(header, walk=header["walk"][:1], kind=kind))
+    asked = question(header, walk=header["walk"][:1], kind=kind, beside="plain" if kind == "gif" else "")
+    answer = client.post("/api/film", json=asked)
     assert answer.status_code == 200, answer.text
     assert answer.content[4:8] == b"ftyp" if kind == "mp4" else answer.content[:6] == b"GIF89a"
 
@@ -157,6 +171,9 @@ BAD = [
     ({"step": -1}, 422, "step"),
     ({"step": 8}, 400, "agent step must lie in 0..7"),
     ({"shell": "rm"}, 422, "shell"),
+    ({"walk": ["9" * 80]}, 404, "unknown viewpoint"),
+    ({"path": ["x"] * 41}, 422, "path"),
+    ({"instr_id": "x" * 81}, 422, "instr_id"),
 ]
 
 
@@ -205,6 +222,9 @@ def test_malformed_bodies(client: TestClient) -> None:
     assert (huge.status_code, set(huge.json())) == (413, {"error"})
     chunks = client.post("/api/frame", content=(b" " * 4096 for _ in range(40)), headers=headers)
     assert chunks.status_code == 413
+    lone = json.dumps(question(pick(client), step=0, text="go \ud800 left")).encode()
+    answer = client.post("/api/frame", content=lone, headers=headers)
+    assert (answer.status_code, set(answer.json())) == (422, {"error"})
     deep = client.post("/api/frame", content=b"[" * 30000, headers=headers)
     assert 400 <= deep.status_code < 500
     assert client.get("/api/frame").status_code == 405

@@ -69,7 +69,7 @@ def _walk(options: Options, root: Path, console: Console) -> None:
     from ghosts.view.question import Question
     from ghosts.view.report import Shown, build_report, gather_assets
 
-    library, name, mind, split = open_world(root, Path(WEIGHTS), "val_unseen")
+    library, name, (mind,), split = open_world(root, [Path(WEIGHTS)], "val_unseen")
     examples = evenly(mind.data.splits[split], options.instructions)
     scans = sorted({example.scan for example in examples})
     device = torch.device("cpu")
@@ -91,9 +91,9 @@ def _walk(options: Options, root: Path, console: Console) -> None:
         path = library.question(mind, split, example.instr_id).path
         walk = tuple(int(look.row[0]) for look in rollout.looks)
         asked = Question(example.scan, example.text, example.start_heading_rad, walk, path, example.instr_id)
-        shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", mind.record(asked)))
+        shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", (mind.record(asked),)))
     page = options.out / "report.html"
-    assets = gather_assets(library, name, [item.record for item in shown])
+    assets = gather_assets(library, name, [item.records[0] for item in shown])
     about = f"{WEIGHTS} with the planner in an unseen house (ghosts demo --seed {options.seed})"
     write_text(page, build_report("Ghosts: the agent at work", about, shown, assets))
     console.print(f"\n{arrived} of {len(examples)} instructions reached their goal (within 3 m).")

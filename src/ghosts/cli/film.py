@@ -16,10 +16,10 @@ class Options:
 
     data: Path
     """Data root."""
-    run: Path
-    """Folder of a run, or a checkpoint."""
     out: Path
     """Film to write: .mp4 or .gif."""
+    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Folder of a run, or a checkpoint; repeat to show models side by side."""
     episode: str = ""
     """Instruction, for instance 1000_0; the split's first by default."""
     split: str = ""
@@ -35,9 +35,12 @@ def main(arguments: list[str]) -> None:
         raise DataError("a film is written as .mp4 or .gif", file=options.out, hint="end --out in .mp4")
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.view.film import write_film
-    from ghosts.view.open import open_episode
+    from ghosts.view.open import open_world
 
-    opened = open_episode(options.data, options.run, options.split, options.episode)
-    painting = opened.painting() if options.photo else None
-    count = write_film(options.out, opened.record, opened.scene, painting)
-    print(f"{options.out}: {count} pictures of episode {opened.record.instr_id}: {opened.record.text}")
+    library, world, minds, split = open_world(options.data, options.run, options.split)
+    question = library.question(minds[0], split, options.episode or library.first(minds[0], split))
+    records = [mind.record(question) for mind in minds]
+    scene = library.scene(world, question.scan)
+    painting = library.painting_at(world, question.scan, records[0].walk[-1]) if options.photo else None
+    count = write_film(options.out, records, scene, painting)
+    print(f"{options.out}: {count} pictures of episode {question.instr_id}: {question.text}")

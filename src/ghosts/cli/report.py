@@ -27,8 +27,10 @@ class Options:
 
     data: Path
     """Data root."""
-    run: Path
-    """Folder of a run, or a checkpoint."""
+    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Folder of a run, or a checkpoint; repeat to compare models side by side."""
+    baseline: bool = False
+    """Also compare with the hand-coded baseline."""
     out: Path = Path("report.html")
     """Page to write."""
     split: str = ""
@@ -62,35 +64,51 @@ def main(arguments: list[str]) -> None:
     from ghosts.view.open import open_world
     from ghosts.view.report import build_report, gather_assets
 
-    library, world, mind, split = open_world(options.data, options.run, options.split)
-    shown, scores = _episodes(options, library, mind, split)
+    library, world, minds, split = open_world(options.data, options.run, options.split, baseline=options.baseline)
+    shown, scores = _episodes(options, library, minds, split)
     if options.figures is not None:
-        for line in remake_images(options.figures, library, world, split, shown[0].record):
+        for line in remake_images(options.figures, library, world, split, shown[0].records[0], scores):
             print(line)
-    assets = gather_assets(library, world, [item.record for item in shown], pictures=options.pictures)
-    about = f"model {mind.name}, {world}, {split}"
-    page = build_report(f"Ghosts: {mind.name} on {split}", about, shown, assets, scores)
+    assets = gather_assets(library, world, [item.records[0] for item in shown], pictures=options.pictures)
+    names = " and ".join(mind.name for mind in minds)
+    page = build_report(f"Ghosts: {names} on {split}", f"{world}, {split}", shown, assets, scores)
     write_text(options.out, page)
     print(f"{options.out}: {len(shown)} episodes, {len(page) / 1e6:.1f} MB; open it in a browser")
 
 
-def _episodes(options: Options, library: Library, mind: Mind, split: str) -> tuple[list[Shown], GoalScores | None]:
-    from ghosts.files import read_json
-    from ghosts.view.record import from_json
-    from ghosts.view.report import Shown, choose_episodes
+def _episodes(
+    options: Options, library: Library, minds: list[Mind], split: str
+) -> tuple[list[Shown], dict[str, GoalScores] | None]:
+    from ghosts.view.report import Shown
+    from ghosts.view.report_scores import choose_episodes
 
     scores = None
     names = [(name, "chosen") for name in options.episode]
     if not names and not options.record:
-        scores = _score(options, mind, split)
-        names = choose_episodes(scores, options.show)
-    shown = [Shown(name, note, mind.record(library.question(mind, split, name))) for name, note in names]
-    for path in options.record:
-        record = from_json(read_json(path))
+        scores = {mind.name: _score(options, mind, split) for mind in minds}
+        names = choose_episodes(list(scores.values()), options.show)
+    shown = []
+    for name, note in names:
+        question = library.question(minds[0], split, name)
+        shown.append(Shown(name, note, tuple(mind.record(question) for mind in minds)))
+    return shown + [_stored(path, minds[0]) for path in options.record], scores
+
+
+def _stored(path: Path, mind: Mind) -> Shown:
+    """An episode recorded elsewhere: of one model, or of several (the viewer's export)."""
+    from ghosts.files import read_json
+    from ghosts.view.record import from_json
+    from ghosts.view.report import Shown
+
+    value = read_json(path)
+    records = tuple(from_json(item) for item in (value if isinstance(value, list) else [value]))
+    if not records:
+        raise DataError("holds no episode", file=path)
+    for record in records:
         if record.scan not in mind.root.scans:
             raise DataError("an episode of another data root", file=path, field="scan", value=record.scan)
-        shown.append(Shown(f"{path.stem} {record.instr_id}".strip(), f"record of {record.model}", record))
-    return shown, scores
+    models = " and ".join(record.model for record in records)
+    return Shown(f"{path.stem} {records[0].instr_id}".strip(), f"record of {models}", records)
 
 
 def _score(options: Options, mind: Mind, split: str) -> GoalScores:

@@ -18,6 +18,8 @@ class Options:
     """Data root; repeat for more."""
     run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
     """Folder of a run, or a checkpoint; repeat to compare models."""
+    baseline: bool = True
+    """Offer the hand-coded baseline as well, on the first model's map (--no-baseline: leave it out)."""
     host: str = "127.0.0.1"
     """Address to listen on. Anything but this machine's own lets others in: there is no password."""
     port: int = 8471
@@ -42,7 +44,7 @@ def main(arguments: list[str]) -> None:
     from ghosts.view.library import Library
     from ghosts.view.server import make_app
 
-    library = Library(options.data, options.run)
+    library = Library(options.data, options.run, baseline=options.baseline)
     print("reading models and worlds …", flush=True)
     if not library.pairs():
         raise ConfigError(f"none of these models can read any of these worlds: {library.why_not()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from ghosts.geometry import direction
 from ghosts.types import Grid
 from ghosts.view import style
 from ghosts.view.paint import Painting
-from ghosts.view.record import EpisodeRecord, Frame, corner_m
+from ghosts.view.record import Choice, EpisodeRecord, Frame, corner_m
+from ghosts.view.scene import route
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MOST_LABELS = 4
+"""Candidates whose value is written on a map: the best ones; more would cover it."""
 LAYERS = ("belief", "smoothed", "prediction", "likelihood")
 
 
@@ -69,6 +73,7 @@ def draw_map(
     names: bool = True,
     graph: bool = True,
     paths: bool = True,
+    choices: bool = False,
     box: tuple[float, float, float, float] | None = None,
 ) -> None:
     """Draw everything known at an agent step and a filter step.
@@ -84,6 +89,7 @@ def draw_map(
         names: whether rooms carry theirs.
         graph: whether viewpoints and edges are drawn.
         paths: whether paths, start and goals are drawn.
+        choices: whether it is told what the agent does next, and what else it could do.
         box: left, right, bottom, top; `view_box` by default.
     """
     frame = record.frames[step]
@@ -103,7 +109,9 @@ def draw_map(
     if graph:
         _draw_graph(axes, scene, storey, frame)
     if paths:
-        _draw_paths(axes, places, record, step)
+        _draw_paths(axes, scene, record, step)
+    if choices:
+        _draw_choice(axes, scene, record, step, storey)
     draw_scale(axes, left, right, bottom, top)
 
 
@@ -180,19 +188,53 @@ def _draw_graph(axes: Any, scene: dict[str, Any], storey: int, frame: Frame) -> 
     ]
     axes.add_collection(LineCollection(lines, colors=style.EDGE, linewidths=0.6, zorder=4))
     here = [point for point in points if point["ok"] and point["s"] == storey]
-    plain = np.array([(p["x"], p["y"]) for p in here if p["id"] not in frame.candidates]).reshape(-1, 2)
-    known = [p for p in here if p["id"] in frame.candidates]
+    values = frame.choice.candidates
+    plain = np.array([(p["x"], p["y"]) for p in here if p["id"] not in values]).reshape(-1, 2)
+    known = [p for p in here if p["id"] in values]
     axes.scatter(*plain.T, s=4, color=style.NODE, zorder=4.1, lw=0)
-    sizes = [10.0 + 120.0 * frame.candidates[p["id"]] for p in known]
+    sizes = [10.0 + 120.0 * min(1.0, max(0.0, values[p["id"]])) for p in known]
     spots = np.array([(p["x"], p["y"]) for p in known]).reshape(-1, 2)
     axes.scatter(*spots.T, s=sizes, color=style.CANDIDATE, edgecolor=style.AGENT, lw=0.6, alpha=0.8, zorder=4.2)
 
 
-def _draw_paths(axes: Any, places: dict[str, Any], record: EpisodeRecord, step: int) -> None:
-    def line(names: tuple[str, ...]) -> np.ndarray:
+def _draw_choice(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: int, storey: int) -> None:
+    """Values of the best candidates, a ring around the chosen one, and the way there."""
+    places, choice = {point["id"]: point for point in scene["viewpoints"]}, record.frames[step].choice
+    good = [name for name, value in choice.candidates.items() if value > 0.005]
+    best = sorted(good, key=lambda name: -choice.candidates[name])[:MOST_LABELS]
+    for name in {*best, choice.chosen}:
+        point = places[name]
+        if point["s"] != storey:
+            continue
+        text = choice_label(choice, name)
+        axes.annotate(
+            text, (point["x"], point["y"]), (0, 6), textcoords="offset points", ha="center", va="bottom", fontsize=6.5,
+            color=style.AGENT, weight="bold" if name == choice.chosen else "normal", zorder=9.5, clip_on=True,
+            path_effects=_outline(2.0),
+        )  # fmt: skip
+    spot = places[choice.chosen]
+    axes.plot(spot["x"], spot["y"], "o", mfc="none", mec=style.AGENT, mew=1.6, ms=13, zorder=8.4)
+    if choice.moves:
+        way = route(scene, [record.walk[step], *choice.moves])
+        line = np.array([(places[name]["x"], places[name]["y"]) for name in way])
+        axes.plot(*line.T, color=style.AGENT, lw=1.4, ls=":", zorder=6.6)
+
+
+def choice_label(choice: Choice, name: str) -> str:
+    """A candidate's value as maps show it: a share in percent, a worth as a number."""
+    value = choice.candidates[name]
+    return f"{value:.2f}" if choice.by == "planner" else f"{100 * value:.0f} %"
+
+
+def _draw_paths(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: int) -> None:
+    places = {point["id"]: point for point in scene["viewpoints"]}
+
+    def line(names: Sequence[str]) -> np.ndarray:
         return np.array([(places[name]["x"], places[name]["y"]) for name in names]).T
 
-    axes.plot(*line(record.walk[: step + 1]), color=style.AGENT, lw=3.2, zorder=6.5, path_effects=_outline(4.6))
+    axes.plot(
+        *line(route(scene, record.walk[: step + 1])), color=style.AGENT, lw=3.2, zorder=6.5, path_effects=_outline(4.6)
+    )
     axes.plot(*line(record.walk[:1]), "s", color=style.START, ms=6, mec="white", mew=0.8, zorder=7)
     x, y = line(record.walk[step : step + 1])[:, 0]
     ahead = direction(record.walk_heading_rad[step])[:2] * 0.8

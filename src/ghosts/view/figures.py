@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 
 from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.bootstrap import confidence_bin
-from ghosts.evaluate.goal import CALIBRATION_BINS
+from ghosts.evaluate.goal import CALIBRATION_BINS, GoalScores
 from ghosts.files import atomic_path
 from ghosts.view import style
 from ghosts.view.canvas import draw_heat, draw_map, new_figure, view_box
@@ -179,18 +179,24 @@ def _draw_kernel(axes: Any, kernel: Float[np.ndarray, "k k"], cell_m: float) -> 
     axes.plot(0, 0, "s", mfc="none", mec=style.INK, ms=9, zorder=5)
 
 
-def calibration_figure(confidence: Float[np.ndarray, " n"], success: Bool[np.ndarray, " n"]) -> Figure:
-    """How often predictions made with a given confidence came true."""
-    figure = new_figure(4.2, 3.6, "drawing calibration")
+def calibration_figure(scores: Mapping[str, GoalScores]) -> Figure:
+    """How often predictions made with a given confidence came true, for each of some models."""
+    figure = new_figure(4.2, 4.0, "drawing calibration")
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color="#999999", lw=1, ls="--")
-    points = calibration_points(confidence, success)
-    sizes = [20 + 180 * point["share"] for point in points]
-    axes.scatter(
-        [p["confidence"] for p in points], [p["success"] for p in points], s=sizes, color=style.AGENT, zorder=3
-    )
-    axes.plot([p["confidence"] for p in points], [p["success"] for p in points], color=style.AGENT, lw=1.2)
-    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="mass within 3 m of the prediction", ylabel="share of successes")
+    for number, (name, item) in enumerate(scores.items()):
+        points = calibration_points(item.confidence.ravel().astype(float), item.success.ravel())
+        x, y = [p["confidence"] for p in points], [p["success"] for p in points]
+        colour, label = style.model_colour(number), f"{name} (error {100 * item.calibration_error():.1f} %)"
+        axes.scatter(x, y, s=[16 + 160 * p["share"] for p in points], color=colour, alpha=0.8, lw=0, zorder=3)
+        axes.plot(x, y, color=colour, lw=1.4, label=label)
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.set_xlabel("mass within 3 m of the prediction", fontsize=9)
+    axes.set_ylabel("share of predictions within 3 m", fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.legend(fontsize=8, frameon=False, loc="upper left")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
     figure.tight_layout()
     return figure
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,14 @@ _HOLD = 3
 """A picture of the last filter step stays this many times as long: that is the prediction."""
 
 
-def write_film(path: Path, record: EpisodeRecord, scene: dict[str, Any], painting: Painting | None = None) -> int:
+def write_film(
+    path: Path, records: Sequence[EpisodeRecord], scene: dict[str, Any], painting: Painting | None = None
+) -> int:
     """Write a film, whole or not at all.
 
     Args:
         path: ends in .mp4 or .gif.
-        record: the episode.
+        records: the episode, of one model or of several side by side, on the same walk.
         scene: its building.
         painting: drawn instead of the plan.
 
@@ -42,24 +44,30 @@ def write_film(path: Path, record: EpisodeRecord, scene: dict[str, Any], paintin
     kind = path.suffix.lower()
     if kind not in (".mp4", ".gif"):
         raise DataError("a film is written as .mp4 or .gif", file=path)
-    pictures = [(picture, hold) for picture, hold in film_pictures(record, scene, painting)]
+    pictures = [(picture, hold) for picture, hold in film_pictures(records, scene, painting)]
     with atomic_path(path) as temporary:
         _write_mp4(temporary, pictures) if kind == ".mp4" else _write_gif(temporary, pictures)
     return sum(hold for _, hold in pictures)
 
 
 def film_pictures(
-    record: EpisodeRecord, scene: dict[str, Any], painting: Painting | None = None
+    records: Sequence[EpisodeRecord], scene: dict[str, Any], painting: Painting | None = None
 ) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], int]]:
     """Pictures of all filter steps at every agent step, and for how many frames each is shown."""
-    box = view_box(record, scene)
-    for step in range(len(record.frames)):
-        for t in range(record.filter_steps + 1):
-            last = t == record.filter_steps
+    corners = np.array([view_box(record, scene) for record in records])
+    low, high = corners.min(0), corners.max(0)
+    box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
+    steps = max(record.filter_steps for record in records)
+    for step in range(len(records[0].frames)):
+        for t in range(steps + 1):
             # Between agent steps the filter is run again; its early steps change little, so they are shown once.
-            if step and 0 < t < record.filter_steps and t % 2:
+            if step and 0 < t < steps and t % 2:
                 continue
-            yield film_picture(record, scene, step, t, box, painting), _HOLD if last else 1
+            named = len(records) > 1
+            parts = [
+                film_picture(item, scene, step, min(t, item.filter_steps), box, painting, named) for item in records
+            ]
+            yield np.concatenate(parts, 1), _HOLD if t == steps else 1
 
 
 def film_picture(
@@ -69,8 +77,19 @@ def film_picture(
     t: int,
     box: tuple[float, float, float, float],
     painting: Painting | None = None,
+    named: bool = False,
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """One picture: instruction with the words of this filter step, map with belief, what the numbers say."""
+    """One picture: instruction with the words of this filter step, map with belief, what the numbers say.
+
+    Args:
+        record: the episode.
+        scene: its building.
+        step: agent step.
+        t: filter step.
+        box: left, right, bottom, top of the map.
+        painting: drawn instead of the plan.
+        named: whether to say which model this is.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.3))
@@ -80,12 +99,14 @@ def film_picture(
     figure = new_figure(width, height, "drawing a film")
     figure.set_dpi(100)
     axes = figure.add_axes((0.014, 0.36 / height, 0.972, 7.0 * ratio / height))
-    draw_map(axes, scene, record, step, t, painting=painting, names=painting is None, box=box)
+    last = t == record.filter_steps
+    draw_map(axes, scene, record, step, t, painting=painting, names=painting is None, choices=last, graph=True, box=box)
     axes.set_aspect("equal", adjustable="datalim")
     _write_words(figure, record, t, lines, height)
     frame = record.frames[step]
     error = f", {frame.error_m:.1f} m from the goal" if frame.error_m is not None else ""
-    note = f"agent step {step + 1} of {len(record.frames)}    filter step {t} of {record.filter_steps}    "
+    note = f"{record.model}    " if named else ""
+    note += f"agent step {step + 1} of {len(record.frames)}    filter step {t} of {record.filter_steps}    "
     note += f"{100 * frame.confidence:.0f} % within 3 m of ✕{error}"
     figure.text(0.5, 0.1 / height, note, ha="center", fontsize=9, color=style.INK)
     canvas = FigureCanvasAgg(figure)

@@ -6,13 +6,15 @@ import shutil
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from ghosts.errors import GhostsError, MissingExtraError
+from ghosts.evaluate.goal import GoalScores
 from ghosts.files import atomic_path
-from ghosts.view.figures import attention_figure, belief_sequence, inside_figure, save_figure
+from ghosts.view.figures import attention_figure, belief_sequence, calibration_figure, inside_figure, save_figure
 from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord
 
@@ -20,8 +22,23 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
-def remake_images(folder: Path, library: Library, world: str, split: str, record: EpisodeRecord) -> list[str]:
+def remake_images(
+    folder: Path,
+    library: Library,
+    world: str,
+    split: str,
+    record: EpisodeRecord,
+    scores: Mapping[str, GoalScores] | None = None,
+) -> list[str]:
     """Draw belief, attention and inside of an episode, and photograph the viewer where that is possible.
+
+    Args:
+        folder: where to.
+        library: what is shown.
+        world: data root's name.
+        split: the episode's.
+        record: the episode.
+        scores: of a whole evaluation, for the calibration figure.
 
     Returns:
         A line about each picture.
@@ -29,12 +46,13 @@ def remake_images(folder: Path, library: Library, world: str, split: str, record
     scene, lines = library.scene(world, record.scan), []
     figures = {"belief.png": belief_sequence(record, scene)}
     if library.root(world).has_images:
-        places = {point["id"]: point["s"] for point in scene["viewpoints"]}
-        painting = library.painting(world, record.scan, places[record.walk[-1]])
+        painting = library.painting_at(world, record.scan, record.walk[-1])
         figures["belief-photo.jpg"] = belief_sequence(record, scene, painting=painting)
     if record.filter_steps:
         figures["attention.png"] = attention_figure(record)
         figures["inside.png"] = inside_figure(record, scene, len(record.frames) - 1, max(1, record.filter_steps // 2))
+    if scores:
+        figures["calibration.png"] = calibration_figure(scores)
     for name, figure in figures.items():
         figure.set_dpi(96)
         save_figure(figure, folder / name)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
-from ghosts.learn.data import GoalData, examples_of
+from ghosts.learn.checkpoint import load_checkpoint
+from ghosts.learn.data import GoalData, examples_of, load_goal_data
 from ghosts.learn.examples import Example
-from ghosts.learn.load import LoadedTask, load_task
-from ghosts.view.mind import Mind, data_key, open_mind
+from ghosts.learn.load import LoadedTask, described, find_checkpoint, task_of
+from ghosts.learn.tasks import GoalTask
+from ghosts.presets import VlnExperiment, hand_coded
+from ghosts.view.mind import Mind
 from ghosts.view.paint import Painting, paint
 from ghosts.view.panorama import equirect, jpeg
 from ghosts.view.question import Question
@@ -21,6 +24,7 @@ from ghosts.view.scene import make_scene
 from ghosts.world.dataroot import DataRoot
 
 _PANORAMA_BYTES = 96 << 20
+HAND_CODED = "hand-coded"
 
 
 @dataclass(frozen=True)
@@ -39,15 +43,18 @@ class Library:
     Args:
         roots: data roots.
         runs: folders of runs, or checkpoints.
+        baseline: whether the hand-coded baseline is there too, after all runs.
     """
 
-    def __init__(self, roots: Sequence[Path], runs: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path], runs: Sequence[Path], *, baseline: bool = False) -> None:
         if not roots:
             raise ConfigError("no data root to show; name --data ROOT")
         if not runs:
             raise ConfigError("no model to show; name --run RUN (a run's folder or a checkpoint)")
         self.roots = {name: DataRoot(path) for name, path in zip(_names(roots), roots)}
-        self.models: dict[str, LoadedTask] = {name: load_task(path) for name, path in zip(_names(runs), runs)}
+        self._loaded = {name: load_model(path) for name, path in zip(_names(runs), runs)}
+        self.models = [*self._loaded, *([HAND_CODED] if baseline and HAND_CODED not in self._loaded else [])]
+        """Names."""
         self._minds: dict[tuple[str, str], Mind | GhostsError] = {}
         self._locks = {(world, model): threading.Lock() for world in self.roots for model in self.models}
         self._stores = {
@@ -77,7 +84,7 @@ class Library:
         with self._locks[key]:
             if key not in self._minds:
                 try:
-                    self._minds[key] = open_mind(model, self.models[model], self.roots[world], self._shared(*key))
+                    self._minds[key] = self._open(world, model)
                 except GhostsError as error:
                     self._minds[key] = error
         found = self._minds[key]
@@ -85,11 +92,22 @@ class Library:
             raise found
         return found
 
-    def _shared(self, world: str, model: str) -> GoalData | None:
+    def _open(self, world: str, model: str) -> Mind:
+        loaded = self._loaded.get(model)
+        if loaded is not None:
+            return open_mind(model, loaded, self.roots[world], self._shared(world, loaded))
+        for other in self._loaded:
+            try:
+                return hand_coded_mind(model, self.mind(world, other), self._loaded[other])
+            except GhostsError:
+                continue
+        raise ConfigError(f"no model reads {world}, and the hand-coded baseline is shown what a model is shown")
+
+    def _shared(self, world: str, loaded: LoadedTask) -> GoalData | None:
         """Data that another model has read in this world, where this one would read the same."""
-        wanted = data_key(self.models[model])
         for (place, other), mind in list(self._minds.items()):
-            if place == world and isinstance(mind, Mind) and data_key(self.models[other]) == wanted:
+            known = self._loaded.get(other) if place == world and isinstance(mind, Mind) else None
+            if isinstance(mind, Mind) and known is not None and data_key(known) == data_key(loaded):
                 return mind.data
         return None
 
@@ -126,6 +144,17 @@ class Library:
             if (not scan or item.scan == scan) and all(word in item.text.lower() for word in words)
         ]
 
+    def first(self, mind: Mind, split: str) -> str:
+        """The first episode of a split.
+
+        Raises:
+            DataError: there is none.
+        """
+        listed = self.episodes(mind, split)
+        if not listed:
+            raise DataError(f"split {split} holds no episode", file=mind.root.path)
+        return listed[0].instr_id
+
     def question(self, mind: Mind, split: str, instr_id: str) -> Question:
         """An episode with the evaluation's walk and its demonstration.
 
@@ -141,6 +170,11 @@ class Library:
         """How many storeys a building has."""
         return len(self.scene(world, scan)["storeys"])
 
+    def painting_at(self, world: str, scan: str, viewpoint: str) -> Painting:
+        """The storey of a viewpoint, painted from photos."""
+        places = {point["id"]: point["s"] for point in self.scene(world, scan)["viewpoints"]}
+        return self.painting(world, scan, places[viewpoint])
+
     def _scene(self, world: str, scan: str) -> dict[str, Any]:
         return make_scene(self.root(world), scan)
 
@@ -155,6 +189,57 @@ class Library:
         graph = self.root(world).graph(scan)
         row = graph.index(viewpoint)
         return jpeg(equirect(self._stores[world].load(scan, viewpoint), graph.rotation[row], width))
+
+
+def load_model(path: Path) -> LoadedTask:
+    """A trained model that has something to show: a goal predictor, or an agent with a filter.
+
+    Raises:
+        DataError: the checkpoint is missing, damaged, of another version, or of an agent without beliefs.
+    """
+    file = find_checkpoint(path)
+    checkpoint = load_checkpoint(file)
+    experiment, _, _ = described(checkpoint, file)
+    if isinstance(experiment, VlnExperiment) and experiment.navigation.agent == "seq2seq":
+        hint = "name a run of the filter; this one can be scored with: ghosts eval vln"
+        raise DataError("a sequence-to-sequence agent has no belief to look into", file=file, hint=hint)
+    return task_of(checkpoint, file)
+
+
+def open_mind(name: str, loaded: LoadedTask, root: DataRoot, data: GoalData | None = None) -> Mind:
+    """A model on a data root, on the CPU.
+
+    Args:
+        name: shown to people.
+        loaded: the model.
+        root: the data root.
+        data: what it reads there, where that is known already (of a model with the same `data_key`).
+
+    Raises:
+        DataError, ConfigError: the root lacks what the model reads, or does not fit it.
+    """
+    if data is None:
+        known: dict[str, Any] = {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles}
+        data = load_goal_data(root, loaded.experiment, training=False, **known)
+    shows_labels = data.builder.bank.entries is not None
+    if shows_labels != (loaded.labels is not None):
+        reads, shows = ("images", "landmarks") if shows_labels else ("landmarks", "images")
+        raise ConfigError(f"model {name} reads {reads}, but {root.path.name} has {shows}")
+    return Mind(name, loaded, data)
+
+
+def data_key(loaded: LoadedTask) -> Any:
+    """What a model's data depends on: models with equal keys can share it (two seeds, or a filter and a baseline)."""
+    experiment = loaded.experiment
+    settings = (experiment.observation, experiment.landmarks, experiment.model.language, experiment.model.mapper)
+    return settings, loaded.vocabulary, loaded.labels, loaded.tiles
+
+
+def hand_coded_mind(name: str, other: Mind, loaded: LoadedTask) -> Mind:
+    """The hand-coded baseline on the same map and the same observations as another model."""
+    model = loaded.experiment.model
+    experiment = replace(hand_coded(), model=model, landmarks=loaded.experiment.landmarks)
+    return Mind(name, loaded._replace(task=GoalTask(experiment.kind, model), experiment=experiment), other.data)
 
 
 def demonstration(root: DataRoot, split: str, example: Example) -> tuple[int, ...]:

@@ -24,16 +24,17 @@ from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED, score_goal
 from ghosts.language.decoder import Latents
 from ghosts.language.tokens import MAX_TOKENS, tokenise
-from ghosts.learn.data import GoalData, load_goal_data
+from ghosts.learn.data import GoalData
 from ghosts.learn.examples import Example
 from ghosts.learn.load import LoadedTask
 from ghosts.learn.tasks import Prediction
 from ghosts.learn.trajectories import sample_walk, walk_seed
 from ghosts.mapping.mapper import MapState
 from ghosts.types import Grid
+from ghosts.view.choice import Chooser, choose_by_mass
+from ghosts.view.motion import motion_weights
 from ghosts.view.question import CellView, Question
-from ghosts.view.record import EpisodeRecord, Frame
-from ghosts.world.dataroot import DataRoot
+from ghosts.view.record import ChosenBy, EpisodeRecord, Frame
 from ghosts.world.store import ByteCache
 
 _CACHE_BYTES = 256 << 20
@@ -52,12 +53,12 @@ class Mind:
     Args:
         name: shown to people.
         loaded: the model.
-        data: what it reads; see `open_mind`.
+        data: what it reads; see `library.open_mind`.
     """
 
     def __init__(self, name: str, loaded: LoadedTask, data: GoalData) -> None:
         self.name, self.task, self.data, self.root = name, loaded.task.eval(), data, data.root
-        self.mapper_grid = loaded.experiment.model.mapper.grid
+        self.mapper_grid, self.chooser = loaded.experiment.model.mapper.grid, Chooser(loaded.experiment)
         self._lock = threading.RLock()
         self._maps: ByteCache[MapState] = ByteCache(_CACHE_BYTES, lambda item: item.map.nbytes + item.observed.nbytes)
         self._thoughts: ByteCache[_Thought] = ByteCache(_CACHE_BYTES, lambda item: item.nbytes)
@@ -68,6 +69,11 @@ class Mind:
     def has_filter(self) -> bool:
         """Whether there is a filter to look into (baselines have none)."""
         return self.task.kind == "filter"
+
+    @property
+    def acts(self) -> ChosenBy:
+        """What chooses the next viewpoint."""
+        return self.chooser.by if self.has_filter else "mass"
 
     @property
     def grid(self) -> Grid:
@@ -129,8 +135,10 @@ class Mind:
 
     def record(self, question: Question) -> EpisodeRecord:
         """The whole record: a frame for every agent step."""
-        frames = tuple(self.frame(question, step) for step in range(len(question.walk)))
-        return replace(self.header(question), frames=frames)
+        thoughts = [self._thought(question, step) for step in range(len(question.walk))]
+        frames = tuple(thought.frame for thought in thoughts)
+        motion = motion_weights([thought.trace for thought in thoughts if thought.trace is not None])
+        return replace(self.header(question), frames=frames, motion=motion)
 
     @torch.inference_mode()
     def cell(self, question: Question, step: int, filter_step: int, xy_m: tuple[float, float]) -> CellView:
@@ -234,8 +242,8 @@ class Mind:
             return self._thoughts.get(key, lambda: self._think(question, step))
 
     def _think(self, question: Question, step: int) -> _Thought:
-        origin = np.array(self.origin(question))
-        model = getattr(self.task, "model", None)
+        origin, graph = np.array(self.origin(question)), self.root.graph(question.scan)
+        walk, model = question.walk[: step + 1], getattr(self.task, "model", None)
         if not isinstance(model, GoalModel):
             return self._baseline(question, step)
         state, latents = self._map(question, step), self._latents(question.text)
@@ -255,6 +263,7 @@ class Mind:
             observed=state.observed[0, 0].numpy(),
             kernels=np.stack([self._kernel(trace, t, *cell) for t, cell in enumerate(cells.tolist())]),
             kernel_cells=cells.astype(np.int64),
+            choice=self.chooser.choose(graph, walk, model.policy, trace, start, self.grid),
             **self._scores(question, step, prediction, state.observed[0, 0].numpy(), float(entropy(goal))),
         )
         return _Thought(frame, trace, 4 * frame.beliefs.nbytes + 8 * state.map[0, 0].nbytes)
@@ -264,6 +273,7 @@ class Mind:
         prediction = self.task.predict(batch, self.data.stored)
         mass = prediction.goal[:, -1:]
         last = Prediction(prediction.goal_xy_m[:, -1:], mass, prediction.grid)
+        graph = self.root.graph(question.scan)
         beliefs = mass[0].double().numpy()[None]
         observed = np.zeros((self.mapper_grid.rows, self.mapper_grid.cols), bool)
         observed[batch.cells.row.numpy(), batch.cells.col.numpy()] = True
@@ -276,6 +286,7 @@ class Mind:
             observed=observed,
             kernels=np.zeros((0, 1, 1, 1)),
             kernel_cells=np.zeros((0, 2), np.int64),
+            choice=choose_by_mass(graph, question.walk[: step + 1], last, np.array(self.origin(question))),
             **self._scores(question, step, last, observed, float(entropy(mass))),
         )
         return _Thought(frame, None, 4 * beliefs.nbytes)
@@ -287,12 +298,8 @@ class Mind:
         goal = graph.position_m[question.path[-1] if question.path else question.walk[0], :2] - origin
         error, nll, confidence = score_goal(prediction, torch.from_numpy(goal).float()[None])
         at = prediction.goal_xy_m[0, 0].double().numpy() + origin
-        known = sorted(
-            {*question.walk[: step + 1], *(n for row in question.walk[: step + 1] for n in graph.neighbours(row))}
-        )
         place = np.floor(geometry.to_cells(goal.copy(), self.mapper_grid) + 0.5).astype(int)
         inside = 0 <= place[1] < self.mapper_grid.rows and 0 <= place[0] < self.mapper_grid.cols
-        shares = _nearest_mass(prediction, origin, graph.position_m[known, :2])
         return {
             "goal_xy_m": (float(at[0]), float(at[1])),
             "confidence": float(confidence[0, 0]),
@@ -301,43 +308,4 @@ class Mind:
             "error_m": float(error[0, 0]) if question.path else None,
             "nll": float(nll[0, 0]) if question.path else None,
             "goal_seen": bool(inside and observed[place[1], place[0]]) if question.path else None,
-            "candidates": {graph.ids[row]: float(share) for row, share in zip(known, shares)},
         }
-
-
-def _nearest_mass(prediction: Prediction, origin: np.ndarray, xy_m: np.ndarray) -> np.ndarray:
-    """Goal mass of the cells that lie nearest to each of some places."""
-    grid = prediction.grid
-    rows, cols = np.mgrid[: grid.rows, : grid.cols]
-    centres = geometry.from_cells(np.stack([cols, rows], -1).astype(float), grid) + origin
-    owner = np.linalg.norm(centres[:, :, None] - xy_m, axis=-1).argmin(-1)
-    return np.bincount(owner.ravel(), prediction.goal[0, 0].double().numpy().ravel(), len(xy_m))
-
-
-def open_mind(name: str, loaded: LoadedTask, root: DataRoot, data: GoalData | None = None) -> Mind:
-    """A model on a data root, on the CPU.
-
-    Args:
-        name: shown to people.
-        loaded: the model.
-        root: the data root.
-        data: what it reads there, where that is known already (of a model with the same `data_key`).
-
-    Raises:
-        DataError, ConfigError: the root lacks what the model reads, or does not fit it.
-    """
-    if data is None:
-        known: dict[str, Any] = {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles}
-        data = load_goal_data(root, loaded.experiment, training=False, **known)
-    shows_labels = data.builder.bank.entries is not None
-    if loaded.task.kind != "hand-coded" and shows_labels != (loaded.labels is not None):
-        reads, shows = ("images", "landmarks") if shows_labels else ("landmarks", "images")
-        raise ConfigError(f"model {name} reads {reads}, but {root.path.name} has {shows}")
-    return Mind(name, loaded, data)
-
-
-def data_key(loaded: LoadedTask) -> Any:
-    """What a model's data depends on: models with equal keys can share it (two seeds, or a filter and a baseline)."""
-    experiment = loaded.experiment
-    settings = (experiment.observation, experiment.landmarks, experiment.model.language, experiment.model.mapper)
-    return settings, loaded.vocabulary, loaded.labels, loaded.tiles, experiment.kind == "hand-coded"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghosts.errors import DataError
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.paint import Painting
@@ -25,16 +25,27 @@ class Opened:
 
     def painting(self, step: int = -1) -> Painting:
         """The storey the agent is on at a step, painted from photos."""
-        places = {point["id"]: point["s"] for point in self.scene["viewpoints"]}
-        return self.library.painting(self.world, self.record.scan, places[self.record.walk[step]])
+        return self.library.painting_at(self.world, self.record.scan, self.record.walk[step])
 
 
-def open_world(data: Path, run: Path, split: str) -> tuple[Library, str, Mind, str]:
-    """A model on a data root: library, the root's name, the mind, and the split (an unseen one by default)."""
-    library = Library([data], [run])
+def open_world(
+    data: Path, runs: Sequence[Path], split: str, *, baseline: bool = False
+) -> tuple[Library, str, list[Mind], str]:
+    """Models on a data root: library, the root's name, the minds, and the split (an unseen one by default).
+
+    Args:
+        data: the data root.
+        runs: folders of runs, or checkpoints.
+        split: name, or empty.
+        baseline: whether the hand-coded baseline comes last.
+
+    Raises:
+        GhostsError: a model cannot read this world.
+    """
+    library = Library([data], runs, baseline=baseline)
     world = next(iter(library.roots))
-    mind = library.mind(world, next(iter(library.models)))
-    return library, world, mind, split or library.splits(mind)[0]
+    minds = [library.mind(world, model) for model in library.models]
+    return library, world, minds, split or library.splits(minds[0])[0]
 
 
 def open_episode(data: Path, run: Path, split: str = "", instr_id: str = "") -> Opened:
@@ -44,11 +55,6 @@ def open_episode(data: Path, run: Path, split: str = "", instr_id: str = "") -> 
         DataError: the split is empty.
         UnknownNameError: no such split or episode.
     """
-    library, world, mind, split = open_world(data, run, split)
-    if not instr_id:
-        listed = library.episodes(mind, split)
-        if not listed:
-            raise DataError(f"split {split} holds no episode", file=data)
-        instr_id = listed[0].instr_id
-    record = mind.record(library.question(mind, split, instr_id))
+    library, world, (mind,), split = open_world(data, [run], split)
+    record = mind.record(library.question(mind, split, instr_id or library.first(mind, split)))
     return Opened(library, world, mind, record, library.scene(world, record.scan))

@@ -11,18 +11,37 @@ import base64
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ghosts.errors import DataError
 from ghosts.types import Grid
+from ghosts.view.motion import MotionWeights, motion_from_json, motion_to_json
 
-FORMAT, VERSION = "ghosts-episode", 1
+FORMAT, VERSION = "ghosts-episode", 2
+ChosenBy = Literal["policy", "planner", "mass"]
 _MOST_VALUES = 1 << 27
 """An array of a record that claims to hold more is refused before anything is unpacked."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the agent does after an agent step."""
+
+    by: ChosenBy
+    """Whose values: the policy's probabilities, the planner's worth (probability of success less the cost of walking),
+    or, for models without a filter, the goal's mass nearest to each viewpoint."""
+    candidates: Mapping[str, float]
+    """Value of every viewpoint known so far."""
+    visited: tuple[str, ...]
+    """Candidates that were visited; choosing one means going there and stopping."""
+    chosen: str
+    moves: tuple[str, ...]
+    """Viewpoints walked through, up to the first that was never visited; empty where it stays."""
+    stops: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +66,11 @@ class Frame:
     """Mass within 3 m of it."""
     entropy_nats: float
     seen_m2: float
+    choice: Choice
     error_m: float | None = None
     """Distance to the true goal, where it is known; likewise below."""
     nll: float | None = None
     goal_seen: bool | None = None
-    candidates: Mapping[str, float] = field(default_factory=dict)
-    """Viewpoints known so far and how much speaks for each: goal mass nearest to it, or an agent's own probability."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +102,8 @@ class EpisodeRecord:
     observation_attention: Float[np.ndarray, "t l"]
     action_attention: Float[np.ndarray, "t l"]
     frames: tuple[Frame, ...]
+    motion: MotionWeights | None = None
+    """Motion kernels of all cells, where the model's kernel has parts that can be kept."""
 
     @property
     def filter_steps(self) -> int:
@@ -132,7 +152,8 @@ def crop(record: EpisodeRecord, margin_cells: int = 3, least: float = 1e-4) -> E
         for frame in record.frames
     )
     map_grid = Grid(grid.rows * pool, grid.cols * pool, record.map_grid.cell_m)
-    return replace(record, grid=grid, map_grid=map_grid, origin_xy_m=origin, frames=frames)
+    motion = record.motion.crop(rows, cols) if record.motion is not None else None
+    return replace(record, grid=grid, map_grid=map_grid, origin_xy_m=origin, frames=frames, motion=motion)
 
 
 def _span(busy: np.ndarray, margin: int) -> slice:
@@ -190,7 +211,10 @@ def frame_to_json(frame: Frame) -> dict[str, Any]:
         "error_m": None if frame.error_m is None else round(frame.error_m, 3),
         "nll": None if frame.nll is None else round(frame.nll, 4),
         "goal_seen": frame.goal_seen,
-        "candidates": {name: round(value, 4) for name, value in frame.candidates.items()},
+        "choice": {
+            **vars(frame.choice),
+            "candidates": {name: round(value, 4) for name, value in frame.choice.candidates.items()},
+        },
     }
 
 
@@ -212,7 +236,8 @@ def header_to_json(record: EpisodeRecord) -> dict[str, Any]:
 
 def to_json(record: EpisodeRecord) -> dict[str, Any]:
     """A record as plain JSON values."""
-    return {**header_to_json(record), "frames": [frame_to_json(frame) for frame in record.frames]}
+    frames = [frame_to_json(frame) for frame in record.frames]
+    return {**header_to_json(record), "motion": motion_to_json(record.motion), "frames": frames}
 
 
 def from_json(value: Any) -> EpisodeRecord:
@@ -244,13 +269,14 @@ def from_json(value: Any) -> EpisodeRecord:
             origin_xy_m=(float(value["origin_xy_m"][0]), float(value["origin_xy_m"][1])),
             **attention,
             frames=tuple(_frame(frame) for frame in value["frames"]),
+            motion=motion_from_json(value["motion"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"a field of the episode record is missing or malformed ({error})") from None
 
 
 def _frame(value: dict[str, Any]) -> Frame:
-    plain = ("confidence", "entropy_nats", "seen_m2", "error_m", "nll", "goal_seen", "candidates")
+    plain = ("confidence", "entropy_nats", "seen_m2", "error_m", "nll", "goal_seen")
     packed = ("beliefs", "predictions", "likelihoods", "smoothed", "kernels")
     fields: dict[str, Any] = {name: unpack(value[name], name) for name in packed} | {
         name: value[name] for name in plain
@@ -260,4 +286,13 @@ def _frame(value: dict[str, Any]) -> Frame:
         observed=unpack(value["observed"], "observed")[0] > 0.5,
         kernel_cells=np.array(value["kernel_cells"], np.int64).reshape(-1, 2),
         goal_xy_m=(float(value["goal_xy_m"][0]), float(value["goal_xy_m"][1])),
+        choice=_choice(value["choice"]),
     )
+
+
+def _choice(value: dict[str, Any]) -> Choice:
+    if value["by"] not in get_args(ChosenBy):
+        raise ValueError(f"choice.by is {value['by']!r}")
+    names: dict[str, Any] = {name: tuple(str(item) for item in value[name]) for name in ("visited", "moves")}
+    candidates = {str(name): float(worth) for name, worth in value["candidates"].items()}
+    return Choice(value["by"], candidates, chosen=str(value["chosen"]), stops=bool(value["stops"]), **names)

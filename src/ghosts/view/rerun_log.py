@@ -9,8 +9,10 @@ import numpy as np
 
 from ghosts.errors import MissingExtraError
 from ghosts.files import atomic_path
+from ghosts.view.canvas import choice_label
 from ghosts.view.record import EpisodeRecord, corner_m
-from ghosts.view.style import AGENT, DEMONSTRATOR, GOAL, PREDICTED, heat_rgba
+from ghosts.view.scene import route
+from ghosts.view.style import AGENT, CANDIDATE, DEMONSTRATOR, GOAL, PREDICTED, heat_rgba
 
 
 def require_rerun() -> Any:
@@ -57,9 +59,14 @@ def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) 
     corner, cell = np.array(corner_m(record.grid, record.origin_xy_m)), record.grid.cell_m
     for step, frame in enumerate(record.frames):
         stream.set_time("agent_step", sequence=step)
-        walk = [places[name] for name in record.walk[: step + 1]]
+        walk = [places[name] for name in route(scene, record.walk[: step + 1])]
         stream.log("map/agent", rerun.LineStrips2D([walk], colors=_rgb(AGENT)))
         stream.log("map/predicted", rerun.Points2D([frame.goal_xy_m], colors=_rgb(PREDICTED), radii=0.2))
+        known = frame.choice.candidates
+        labels = [choice_label(frame.choice, name) for name in known]
+        radii = [0.1 + 0.25 * min(1.0, max(0.0, value)) ** 0.5 for value in known.values()]
+        spots = rerun.Points2D([places[name] for name in known], colors=_rgb(CANDIDATE), radii=radii, labels=labels)
+        stream.log("map/candidates", spots)
         if frame.error_m is not None:
             stream.log("error_m", rerun.Scalars(frame.error_m))
         for t, belief in enumerate(frame.beliefs):

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from ghosts.errors import GhostsError
 from ghosts.view.style import WALL, room_tint
@@ -64,6 +68,24 @@ def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
         "shapes": shapes,
         "marks": marks,
     }
+
+
+def route(scene: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """The stops of a walk with the viewpoints between them: an agent walks past visited ones without looking."""
+    points = scene["viewpoints"]
+    places = {point["id"]: row for row, point in enumerate(points)}
+    xyz = np.array([(point["x"], point["y"], point["z"]) for point in points])
+    ends = np.array(scene["edges"], np.int64).reshape(-1, 2)
+    lengths = np.linalg.norm(xyz[ends[:, 0]] - xyz[ends[:, 1]], axis=1)
+    edges = csr_array((lengths, (ends[:, 0], ends[:, 1])), shape=(len(points), len(points)))
+    walked = list(names[:1])
+    for here, there in pairwise(names):
+        _, before = dijkstra(edges, directed=False, indices=places[here], return_predecessors=True)
+        way = [places[there]]
+        while way[-1] != places[here] and before[way[-1]] >= 0:
+            way.append(int(before[way[-1]]))
+        walked += [points[row]["id"] for row in way[-2::-1]] if len(way) > 1 else [there]
+    return walked
 
 
 def storey_levels(graph: NavGraph) -> Float[np.ndarray, " n"]:

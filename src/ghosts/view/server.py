@@ -29,7 +29,7 @@ from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.panorama import png
 from ghosts.view.question import Question
-from ghosts.view.record import frame_to_json, header_to_json, pack
+from ghosts.view.record import frame_to_json, header_to_json, pack, to_json
 
 MOST_TEXT, MOST_STOPS = 1000, 40
 STATIC = {
@@ -37,7 +37,7 @@ STATIC = {
     "style.css": "text/css; charset=utf-8",
     **{
         f"{name}.js": "text/javascript; charset=utf-8"
-        for name in ("core", "heat", "layers", "map", "pano", "words", "inside", "player", "viewer")
+        for name in ("core", "heat", "layers", "map", "pano", "words", "inside", "player", "picture", "viewer")
     },
 }
 Name = Annotated[str, Field(min_length=1, max_length=80)]
@@ -87,8 +87,9 @@ class AskCell(AskFrame):
 
 
 class AskFilm(Ask):
-    """A film of it."""
+    """A film of it, of two models side by side where a second one is named."""
 
+    beside: Annotated[str, Field(max_length=80)] = ""
     kind: Annotated[str, Field(pattern="^(mp4|gif)$")] = "mp4"
 
 
@@ -140,7 +141,7 @@ def _lists(app: FastAPI, library: Library) -> None:
             entry = worlds.setdefault(
                 world, {"id": world, "models": [], "scans": mind.scans, "splits": library.splits(mind)}
             )
-            entry["models"].append({"id": model, "filter": mind.has_filter})
+            entry["models"].append({"id": model, "filter": mind.has_filter, "acts": mind.acts})
         return {"version": __version__, "worlds": list(worlds.values())}
 
     @app.get("/api/episodes")
@@ -209,13 +210,20 @@ def _questions(app: FastAPI, library: Library) -> None:
         }
         return {"row": view.row, "col": view.col, "xy_m": view.xy_m, "kernel": pack(view.kernel), **numbers}
 
+    @app.post("/api/record")
+    def record(body: Ask) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return to_json(mind.record(question))
+
     @app.post("/api/film")
     def film(body: AskFilm) -> Response:
         mind, question = _question(library, body)
-        record = mind.record(question)
+        records = [mind.record(question)]
+        if body.beside:
+            records.append(library.mind(body.world, body.beside).record(question))
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"episode.{body.kind}"
-            write_film(target, record, library.scene(body.world, body.scan))
+            write_film(target, records, library.scene(body.world, body.scan))
             data = target.read_bytes()
         return Response(data, media_type="video/mp4" if body.kind == "mp4" else "image/gif")
 

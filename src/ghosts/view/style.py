@@ -17,6 +17,8 @@ BELIEF = ((1.0, 0.96, 0.90), (0.99, 0.68, 0.42), (0.90, 0.33, 0.05), (0.50, 0.06
 """Stops of the belief's colours, evenly spaced: pale to dark vermilion (its lightness falls all the way)."""
 LIKELIHOOD = ((0.97, 0.97, 1.0), (0.62, 0.79, 0.88), (0.19, 0.51, 0.74), (0.03, 0.19, 0.42))
 """Likewise of a likelihood: pale to dark blue."""
+MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Of models beside each other in a plot."""
 ROOM_TINTS = {
     "hallway": "#f4f1ea",
     "stair hall": "#f4f1ea",
@@ -39,6 +41,11 @@ ROOM_TINTS = {
     "balcony": "#e8efe0",
 }
 OTHER_ROOM = "#eeeeee"
+
+
+def model_colour(number: int) -> str:
+    """Colour of the n-th model of a plot."""
+    return MODELS[number % len(MODELS)]
 
 
 def room_tint(kind: str) -> str:

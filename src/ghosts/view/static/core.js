@@ -37,9 +37,7 @@ Ghosts.unpack = async (packed) => {
   const count = packed.shape.reduce((a, b) => a * b, 1);
   const values = new Float32Array(count);
   if (count) {
-    const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const raw = new Uint8Array(await new Response(stream).arrayBuffer());
+    const raw = await Ghosts.inflate(packed.data);
     const part = count / packed.shape[0];
     for (let i = 0; i < count; i++) {
       const share = raw[i] / 255;
@@ -47,6 +45,34 @@ Ghosts.unpack = async (packed) => {
     }
   }
   return { shape: packed.shape, values };
+};
+
+Ghosts.inflate = async (text) => {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+};
+
+// Motion weights (ghosts.view.motion): levels of each agent step as differences from the step before.
+Ghosts.unpackMotion = async (motion) => {
+  const levels = await Ghosts.inflate(motion.map), part = levels.length / motion.shape[0];
+  for (let i = part; i < levels.length; i++) levels[i] += levels[i - part];
+  return { ...motion, levels };
+};
+
+// Where mass that leaves a cell goes, for each source heading: map's part times words' part, normalised.
+Ghosts.kernelOf = (motion, step, t, row, col) => {
+  const [, entries, rows, cols] = motion.shape, words = motion.language[t - 1], size = Math.round(Math.sqrt(entries));
+  const values = new Float32Array(words.length * entries);
+  words.forEach((weights, c) => {
+    const product = weights.map((weight, k) => {
+      const level = motion.levels[((step * entries + k) * rows + row) * cols + col];
+      return (level ? Math.exp(((level - 255) * motion.range_nats) / 254) : 0) * weight + (k === (entries - 1) / 2 ? 1e-18 : 0);
+    });
+    const total = product.reduce((a, b) => a + b, 0);
+    product.forEach((value, k) => { values[c * entries + k] = value / total; });
+  });
+  return { shape: [words.length, size, size], values };
 };
 
 Ghosts.unpackFrame = async (frame) => {
@@ -110,6 +136,30 @@ Ghosts.firstStop = (scene, from, to) => {
     return (distance.get(row) ?? Infinity) + Math.hypot(a.x - b.x, a.y - b.y, a.z - b.z);
   };
   return scene.viewpoints[next[start].reduce((best, row) => (cost(row) < cost(best) ? row : best))].id;
+};
+
+// The stops of a walk with the viewpoints between them: an agent walks past visited ones without looking.
+Ghosts.route = (scene, ids) => {
+  const next = Ghosts.neighbours(scene), walked = ids.slice(0, 1);
+  for (const id of ids.slice(1)) {
+    while (walked[walked.length - 1] !== id && !next[scene.index.get(walked[walked.length - 1])].includes(scene.index.get(id))) {
+      const stop = Ghosts.firstStop(scene, walked[walked.length - 1], id);
+      if (!stop) break;
+      walked.push(stop);
+    }
+    walked.push(id);
+  }
+  return walked;
+};
+
+// A candidate's value in words: a share in percent, a worth as a number.
+Ghosts.valueText = (choice, id) => (choice.by === "planner" ? choice.candidates[id].toFixed(2) : `${(100 * choice.candidates[id]).toFixed(0)} %`);
+
+// What the agent does next, in words.
+Ghosts.choiceText = (choice) => {
+  const value = Ghosts.valueText(choice, choice.chosen), place = `${choice.chosen.slice(0, 6)}…`;
+  const what = choice.stops ? (choice.moves.length ? `goes back to ${place} and stops` : "stops here") : `walks towards ${place}`;
+  return `${what} (${{ policy: "probability", planner: "worth", mass: "goal mass" }[choice.by]} ${value})`;
 };
 
 Ghosts.save = (name, blob) => {

@@ -1,7 +1,7 @@
 "use strict";
 // Inside the filter: belief before, kernel at a cell, prediction, likelihood, posterior, side by side.
 Ghosts.smallMap = (canvas, header, layer, stops, { cell, window: view } = {}) => {
-  const size = 168, ratio = window.devicePixelRatio || 1, c = canvas.getContext("2d");
+  const size = 184, ratio = window.devicePixelRatio || 1, c = canvas.getContext("2d");
   canvas.width = canvas.height = size * ratio;
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
   c.fillStyle = "#fff";
@@ -45,7 +45,7 @@ Ghosts.drawKernel = (canvas, kernel, weights) => {
   return mixed;
 };
 
-// told: {row, col, kernel, before, prediction, likelihood, posterior} of a cell, or null for the most likely cell.
+// told: {row, col, kernel} of a chosen cell, or null for the most likely cell.
 Ghosts.drawInside = (box, header, frame, t, told) => {
   const steps = frame.beliefs.shape[0] - 1;
   box.replaceChildren();
@@ -71,7 +71,7 @@ Ghosts.drawInside = (box, header, frame, t, told) => {
   const heat = (layer, stops) => (canvas) => Ghosts.smallMap(canvas, header, layer, stops, { cell, window: view });
   const { BELIEF, LIKELIHOOD } = Ghosts.colours;
   panel(`Belief, t = ${t - 1}`, `this cell ${percent(sum(bins(before)))}`, heat(before, BELIEF));
-  panel("Motion kernel", known ? "where mass leaves this cell to" : "of the most likely cell", (canvas) => Ghosts.drawKernel(canvas, kernel, known ? bins(before) : []));
+  panel("Motion kernel", known ? "where mass of this cell goes" : "of the most likely cell", (canvas) => Ghosts.drawKernel(canvas, kernel, known ? bins(before) : []));
   panel("Prediction", `this cell ${percent(sum(bins(predicted)))}`, heat(predicted, BELIEF));
   panel("Likelihood", `this cell ${(sum(bins(likely)) / likely.headings).toFixed(3)}`, heat({ ...likely, mass: likely.mass.map((value) => value * value) }, LIKELIHOOD));
   panel(`Belief, t = ${t}`, `this cell ${percent(sum(bins(after)))}`, heat(after, BELIEF));

@@ -1,5 +1,5 @@
 "use strict";
-// What lies on the map: plan, names, the unseen, belief, graph, paths.
+// What lies on the map: plan, names, the unseen, belief, graph, choices, paths.
 Ghosts.Layers = class {
   plan() {
     const c = this.context;
@@ -118,18 +118,44 @@ Ghosts.Layers = class {
       c.lineTo(...this.screen(q.x, q.y));
     }
     c.stroke();
-    const shares = this.frame ? this.frame.candidates : {};
+    const shares = this.frame ? this.frame.choice.candidates : {};
     for (const point of this.scene.viewpoints) {
       if (!point.ok || point.s !== this.storey) continue;
       const [x, y] = this.screen(point.x, point.y), share = shares[point.id];
       c.beginPath();
-      c.arc(x, y, share === undefined ? 2.4 : 3.4 + 9 * Math.sqrt(share), 0, 7);
+      c.arc(x, y, share === undefined ? 2.4 : 3.4 + 9 * Math.sqrt(Math.min(1, Math.max(0, share))), 0, 7);
       c.fillStyle = share === undefined ? colours.NODE : `${colours.CANDIDATE}c0`;
       c.fill();
       if (share !== undefined) {
         c.strokeStyle = colours.AGENT;
         c.stroke();
       }
+    }
+  }
+
+  // What the agent does next, and what else it could do: values of the best candidates, the way to the chosen one.
+  choices() {
+    const c = this.context, colours = Ghosts.colours, { choice } = this.frame;
+    if (choice.moves.length) this.line(Ghosts.route(this.scene, [this.header.walk[this.step], ...choice.moves]), colours.AGENT, 2.5, [2, 5], "#ffffffc0");
+    const best = Object.keys(choice.candidates).filter((id) => choice.candidates[id] > 0.005).sort((a, b) => choice.candidates[b] - choice.candidates[a]).slice(0, 4);
+    for (const id of new Set([...best, choice.chosen])) {
+      if (this.point(id).s !== this.storey) continue;
+      const [x, y] = this.at(id), text = Ghosts.valueText(choice, id);
+      if (id === choice.chosen) {
+        c.beginPath();
+        c.arc(x, y, 14, 0, 7);
+        c.lineWidth = 2.5;
+        c.strokeStyle = colours.AGENT;
+        c.stroke();
+      }
+      c.font = `${id === choice.chosen ? 700 : 500} 11.5px system-ui, sans-serif`;
+      c.textAlign = "center";
+      c.textBaseline = "alphabetic";
+      c.lineWidth = 3.5;
+      c.strokeStyle = "#ffffffe0";
+      c.strokeText(text, x, y - 17);
+      c.fillStyle = "#00507d";
+      c.fillText(text, x, y - 17);
     }
   }
 
@@ -150,7 +176,7 @@ Ghosts.Layers = class {
 
   paths() {
     const c = this.context, colours = Ghosts.colours, { walk, path } = this.header;
-    this.line(walk.slice(0, this.step + 1), colours.AGENT, 6, [], "#ffffffc0");
+    this.line(Ghosts.route(this.scene, walk.slice(0, this.step + 1)), colours.AGENT, 6, [], "#ffffffc0");
     if (path.length) this.line(path, colours.DEMONSTRATOR, 2.5, [7, 6], "#3a2800");
     const [sx, sy] = this.at(walk[0]);
     c.fillStyle = colours.START;

@@ -5,7 +5,7 @@ Ghosts.MapView = class extends Ghosts.Layers {
     super();
     Object.assign(this, { canvas, onpick, context: canvas.getContext("2d"), scene: null, header: null, frame: null });
     Object.assign(this, { step: 0, t: 0, layer: "belief", storey: 0, painting: null, cell: null, centre: [0, 0], scale: 30 });
-    this.show = { graph: true, unseen: true, arrows: true, names: true, paths: true, photo: false };
+    this.show = { graph: true, unseen: true, arrows: true, names: true, paths: true, choices: true, photo: false };
     this.pointers = new Map();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(canvas);
@@ -18,7 +18,7 @@ Ghosts.MapView = class extends Ghosts.Layers {
     this.canvas.width = Math.round(box.width * ratio);
     this.canvas.height = Math.round(box.height * ratio);
     if (this.wanted) this.fit();
-    this.draw();
+    this.paint();
   }
 
   // Show everything that matters of this episode.
@@ -145,6 +145,7 @@ Ghosts.MapView = class extends Ghosts.Layers {
     if (this.show.names && !(this.show.photo && this.painting)) this.names();
     if (this.show.graph) this.graph();
     if (this.header && this.show.paths) this.paths();
+    if (this.header && this.frame && this.show.choices) this.choices();
     if (this.cell) {
       const [x, y] = this.screen(...this.cell.xy_m), half = (this.header.grid[2] * this.scale) / 2;
       c.lineWidth = 2;
@@ -152,6 +153,16 @@ Ghosts.MapView = class extends Ghosts.Layers {
       c.strokeRect(x - half, y - half, 2 * half, 2 * half);
     }
     this.furniture();
+  }
+
+  // Paint with more pixels for as long as somebody copies them.
+  finely(ratio, copy) {
+    const { width, height } = this.canvas.getBoundingClientRect();
+    Object.assign(this.canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+    this.ratio = ratio;
+    this.paint();
+    copy();
+    this.resize();
   }
 
   // Scale bar and north, which belong to the window and not to the world.

@@ -1,12 +1,13 @@
 "use strict";
 // One episode, one or two models, time in two directions: agent steps (more map) and filter steps (more words).
-// A source gives the data: {frame(header, step), panorama(header, viewpoint), painting(header, storey), cell(...)}.
+// A source gives the data: {frame(header, step), panorama(header, viewpoint), painting(header, storey),
+// kernel(header, step, t, cell)}.
 Ghosts.Player = class {
   constructor(root, { onmove, onword, onpick, onwalk, onerror }) {
-    Object.assign(this, { root, onmove, onerror, panes: [], step: 0, t: 0, layer: "belief", told: null });
+    Object.assign(this, { root, onmove, onerror, panes: [], step: 0, t: 0, layer: "belief" });
     this.callbacks = { onword, onpick, onwalk };
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
-    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "legend", "whose"].map((name) => [name, find(name)]));
+    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "known"].map((name) => [name, find(name)]));
     this.pano = new Ghosts.PanoView(this.parts.pano, {
       onlook: (heading) => this.panes.forEach(({ map }) => { map.look = heading; map.draw(); }),
       onwalk: (id) => this.callbacks.onwalk?.(id),
@@ -39,11 +40,10 @@ Ghosts.Player = class {
       Object.assign(map, { scene: set.scene, header: set.header, frame: null, cell: null, look: undefined });
       const title = old?.title ?? Ghosts.element("figcaption");
       title.textContent = sets.length > 1 ? set.header.model : "";
-      return { ...set, canvas, map, title, frames: new Map() };
+      return { ...set, canvas, map, title, frames: new Map(), told: null };
     });
     if (!same) this.parts.maps.replaceChildren(...this.panes.map(({ canvas, title }) => Ghosts.element("figure", { class: "pane" }, title, canvas)));
     for (const box of this.root.querySelectorAll("[data-show]")) for (const { map } of this.panes) map.show[box.dataset.show] = box.checked;
-    this.told = null;
     this.seenAt = null;
     this.parts.steps.max = this.header.walk.length - 1;
     this.parts.filter.max = this.filterSteps;
@@ -63,7 +63,7 @@ Ghosts.Player = class {
     if (!this.header) return;
     step = Math.min(Math.max(0, step), this.header.walk.length - 1);
     t = Math.min(Math.max(0, t), this.filterSteps);
-    if (step !== this.step || t !== this.t) this.told = null;
+    if (step !== this.step || t !== this.t) for (const pane of this.panes) pane.told = null;
     const opened = this.opened;
     Object.assign(this, { step, t });
     this.parts.steps.value = step;
@@ -131,20 +131,31 @@ Ghosts.Player = class {
   }
 
   refresh() {
-    const frame = this.panes[0]?.map.frame;
-    if (!frame) return;
-    for (const { map, header } of this.panes) {
-      Object.assign(map, { step: this.step, t: Math.min(this.t, Math.max(header.action_attention.length, 0)), layer: this.layer, cell: this.told });
+    if (!this.panes[0]?.map.frame) return;
+    for (const { map, header, told } of this.panes) {
+      Object.assign(map, { step: this.step, t: Math.min(this.t, header.action_attention.length), layer: this.layer, cell: told });
       map.draw();
     }
     this.paintings();
     this.parts.stepnote.textContent = `${this.step + 1} of ${this.header.walk.length}`;
     this.parts.filternote.textContent = this.t ? `t = ${this.t} of ${this.filterSteps}` : "start";
-    Ghosts.drawWords(this.parts.words, this.header, this.t, { onchange: this.callbacks.onword });
+    const sizes = { policy: "policy's probability", planner: "planner's worth", mass: "goal mass near it" };
+    this.parts.known.textContent = [...new Set(this.panes.map(({ map }) => sizes[map.frame.choice.by]))].join(" or ");
     this.numbers();
-    this.parts.whose.textContent = this.panes.length > 1 ? ` of ${this.header.model}` : "";
-    Ghosts.drawInside(this.parts.inside, this.header, frame, this.t, this.told);
-    Ghosts.drawAttention(this.parts.attention, this.header, this.t, (t) => this.go(this.step, t));
+    // A model without attention would only repeat the words.
+    const readers = this.panes.filter(({ header }, k) => !k || header.action_attention.length);
+    this.each("words", "words", (box, { header, map }) => Ghosts.drawWords(box, header, map.t, { onchange: this.callbacks.onword }), readers);
+    this.each("inside", "inside", (box, { header, map, told }) => Ghosts.drawInside(box, header, map.frame, map.t, told));
+    this.each("attention", "", (box, { header, map }) => Ghosts.drawAttention(box, header, map.t, (t) => this.go(this.step, t)));
+  }
+
+  // A part of the page, once for each model; models are named where there are several.
+  each(part, style, draw, panes = this.panes) {
+    this.parts[part].replaceChildren(...panes.map((pane) => {
+      const box = Ghosts.element("div", { class: style });
+      draw(box, pane);
+      return panes.length > 1 ? Ghosts.element("section", { "data-model": pane.header.model }, Ghosts.element("h4", { class: "model" }, pane.header.model), box) : box;
+    }));
   }
 
   numbers() {
@@ -153,35 +164,39 @@ Ghosts.Player = class {
       ["Sure to be within 3 m", (f) => `${(100 * f.confidence).toFixed(0)} %`],
       ["Uncertainty (entropy)", (f) => `${f.entropy_nats.toFixed(2)} nats`],
       ["Goal's negative log-likelihood", (f) => (f.nll === null ? null : `${f.nll.toFixed(2)} nats`)],
+      ["The agent", (f) => Ghosts.choiceText(f.choice)],
       ["Seen so far", (f) => `${f.seen_m2.toFixed(0)} m²${f.goal_seen === null ? "" : f.goal_seen ? ", goal seen" : ", goal not seen"}`],
     ];
     const frames = this.panes.map(({ map }) => map.frame).filter(Boolean);
-    this.parts.numbers.replaceChildren(...rows.map(([title, value]) => [title, frames.map(value)]).filter(([, values]) => values[0] !== null)
+    const head = this.panes.length > 1 ? [Ghosts.element("tr", {}, Ghosts.element("th"), ...this.panes.map(({ header }) => Ghosts.element("td", {}, header.model)))] : [];
+    this.parts.numbers.replaceChildren(...head, ...rows.map(([title, value]) => [title, frames.map(value)]).filter(([, values]) => values[0] !== null)
       .map(([title, values]) => Ghosts.element("tr", {}, Ghosts.element("th", {}, title), ...values.map((text) => Ghosts.element("td", {}, text)))));
   }
 
   async picked(where) {
-    const { header, map, source } = this.panes[0], frame = map.frame;
-    if (!frame) return;
-    const [left, bottom] = Ghosts.corner(header), cell = header.grid[2];
-    const row = Math.floor((where.y - bottom) / cell), col = Math.floor((where.x - left) / cell);
-    const inside = row >= 0 && col >= 0 && row < header.grid[0] && col < header.grid[1];
-    if (inside) {
-      this.told = { row, col, xy_m: [left + (col + 0.5) * cell, bottom + (row + 0.5) * cell] };
-      this.refresh();
-      if (source.cell && this.t > 0 && header.action_attention.length) {
-        try {
-          const told = await source.cell(header, this.step, this.t, where.x, where.y);
-          if (this.told?.row === row && this.told?.col === col) {
-            this.told = { ...this.told, ...told, kernel: await Ghosts.unpack(told.kernel) };
-            this.refresh();
-          }
-        } catch (error) {
-          this.onerror?.(error);
-        }
-      }
-    }
+    await Promise.all(this.panes.map((pane) => this.pickIn(pane, where)));
     this.callbacks.onpick?.(where);
+  }
+
+  // Choose the cell under a place of the world in one model's grid, and get the kernel there.
+  async pickIn(pane, { x, y }) {
+    const { header, map, source } = pane;
+    if (!map.frame) return;
+    const [left, bottom] = Ghosts.corner(header), cell = header.grid[2], t = this.t;
+    const row = Math.floor((y - bottom) / cell), col = Math.floor((x - left) / cell);
+    if (row < 0 || col < 0 || row >= header.grid[0] || col >= header.grid[1]) return;
+    const told = { row, col, xy_m: [left + (col + 0.5) * cell, bottom + (row + 0.5) * cell] };
+    pane.told = told;
+    this.refresh();
+    if (t < 1 || t > header.action_attention.length) return;
+    try {
+      const kernel = await source.kernel(header, this.step, t, told);
+      if (pane.told !== told || !kernel) return;
+      pane.told = { ...told, kernel };
+      this.refresh();
+    } catch (error) {
+      this.onerror?.(error);
+    }
   }
 
   play(what) {
@@ -232,16 +247,17 @@ Ghosts.playerMarkup = () => `
       <label><input type="checkbox" data-show="graph" checked> viewpoints</label>
       <label><input type="checkbox" data-show="names" checked> names</label>
       <label><input type="checkbox" data-show="paths" checked> paths</label>
+      <label><input type="checkbox" data-show="choices" checked> next move</label>
     </div>
-    <ul class="legend" data-part="legend">
+    <ul class="legend">
       <li><i class="agent"></i>agent</li><li><i class="demo"></i>demonstrator</li><li><i class="start"></i>start</li>
       <li><i class="goal">★</i>goal</li><li><i class="cross">✕</i>predicted goal</li><li><i class="heat"></i>belief (square-root scale)</li>
-      <li><i class="cand"></i>known viewpoint (size: goal mass near it)</li>
+      <li><i class="cand"></i>known viewpoint (size: <span data-part="known"></span>)</li><li><i class="next"></i>next move</li>
     </ul>
   </div>
   <div class="right">
     <div class="panobox" hidden><canvas class="pano" data-part="pano" tabindex="0" aria-label="panorama, drag to look around"></canvas></div>
-    <div class="words" data-part="words"></div>
+    <div data-part="words"></div>
     <p class="key"><i class="see"></i> what should be seen at this filter step <i class="do"></i> what should be done</p>
     <div class="time">
       <button data-part="playfilter" title="play the filter (space)" aria-label="play filter steps">▶</button>
@@ -254,5 +270,5 @@ Ghosts.playerMarkup = () => `
     <table class="numbers"><tbody data-part="numbers"></tbody></table>
   </div>
 </section>
-<details open><summary>Inside the filter<span data-part="whose"></span> (click a cell of the map)</summary><div class="inside" data-part="inside"></div></details>
-<details open><summary>Attention over the words</summary><div data-part="attention"></div></details>`;
+<details open><summary>Inside the filter (click a cell of the map)</summary><div class="beside" data-part="inside"></div></details>
+<details open><summary>Attention over the words</summary><div class="beside" data-part="attention"></div></details>`;

@@ -4,9 +4,18 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   $("player").innerHTML = Ghosts.playerMarkup();
-  const paintings = new Map();
+  const paintings = new Map(), motions = new Map();
+  const record = ({ number, model_number: k }) => data.episodes[number].models[k];
+  const unpacked = (motion) => {
+    if (!motions.has(motion)) motions.set(motion, Ghosts.unpackMotion(motion));
+    return motions.get(motion);
+  };
   const source = {
-    frame: async (header, step) => data.episodes[header.number].frames[step],
+    frame: async (header, step) => record(header).frames[step],
+    kernel: async (header, step, t, { row, col }) => {
+      const { motion } = record(header);
+      return motion && Ghosts.kernelOf(await unpacked(motion), step, t, row, col);
+    },
     panorama: (header, viewpoint) => data.panoramas[`${header.scan}/${viewpoint}`] ?? null,
     painting: async (header, storey) => {
       const key = `${header.scan}/${storey}`, told = data.paintings[key];
@@ -24,16 +33,27 @@
   let current = 0;
   const remember = (step, t) => history.replaceState(null, "", `#${new URLSearchParams({ e: data.episodes[current].name, k: step, t })}`);
   const player = new Ghosts.Player($("player"), { onmove: remember, onerror: (error) => say(error.message) });
-  const show = async (number, where = {}) => {
-    current = (number + data.episodes.length) % data.episodes.length;
-    const episode = data.episodes[current], { frames: _, ...header } = episode;
+  const show = async (wanted, where = {}) => {
+    current = (wanted + data.episodes.length) % data.episodes.length;
+    const episode = data.episodes[current], number = current;
     document.querySelectorAll(".card").forEach((card, k) => card.classList.toggle("now", k === current));
     $("title").textContent = `Episode ${episode.name}: ${episode.note}`;
-    await player.open([{ header: { ...header, number: current }, source, scene: data.scenes[episode.scan] }], where);
+    related();
+    await player.open(episode.models.map(({ frames: _, motion: __, ...header }, k) => ({
+      header: { ...header, number, model_number: k }, source, scene: data.scenes[header.scan],
+    })), where);
+  };
+  // Other episodes of this report that have to do with this one.
+  const related = () => {
+    const mine = data.episodes[current].models[0], path = (id) => id.replace(/_[^_]*$/, "");
+    const near = data.episodes.map((episode, k) => ({ k, name: episode.name, scan: episode.models[0].scan, id: episode.models[0].instr_id }))
+      .filter(({ k, scan }) => k !== current && scan === mine.scan);
+    $("related").replaceChildren(...(near.length ? ["In the same building: "] : []), ...near.flatMap(({ k, name, id }) => [
+      Ghosts.element("a", { href: `#e=${name}`, onclick: (event) => { event.preventDefault(); show(k); } }, path(id) === path(mine.instr_id) ? `${name} (same path)` : name), " "]));
   };
   $("cards").replaceChildren(...data.episodes.map((episode, k) => Ghosts.element("button", {
     class: "card", "data-episode": episode.name, onclick: () => show(k).then(() => $("title").scrollIntoView({ behavior: "smooth" })),
-  }, Ghosts.element("small", {}, `${episode.note} · ${episode.name}`), episode.text)));
+  }, Ghosts.element("small", {}, `${episode.note} · ${episode.name}`), episode.models[0].text)));
   for (const link of document.querySelectorAll("a[data-go]")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();

@@ -24,7 +24,11 @@
       walk: header.walk, path: header.path, instr_id: header.instr_id,
     }),
     frame: async (header, step) => (await Ghosts.ask("/api/frame", { ...source.body(header), step })).json(),
-    cell: async (header, step, t, x, y) => (await Ghosts.ask("/api/cell", { ...source.body(header), step, filter_step: t, x_m: x, y_m: y })).json(),
+    kernel: async (header, step, t, { xy_m: [x_m, y_m] }) => {
+      const told = await (await Ghosts.ask("/api/cell", { ...source.body(header), step, filter_step: t, x_m, y_m })).json();
+      return Ghosts.unpack(told.kernel);
+    },
+    record: async (header) => (await Ghosts.ask("/api/record", source.body(header))).json(),
     panorama: (header, viewpoint) => `/api/panorama?${query({ world: header.world_id, scan: header.scan, viewpoint })}`,
     painting: (header, storey) => {
       const key = query({ world: header.world_id, scan: header.scan, storey });
@@ -101,10 +105,11 @@
 
   const walkOn = async () => {
     if (player.step < state.question.walk.length - 1) return player.go(player.step + 1, player.t);
-    const shares = player.panes[0].map.frame.candidates, best = Object.keys(shares).reduce((a, b) => (shares[b] > shares[a] ? b : a));
-    const next = Ghosts.firstStop(player.panes[0].scene, state.question.walk[player.step], best);
-    if (!next) return say("The belief is strongest right here: the agent would stop.");
-    await walkTo(next);
+    const { choice } = player.panes[0].map.frame;
+    if (choice.stops) return say(`The agent ${Ghosts.choiceText(choice)}.`);
+    // It looks around where it pauses, not at what it walks past.
+    const walk = [...state.question.walk, choice.moves[choice.moves.length - 1]];
+    await ask({ walk, instr_id: state.question.instr_id }, { ...place(), step: walk.length - 1 });
   };
 
   const startAt = (id) => ask({ walk: [id], path: [], heading_rad: player.panes[0].map.look ?? state.question.walk_heading_rad[player.step], text: $("text").value || state.question.text }, { step: 0 });
@@ -160,18 +165,24 @@
     await show(await (await Ghosts.ask("/api/ask", body)).json(), where);
   };
 
+  const fileName = (kind) => `ghosts-${state.question.instr_id || "episode"}.${kind}`;
+
   const film = (kind) => guarded(async () => {
     say("Drawing the film…");
-    const answer = await Ghosts.ask("/api/film", { ...source.body(state.question), kind });
-    Ghosts.save(`ghosts-${state.question.instr_id || "episode"}.${kind}`, await answer.blob());
+    const beside = player.panes[1]?.header.model ?? "";
+    const answer = await Ghosts.ask("/api/film", { ...source.body(state.question), kind, beside });
+    Ghosts.save(fileName(kind), await answer.blob());
     say("Film saved.");
   });
 
-  const record = async () => {
-    const { world_id: _, ...header } = state.question;
-    const frames = await Promise.all(header.walk.map((_, step) => source.frame(state.question, step)));
-    Ghosts.save(`ghosts-${header.instr_id || "episode"}.json`, new Blob([JSON.stringify({ ...header, frames })], { type: "application/json" }));
+  // One record, or a list of them where models are compared; `ghosts report --record` reads both.
+  const saveRecord = async () => {
+    const records = await Promise.all(player.panes.map(({ header }) => source.record(header)));
+    Ghosts.save(fileName("json"), new Blob([JSON.stringify(records.length > 1 ? records : records[0])], { type: "application/json" }));
+    say("Record saved.");
   };
+
+  const savePicture = () => Ghosts.picture(player).toBlob((blob) => Ghosts.save(fileName("png"), blob));
 
   $("world").addEventListener("change", guarded(async () => { state.episode = null; await chooseWorld(); await first(); }));
   for (const id of ["scan", "split"]) $(id).addEventListener("change", guarded(async () => { await listEpisodes(); await first(); }));
@@ -200,8 +211,8 @@
     return pick(chosen);
   }));
   $("link").addEventListener("click", guarded(async () => { await navigator.clipboard.writeText(location.href); say("Link copied."); }));
-  $("png").addEventListener("click", () => player.panes[0].canvas.toBlob((blob) => Ghosts.save("ghosts-map.png", blob)));
-  $("json").addEventListener("click", guarded(record));
+  $("png").addEventListener("click", guarded(savePicture));
+  $("json").addEventListener("click", guarded(saveRecord));
   $("mp4").addEventListener("click", film("mp4"));
   $("gif").addEventListener("click", film("gif"));
   document.addEventListener("keydown", (event) => {

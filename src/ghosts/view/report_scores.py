@@ -1,0 +1,157 @@
+"""The part of a report that is about a whole evaluation: tables, calibration, errors, every instruction."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ghosts.evaluate.goal import GoalScores
+from ghosts.view.figures import calibration_points
+from ghosts.view.style import model_colour
+
+_SUCCESS_M, _FAR_M = 3.0, 20
+
+
+def choose_episodes(scores: Sequence[GoalScores], count: int) -> list[tuple[str, str]]:
+    """Instructions worth looking at, with the reason.
+
+    A third are the first model's best by their mean error, a third its worst; the others are its middling ones, or
+    where models are compared those on which the first and the last of them differ most.
+    """
+    error = scores[0].error_m.mean(1)
+    order = np.argsort(error, kind="stable").tolist()
+    count = min(count, len(order))
+    best, worst = order[: -(-count // 3)], order[::-1][: count // 3]
+    left = [row for row in order if row not in {*best, *worst}]
+    wanted = count - len(best) - len(worst)
+    notes = [
+        (row, f"{note}, {error[row]:.1f} m off") for rows, note in ((best, "best"), (worst, "worst")) for row in rows
+    ]
+    if len(scores) > 1:
+        gap = scores[-1].error_m.mean(1) - error
+        left.sort(key=lambda row: -abs(gap[row]))
+        notes += [(row, f"differ by {abs(gap[row]):.1f} m") for row in left[:wanted]]
+    else:
+        middle = left[:: max(1, len(left) // max(1, wanted))][:wanted]
+        notes += [(row, f"middling, {error[row]:.1f} m off") for row in middle]
+    return [(scores[0].instr_ids[row], note) for row, note in notes]
+
+
+def evaluation_html(scores: Mapping[str, GoalScores], shown: set[str]) -> str:
+    """Tables by model and by time step, calibration and error plots, and every instruction with its error.
+
+    Args:
+        scores: of each model, on the same instructions.
+        shown: instructions that can be looked into; they are linked.
+    """
+    count = len(next(iter(scores.values())).instr_ids)
+    steps = "".join(
+        f"<details{' open' if len(scores) == 1 else ''}><summary>{html.escape(name)} by time step</summary>"
+        f"<div class='scroll'>{_step_table(item)}</div></details>"
+        for name, item in scores.items()
+    )
+    return (
+        f"<h2>All {count} instructions</h2><div class='scroll'>{_model_table(scores)}</div>{steps}"
+        f"<div class='plots'>{_calibration_svg(scores)}{_error_svg(scores)}</div>"
+        f"<details><summary>Every instruction</summary><div class='scroll'>{_list(scores, shown)}</div></details>"
+    )
+
+
+def _model_table(scores: Mapping[str, GoalScores]) -> str:
+    titles = ("error (m)", "success (%)", "NLL (nats)", "own estimate (%)", "calibration error (%)")
+    head = "".join(f"<th>{title}</th>" for title in titles)
+    body = "".join(
+        f"<tr><td><i class='swatch' style='background:{model_colour(number)}'></i>{html.escape(name)}</td>"
+        f"<td>{item.error_m.mean():.2f}</td><td>{100 * item.success.mean():.1f}</td><td>{item.nll.mean():.2f}</td>"
+        f"<td>{100 * item.confidence.mean():.1f}</td><td>{100 * item.calibration_error():.1f}</td></tr>"
+        for number, (name, item) in enumerate(scores.items())
+    )
+    return f"<table class='sheet'><tr><th>Mean over time steps</th>{head}</tr>{body}</table>"
+
+
+def _step_table(scores: GoalScores) -> str:
+    rows = (
+        ("Map seen (m²)", scores.seen_m2, 1.0, 1),
+        ("Goal seen (%)", scores.goal_seen, 100.0, 1),
+        ("Prediction error (m)", scores.error_m, 1.0, 2),
+        ("Success, below 3 m (%)", scores.success, 100.0, 1),
+        ("Negative log-likelihood (nats)", scores.nll, 1.0, 2),
+        ("Own estimate of success (%)", scores.confidence, 100.0, 1),
+    )
+    head = "".join(f"<th>{step}</th>" for step in range(scores.error_m.shape[1]))
+    body = "".join(
+        f"<tr><td>{name}</td>"
+        + "".join(f"<td>{scale * value:.{digits}f}</td>" for value in values.mean(0))
+        + f"<td><b>{scale * values.mean():.{digits}f}</b></td></tr>"
+        for name, values, scale, digits in rows
+    )
+    return f"<table class='sheet'><tr><th>Time step</th>{head}<th>mean</th></tr>{body}</table>"
+
+
+def _list(scores: Mapping[str, GoalScores], shown: set[str]) -> str:
+    first = next(iter(scores.values()))
+    error = np.stack([item.error_m.mean(1) for item in scores.values()], 1)
+    success = np.stack([item.success.mean(1) for item in scores.values()], 1)
+    rows = []
+    for row in np.argsort(error[:, 0], kind="stable").tolist():
+        name = html.escape(first.instr_ids[row])
+        link = f"<a href='#e={name}' data-go='{name}'>{name}</a>" if first.instr_ids[row] in shown else name
+        cells = "".join(f"<td>{e:.2f}</td><td>{100 * s:.0f}</td>" for e, s in zip(error[row], success[row]))
+        rows.append(f"<tr><td>{link}</td>{cells}</tr>")
+    several = len(scores) > 1
+    names = "".join(f"<th colspan=2>{html.escape(name)}</th>" for name in scores)
+    titles = "<th>error (m)</th><th>success (%)</th>" * len(scores)
+    head = (f"<tr><th></th>{names}</tr>" if several else "") + f"<tr><th>Instruction</th>{titles}</tr>"
+    return f"<table class='sheet'>{head}{''.join(rows)}</table>"
+
+
+def _calibration_svg(scores: Mapping[str, GoalScores]) -> str:
+    drawn = []
+    for number, item in enumerate(scores.values()):
+        points = calibration_points(item.confidence.ravel().astype(float), item.success.ravel())
+        spots = [(44 + 260 * p["confidence"], 284 - 260 * p["success"], 3 + 12 * p["share"] ** 0.5) for p in points]
+        colour = model_colour(number)
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in spots)
+        drawn.append(f"<polyline points='{line}' fill='none' stroke='{colour}' stroke-width='1.6'/>")
+        drawn += [
+            f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{r:.1f}' fill='{colour}' fill-opacity='.75'/>" for x, y, r in spots
+        ]
+    ticks = "".join(
+        f"<text x='{44 + 260 * v:.0f}' y='299' text-anchor='middle'>{100 * v:.0f}</text>"
+        f"<text x='38' y='{288 - 260 * v:.0f}' text-anchor='end'>{100 * v:.0f}</text>"
+        for v in (0.0, 0.25, 0.5, 0.75, 1.0)
+    )
+    return (
+        "<svg viewBox='0 0 324 326' width='324' height='326' font-size='11' role='img' aria-label='calibration'>"
+        "<rect x='44' y='24' width='260' height='260' fill='none' stroke='#ccc'/>"
+        f"<path d='M44 284 L304 24' stroke='#999' stroke-dasharray='4 4'/>{ticks}{''.join(drawn)}"
+        "<text x='174' y='15' text-anchor='middle' font-weight='600'>Calibration</text>"
+        "<text x='174' y='318' text-anchor='middle'>model's own estimate of success (%)</text>"
+        "<text x='12' y='154' text-anchor='middle' transform='rotate(-90 12 154)'>came true (%)</text></svg>"
+    )
+
+
+def _error_svg(scores: Mapping[str, GoalScores]) -> str:
+    """Share of instructions whose error is below a distance, at the last time step."""
+    drawn = []
+    for number, item in enumerate(scores.values()):
+        last = np.sort(item.error_m[:, -1])
+        at = np.linspace(0.0, _FAR_M, 101)
+        share = np.searchsorted(last, at, side="right") / len(last)
+        line = " ".join(f"{44 + 260 * x / _FAR_M:.1f},{284 - 260 * y:.1f}" for x, y in zip(at, share))
+        drawn.append(f"<polyline points='{line}' fill='none' stroke='{model_colour(number)}' stroke-width='2'/>")
+    ticks = "".join(
+        f"<text x='{44 + 260 * x / _FAR_M:.0f}' y='299' text-anchor='middle'>{x}</text>" for x in (0, 3, 5, 10, 15, 20)
+    ) + "".join(f"<text x='38' y='{288 - 2.6 * v:.0f}' text-anchor='end'>{v}</text>" for v in (0, 25, 50, 75, 100))
+    success = 44 + 260 * _SUCCESS_M / _FAR_M
+    return (
+        "<svg viewBox='0 0 324 326' width='324' height='326' font-size='11' role='img' aria-label='errors'>"
+        "<rect x='44' y='24' width='260' height='260' fill='none' stroke='#ccc'/>"
+        f"<rect x='44' y='24' width='{success - 44:.1f}' height='260' fill='#009E73' fill-opacity='.12'/>"
+        f"{ticks}{''.join(drawn)}"
+        "<text x='174' y='15' text-anchor='middle' font-weight='600'>Errors at the last time step</text>"
+        "<text x='174' y='318' text-anchor='middle'>metres to the goal (green: success)</text>"
+        "<text x='12' y='154' text-anchor='middle' transform='rotate(-90 12 154)'>instructions below (%)</text></svg>"
+    )

@@ -1,0 +1,111 @@
+"""The next move that a page shows is the one the agent makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ghosts.act.planner import Planner
+from ghosts.errors import ConfigError, DataError
+from ghosts.evaluate.vln import walk_split
+from ghosts.learn.data import examples_of
+from ghosts.learn.vln import load_agent
+from ghosts.presets import NavigationConfig, Seq2SeqConfig, VlnExperiment
+from ghosts.view.choice import Chooser, known_after
+from ghosts.view.library import Library
+from ghosts.view.mind import Mind
+from ghosts.view.question import Question
+from ghosts.view.record import EpisodeRecord
+from ghosts.view.scene import route
+from landmark_world import small_experiment
+from view_fixtures import save_untrained
+
+
+def walk_on(mind: Mind, question: Question) -> list[int]:
+    """Rows an agent walks through when a visitor presses "walk on" until it stops."""
+    graph, path = mind.root.graph(question.scan), list(question.walk[:1])
+    asked = replace(question, walk=question.walk[:1])
+    while True:
+        choice = mind.frame(asked, len(asked.walk) - 1).choice
+        moves = [graph.index(name) for name in choice.moves]
+        path += moves
+        if choice.stops:
+            return path
+        asked = replace(asked, walk=(*asked.walk, moves[-1]))
+
+
+@pytest.mark.parametrize(("model", "planner"), [("small", Planner()), ("agent", None)])
+def test_walking_on_is_what_the_evaluation_walks(
+    library: Library, run: Path, agent: Path, model: str, planner: Planner | None
+) -> None:
+    mind = library.mind("combs", model)
+    assert mind.acts == ("policy" if planner is None else "planner")
+    examples = examples_of(mind.data, "dev_unseen")[::4]
+    task = load_agent(agent if planner is None else run).task
+    kwargs = {"stored": None, "device": torch.device("cpu"), "planner": planner}
+    expected = walk_split(task, mind.root, examples, mind.data.builder, **kwargs)
+    walked = [walk_on(mind, library.question(mind, "dev_unseen", example.instr_id)) for example in examples]
+    assert walked == expected
+    assert max(map(len, walked)) > 2
+
+
+def test_probabilities_and_worth(library: Library, record: EpisodeRecord) -> None:
+    mind = library.mind("combs", "agent")
+    acting = mind.record(library.question(mind, "dev_unseen", "300_0"))
+    for shown in (acting, record):
+        for step, frame in enumerate(shown.frames):
+            assert set(shown.walk[: step + 1]) == set(frame.choice.visited)
+            assert set(frame.choice.visited) < set(frame.choice.candidates)
+            assert frame.choice.stops == (frame.choice.chosen in frame.choice.visited)
+            assert all(value <= 1.0 for value in frame.choice.candidates.values())
+    assert {frame.choice.by for frame in acting.frames} == {"policy"}
+    for frame in acting.frames:
+        assert sum(frame.choice.candidates.values()) == pytest.approx(1.0, abs=1e-5)
+        assert frame.choice.candidates[frame.choice.chosen] == max(frame.choice.candidates.values())
+
+
+def test_models_without_a_filter_choose_by_mass(library: Library) -> None:
+    for name in ("plain", "hand-coded"):
+        mind = library.mind("combs", name)
+        for frame in mind.record(library.question(mind, "dev_unseen", "300_0")).frames:
+            assert frame.choice.by == mind.acts == "mass"
+            assert sum(frame.choice.candidates.values()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_who_chooses() -> None:
+    small = small_experiment()
+    acting = VlnExperiment(**vars(small), navigation=NavigationConfig(step_limit=5))
+    assert (Chooser(small).by, Chooser(small).step_limit) == ("planner", 12)
+    assert (Chooser(acting).by, Chooser(acting).step_limit) == ("policy", 5)
+    bound = replace(acting, navigation=NavigationConfig(true_beliefs=True))
+    assert Chooser(bound).by == "planner"
+
+
+def test_nobody_jumps(mind: Mind) -> None:
+    graph = mind.root.graph("comb3")
+    known = known_after(graph, [0, 1, 2])
+    assert known.viewpoint[0, : known.known[0].sum()].tolist()[:1] == [0]
+    assert set(known.viewpoint[0][known.visited[0]].tolist()) == {0, 1, 2}
+    np.testing.assert_allclose(known.from_here_m[0][0], graph.distance_m[2, 0])
+    with pytest.raises(ConfigError, match="from neighbour to neighbour"):
+        known_after(graph, [0, 4])
+
+
+def test_walks_are_drawn_along_the_graph(library: Library) -> None:
+    scene = library.scene("combs", "comb3")
+    ids = [point["id"] for point in scene["viewpoints"]]
+    assert route(scene, [ids[0], ids[2], ids[6], ids[1]]) == [ids[k] for k in (0, 1, 2, 6, 2, 1)]
+    assert route(scene, [ids[3]]) == [ids[3]]
+    assert route(scene, [ids[3], ids[3]]) == [ids[3], ids[3]]
+
+
+def test_an_agent_without_beliefs_is_refused(combs: Path, tmp_path: Path) -> None:
+    settings = NavigationConfig(agent="seq2seq", seq2seq=Seq2SeqConfig(hidden=8))
+    experiment = VlnExperiment(**vars(small_experiment()), navigation=settings)
+    path = save_untrained(tmp_path / "words.safetensors", combs, experiment)
+    with pytest.raises(DataError, match="no belief to look into"):
+        Library([combs], [path])
