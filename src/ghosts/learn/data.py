@@ -17,6 +17,7 @@ from ghosts.learn.bank import TileBank, landmark_bank
 from ghosts.learn.batches import Builder
 from ghosts.learn.examples import Example, make_examples, unseen_buildings
 from ghosts.learn.image_tiles import load_tile_bank
+from ghosts.learn.label_words import resembling
 from ghosts.presets import GoalExperiment
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import LabelSet
@@ -128,6 +129,7 @@ def load_goal_data(
     mapper, fingerprint = experiment.model.mapper, None
     if choose_observation(root, experiment) == "landmarks":
         labels = labels or training_labels(root, seen)
+        labels = resembling(root, labels, used, experiment.landmarks.word_vectors, training)
         bank = _landmarks(root, experiment, labels, used, training)
     else:
         bank, fingerprint = _images(root, experiment, used, tiles, tiles_folder)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float32, Int64
 from torch import Tensor, nn
 
 from ghosts.act.baselines import hand_coded_heat, heat_loss, heat_targets
@@ -50,6 +51,17 @@ class CellFeatures(nn.Module):
         super().__init__()
         self.channels = channels
         self.embedding = nn.Embedding(labels, channels) if labels else None
+
+    @torch.no_grad()
+    def start_from(self, labels: Int64[np.ndarray, " k"], vectors: Float32[np.ndarray, "k c"]) -> None:
+        """Set the embeddings of some labels; the others keep their random start.
+
+        Raises:
+            ConfigError: features are stored, so that there are no labels.
+        """
+        if self.embedding is None:
+            raise ConfigError("this model reads stored features and knows no labels; leave out landmarks.word_vectors")
+        self.embedding.weight[torch.from_numpy(labels)] = torch.from_numpy(vectors)
 
     def forward(self, batch: Batch, stored: Float[Tensor, "n c"] | None) -> MapCells:
         """The batch's cells with their features."""

@@ -9,7 +9,7 @@ import pytest
 
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.world.landmarks.format import Landmark, SceneLandmarks
-from ghosts.world.landmarks.labels import LabelSet, build_labels, normalise_label
+from ghosts.world.landmarks.labels import LabelSet, build_labels, head_label, normalise_label
 from ghosts.world.landmarks.regions import ROOM_NAMES
 
 
@@ -54,6 +54,33 @@ def test_words_of_labels() -> None:
 )
 def test_normalised_names(name: str, expected: str) -> None:
     assert normalise_label(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("dining table", "table"),
+        ("old sofa chair", "sofa chair"),
+        ("sofa chairs", "sofa chair"),
+        ("boxes", "box"),
+        ("table / other room", "table"),
+        ("box of fruit", "box"),
+        ("table lamp", None),
+        ("tablet", None),
+    ],
+)
+def test_a_label_outside_the_set_goes_by_its_head_noun(name: str, expected: str | None) -> None:
+    labels = build_labels([scene("table", "chair", "sofa chair", "box")])
+    assert head_label(name, labels.objects) == expected
+    wanted = labels.object_id(expected) if expected else labels.structure_id("unknown object")
+    assert labels.object_id(name) == wanted
+
+
+def test_an_alias_comes_before_the_head_noun() -> None:
+    labels = build_labels([scene("bowl", "toilet")])
+    known = LabelSet(labels.labels, {"toilet bowl": "toilet", "bowl": "toilet"})
+    assert known.object_id("toilet bowl") == labels.object_id("toilet")
+    assert known.object_id("bowl") == labels.object_id("bowl")
 
 
 def test_unknown_names_are_refused() -> None:

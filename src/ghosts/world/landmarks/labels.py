@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,9 @@ class LabelSet:
     """Labels in the order of their ids."""
 
     labels: tuple[Label, ...]
+    aliases: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Object labels outside the set, and those of the set that stand for them (`words.nearest_labels`). Not saved:
+    what is met outside the set is not known when it is made."""
 
     def __post_init__(self) -> None:
         if len(self._ids) != len(self.labels):
@@ -79,8 +82,15 @@ class LabelSet:
         return self._ids["room", letter]
 
     def object_id(self, name: str) -> int:
-        """Id of an object's label, or of `unknown object`."""
+        """Id of an object's label; of one outside the set that of its alias or head noun, else of `unknown object`."""
+        if ("object", name) not in self._ids:
+            name = self.aliases.get(name) or head_label(name, self.objects) or ""
         return self._ids.get(("object", name), self._ids["structure", UNKNOWN_OBJECT])
+
+    @cached_property
+    def objects(self) -> frozenset[str]:
+        """Names of the objects in the set."""
+        return frozenset(label.name for label in self.labels if label.kind == "object")
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
@@ -135,12 +145,31 @@ def build_labels(scenes: Iterable[SceneLandmarks], objects: int = DEFAULT_OBJECT
     kept = sorted(counts, key=lambda name: (-counts[name], name))[:objects]
     return LabelSet(
         (
-            *(Label("structure", name, _words(text)) for name, text in STRUCTURE.items()),
-            *(Label("room", letter, _words(text)) for letter, text in ROOM_NAMES.items()),
-            *(Label("object", name, _words(name)) for name in kept),
+            *(Label("structure", name, label_words(text)) for name, text in STRUCTURE.items()),
+            *(Label("room", letter, label_words(text)) for letter, text in ROOM_NAMES.items()),
+            *(Label("object", name, label_words(name)) for name in kept),
         )
     )
 
 
-def _words(text: str) -> tuple[str, ...]:
+def head_label(name: str, known: Collection[str]) -> str | None:
+    """The known label that a longer one ends in, as English names things: "dining table" is a table.
+
+    What follows a slash or "of" qualifies ("window / outside", "box of fruit"); a plural counts as its singular.
+
+    Example:
+        >>> head_label("wooden dining tables", {"table", "dining table"})
+        'dining table'
+    """
+    words = re.split(r"/| of ", name)[0].split()
+    for first in range(len(words)):
+        ending = " ".join(words[first:])
+        for suffix in ("", "s", "es"):
+            if ending.endswith(suffix) and ending.removesuffix(suffix) in known:
+                return ending.removesuffix(suffix)
+    return None
+
+
+def label_words(text: str) -> tuple[str, ...]:
+    """The words of a label's name."""
     return tuple(re.findall(r"[a-z0-9]+", text))

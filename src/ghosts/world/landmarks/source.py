@@ -46,6 +46,9 @@ class LandmarkConfig:
     """Distance between points of a line or patch; at most a map cell, so that no cell is missed."""
     exact_m: float = 0.1
     """An object known better than this is one point."""
+    word_vectors: str | None = None
+    """Text file of word vectors (GloVe, fastText): embeddings of labels start from those of their words, and an object
+    whose label is not in the model's set is shown as the one that means most nearly the same."""
 
     def __post_init__(self) -> None:
         require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
