@@ -17,6 +17,7 @@ from ghosts.config import to_dict
 from ghosts.errors import ConfigError, DataError
 from ghosts.language.tokens import Vocabulary
 from ghosts.learn.checkpoint import LAST, differences, load_checkpoint
+from ghosts.learn.label_words import start_labels
 from ghosts.learn.load import described, find_checkpoint, load_weights
 from ghosts.learn.loop import Job, Run, draw_turn, train
 from ghosts.learn.navigate import NavigationTask, WalkPlan, plan_walks
@@ -85,6 +86,7 @@ def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTa
 
     def make_task(run: Run) -> NavTask:
         task = make_navigation_task(experiment, len(run.data.labels) if run.data.labels is not None else 0)
+        start_labels(task.features, run.data.labels, experiment.landmarks.word_vectors, run.out)
         if warm_start is not None:
             start_from(task, run, find_checkpoint(warm_start))
         return task
