@@ -18,7 +18,7 @@ from ghosts.mapping.mapper import Mapper, MapState, Masks
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.project import project
 from ghosts.mapping.sparse_conv import masked_conv2d, sparse_conv2d
-from ghosts.mapping.stencil import pooling, stencil
+from ghosts.mapping.stencil import cell_conv, flat_weight, pair_conv, pooling, stencil, table_conv
 from ghosts.types import Grid, Intrinsics
 
 
@@ -112,6 +112,16 @@ def test_prepared_plan_and_round_trip() -> None:
     assert torch.equal(again, features)
     assert torch.equal(seen, observed)
     assert cells.counts == tuple(observed.sum((0, 2, 3, 4)).tolist())
+
+
+def test_both_ways_to_convolve_observed_cells_agree() -> None:
+    features, observed = scene(6)
+    cells = cells_from_maps(features, observed)
+    plan, weight = stencil(cells, 3), torch.randn(7, 5, 3, 3, generator=torch.Generator().manual_seed(2))
+    by_table = table_conv(F.pad(cells.features, (0, 0, 0, 1)), plan.sources, flat_weight(weight))
+    assert_close(by_table, pair_conv(cells.features, plan, weight))
+    dense = F.conv2d(features.flatten(0, 1), weight, padding=1).unflatten(0, features.shape[:2])
+    assert_close(cell_conv(cells.features, plan, weight), cells_from_maps(dense, observed).features)
 
 
 @pytest.mark.parametrize("pool", [1, 2, 4])

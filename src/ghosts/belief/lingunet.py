@@ -16,7 +16,10 @@ from ghosts.config import LingUNetConfig
 
 def instance_norm(values: Float[Tensor, "n c y x"]) -> Float[Tensor, "n c y x"]:
     """Zero mean and unit variance over space, for each item and channel; a single cell becomes 0, not an error."""
-    return F.layer_norm(values, values.shape[-2:])
+    # In the type it is given: autocast would write, and keep for the gradient, everything in float32, only to convert
+    # it back for the next convolution. Sums are in float32 all the same.
+    with torch.autocast(values.device.type, enabled=False):
+        return F.layer_norm(values, values.shape[-2:])
 
 
 class DownBlock(nn.Module):

@@ -19,6 +19,8 @@ from ghosts.files import read_json, write_json
 PAD, UNKNOWN = "<pad>", "<unk>"
 MAX_TOKENS = 80
 MIN_COUNT = 5
+MAX_CACHED = 50_000
+"""Instructions whose ids a vocabulary keeps."""
 
 _SPLIT = re.compile(r"(\W+)")
 _PUNCTUATION = set(string.punctuation)
@@ -61,6 +63,10 @@ class Vocabulary:
     def _ids(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.words)}
 
+    @cached_property
+    def _rows(self) -> dict[str, list[int]]:
+        return {}
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -73,12 +79,21 @@ class Vocabulary:
 
         An empty text becomes a single `<unk>`, so that every row has a token.
         """
-        known = self._ids
-        rows = [[known.get(word, 1) for word in tokenise(text)[:max_tokens]] or [1] for text in texts]
+        rows = [self._row(text)[:max_tokens] for text in texts]
         ids = np.zeros((len(rows), max((len(row) for row in rows), default=0)), np.int64)
         for number, row in enumerate(rows):
             ids[number, : len(row)] = row
         return ids
+
+    def _row(self, text: str) -> list[int]:
+        """Word ids of one instruction; training asks for each of them many times."""
+        row = self._rows.get(text)
+        if row is None:
+            row = [self._ids.get(word, 1) for word in tokenise(text)] or [1]
+            if len(self._rows) >= MAX_CACHED:
+                self._rows.clear()
+            self._rows[text] = row
+        return row
 
     def save(self, path: Path) -> None:
         """Write as JSON."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ghosts.config import MapperConfig
 from ghosts.errors import ConfigError
 from ghosts.mapping.cells import MapCells, cells_from_maps
-from ghosts.mapping.stencil import Pooling, Stencil, flat_weight, pair_conv, stencil, table_conv
+from ghosts.mapping.stencil import Pooling, Stencil, cell_conv, flat_weight, stencil, table_conv
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Mapper(nn.Module):
     def _input_gates(self, cells: MapCells, plan: Stencil, masks: Masks | None) -> Float[Tensor, "n g"]:
         """Input-to-state part of the gates at every observation."""
         weight, bias = self.input_to_state.weight, cast(Tensor, self.input_to_state.bias)
-        gates = pair_conv(cells.features.to(weight.dtype), plan, weight).to(weight.dtype)
+        gates = cell_conv(cells.features.to(weight.dtype), plan, weight).to(weight.dtype)
         if self.config.convolution == "sparse":
             gates = gates / plan.inputs[:, None]
         gates = gates + bias

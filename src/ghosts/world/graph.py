@@ -62,9 +62,13 @@ class NavGraph:
         except KeyError:
             raise UnknownNameError("viewpoint", viewpoint, self.ids, f"scan {self.scan}") from None
 
+    @cached_property
+    def _neighbours(self) -> list[list[int]]:
+        return [np.flatnonzero(row).tolist() for row in self.adjacent]
+
     def neighbours(self, row: int) -> list[int]:
         """Rows reachable in one move, in file order."""
-        return np.flatnonzero(self.adjacent[row]).tolist()
+        return list(self._neighbours[row])
 
     def path(self, start: int, goal: int) -> list[int]:
         """Rows of the shortest walk, both ends included.
