@@ -151,7 +151,7 @@ class FilterConfig:
 
 @dataclass(frozen=True)
 class RegionConfig:
-    """Which candidate leads to which part of the map (`act.policy.reach_mass`)."""
+    """Which candidate leads to which part of the map (`act.candidates.reach_mass`)."""
 
     unseen_cost: float = 2.5
     """A metre off the known graph counts as this many on the way to a cell."""
@@ -163,11 +163,13 @@ class RegionConfig:
     """Candidates that lead to a cell nearly as directly as the best share its mass."""
     radius_m: float = 2.2
     """Goal mass within this of a viewpoint is what stopping there is worth; success is 3 m of walking, not of air."""
+    wide_m: float = 3.5
+    """Goal mass within this is what the policy also sees: too far to stop, near enough to go and look."""
 
     def __post_init__(self) -> None:
         for name in ("unseen_cost", "visited_cost"):
             require(getattr(self, name) >= 1.0, f"regions.{name} must be at least 1", getattr(self, name))
-        for name in ("softness_m", "radius_m", "own_m"):
+        for name in ("softness_m", "radius_m", "own_m", "wide_m"):
             require(getattr(self, name) > 0.0, f"regions.{name} must be positive", getattr(self, name))
 
 
@@ -177,14 +179,18 @@ class PolicyConfig:
 
     hidden: int = 128
     """Hidden size of the MLP."""
+    layers: int = 1
+    """Hidden layers. Paper: one (a two-layer network)."""
     sigma_m: float = 1.0
     """Gaussian neighbourhood of a viewpoint in which its belief is read."""
     beyond: bool = False
-    """Whether a candidate also sees the belief of the region it leads to. Paper: its neighbourhood alone."""
+    """Whether a candidate sees the belief of the region it leads to, in logarithms and beside the episode's best
+    (`act.policy.beyond_features`). Paper: its place and the belief in its neighbourhood alone."""
     regions: RegionConfig = field(default_factory=RegionConfig)
 
     def __post_init__(self) -> None:
-        require(self.hidden >= 1, "policy.hidden must be at least 1", self.hidden)
+        for name in ("hidden", "layers"):
+            require(getattr(self, name) >= 1, f"policy.{name} must be at least 1", getattr(self, name))
         require(self.sigma_m > 0.0, "policy.sigma_m must be positive", self.sigma_m)
 
 

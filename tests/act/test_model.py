@@ -9,8 +9,9 @@ from tests.act.makers import CAMERA, random_points, small_config, small_model
 from torch import Tensor
 from torch.testing import assert_close
 
+from ghosts.act.candidates import Candidates
 from ghosts.act.model import GoalModel, cells_from_points
-from ghosts.act.policy import Candidates, policy_loss
+from ghosts.act.policy import policy_loss
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.config import ModelConfig, from_dict, to_dict

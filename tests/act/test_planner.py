@@ -10,8 +10,8 @@ import torch
 from tests.act.worlds import make_comb
 from torch import Tensor
 
+from ghosts.act.candidates import Candidates, reach_mass, segment_arg_max
 from ghosts.act.planner import Planner
-from ghosts.act.policy import Candidates, reach_mass, segment_arg_max
 from ghosts.act.walkers import walk_random
 from ghosts.belief.histogram import gaussian
 from ghosts.config import PlannerConfig, RegionConfig
@@ -48,7 +48,7 @@ CROSSING = candidates((0.0, 0.0, 0.0, True), (2.0, 0.0, 2.0, False), (0.0, 2.0, 
 
 def test_mass_reached_sums_to_one() -> None:
     random = torch.rand(1, 3, 4, 24, 24, generator=torch.Generator().manual_seed(0))
-    through, _ = reach_mass(CROSSING, random / random.sum((-3, -2, -1), keepdim=True), START, GRID, RegionConfig())
+    through = reach_mass(CROSSING, random / random.sum((-3, -2, -1), keepdim=True), START, GRID, RegionConfig()).through
     torch.testing.assert_close(through.sum(0), torch.ones(3))
 
 
@@ -63,21 +63,21 @@ def test_mass_reached_sums_to_one() -> None:
     ],
 )
 def test_mass_belongs_to_the_candidate_that_leads_there(spot: tuple[float, float], owner: int) -> None:
-    through, _ = reach_mass(CROSSING, belief((*spot, 1.0)), START, GRID, RegionConfig())
+    through = reach_mass(CROSSING, belief((*spot, 1.0)), START, GRID, RegionConfig()).through
     assert int(through[:, -1].argmax()) == owner
     assert float(through[owner, -1]) > 0.9
 
 
 def test_deeper_of_two_candidates_in_line_owns_what_lies_beyond() -> None:
     line = candidates((0.0, 0.0, 0.0, True), (2.0, 0.0, 2.0, True), (4.0, 0.0, 4.0, False), (0.0, 2.0, 2.0, False))
-    through, _ = reach_mass(line, belief((9.0, 0.0, 1.0)), START, GRID, RegionConfig())
+    through = reach_mass(line, belief((9.0, 0.0, 1.0)), START, GRID, RegionConfig()).through
     assert float(through[2, -1]) > 0.95
 
 
 def test_a_long_way_round_does_not_own_what_is_near_it_in_the_air() -> None:
     # The second candidate is nearer to the mass in the air, but 12 m of walking from the start.
     round_about = candidates((0.0, 0.0, 0.0, True), (2.0, 0.0, 2.0, False), (4.0, 1.0, 12.0, False))
-    through, _ = reach_mass(round_about, belief((4.0, 0.0, 1.0)), START, GRID, RegionConfig())
+    through = reach_mass(round_about, belief((4.0, 0.0, 1.0)), START, GRID, RegionConfig()).through
     assert int(through[:, -1].argmax()) == 1
 
 

@@ -7,17 +7,17 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from ghosts.act.policy import (
+from ghosts.act.candidates import (
     Candidates,
-    Policy,
     belief_around,
-    candidate_features,
-    policy_loss,
+    reach_mass,
     segment_arg_max,
     segment_log_softmax,
+    segment_max,
 )
+from ghosts.act.policy import BEYOND_FEATURES, Policy, candidate_features, policy_loss
 from ghosts.belief.histogram import gaussian
-from ghosts.config import PolicyConfig
+from ghosts.config import PolicyConfig, RegionConfig
 from ghosts.errors import ConfigError
 from ghosts.types import Grid
 
@@ -132,3 +132,46 @@ def test_one_candidate_cannot_be_batch_normalised() -> None:
     policy = Policy(PolicyConfig(), steps=3)
     with pytest.raises(ConfigError, match="at least 2 candidates"):
         policy(candidates(torch.zeros(1, dtype=torch.long)), beliefs(1, 4), torch.zeros(1, 2), GRID)
+
+
+def test_beyond_reads_three_values_a_step_and_what_weighs_for_stopping() -> None:
+    seen, belief, start = candidates(), beliefs(3, 4), torch.zeros(3, 2)
+    policy = Policy(PolicyConfig(hidden=7, layers=3, beyond=True), steps=3).eval()
+    features = policy.features(seen, belief, start, GRID)
+    assert features.shape == (6, 3 * 4 + BEYOND_FEATURES)
+    reach = reach_mass(seen, belief, start, GRID, RegionConfig())
+    assert_close(features[:, 8:12], 4.0 * reach.through)
+    assert_close(features[:, :4], torch.log(reach.through + 1e-4) / 4.6 + 1.0)
+    looks = torch.tensor([float((seen.visited & (number == EPISODE)).sum()) for number in range(3)])
+    assert_close(features[:, 20], looks[EPISODE] / 12.0)
+    assert_close(features[:, -1], seen.visited.float())
+    assert [len(policy.deeper), policy.hidden.out_features] == [2, 7]
+    best = segment_max(features[:, 15], EPISODE, 3)  # relative to the episode's best candidate
+    assert_close(best, torch.zeros(3))
+    total = torch.zeros(3).index_add(0, EPISODE, policy.choose(features, EPISODE, 3).exp())
+    assert_close(total, torch.ones(3))
+
+
+def test_expected_distance_is_the_mean_over_the_belief() -> None:
+    spot = gaussian(torch.tensor([1.0, -2.0]), GRID, 0.3)[None, None, None].expand(1, 2, 1, -1, -1)
+    seen = candidates(torch.zeros(4, dtype=torch.long))
+    reach = reach_mass(seen, spot, torch.zeros(1, 2), GRID, RegionConfig())
+    straight = torch.linalg.norm(seen.xyz_m[:, :2] - torch.tensor([1.0, -2.0]), dim=1)
+    assert_close(reach.goal_m, straight, atol=0.3, rtol=0.1)
+    assert bool((reach.nearby >= reach.ending).all())
+
+
+def test_beyond_needs_no_other_candidates() -> None:
+    """No batch-norm: a candidate's logit does not depend on what else is in the batch, in training neither."""
+    torch.manual_seed(0)
+    policy = Policy(PolicyConfig(hidden=7, layers=2, beyond=True), steps=3).train()
+    alone = policy(candidates(torch.zeros(1, dtype=torch.long)), beliefs(1, 4), torch.zeros(1, 2), GRID)
+    assert_close(alone, torch.zeros(1))
+    seen, belief = candidates(), beliefs(3, 4)
+    first = Candidates(
+        *(value[EPISODE == 0] for value in (seen.episode, seen.xyz_m, seen.from_start_m)),
+        seen.from_agent_m[EPISODE == 0],
+        seen.visited[EPISODE == 0],
+    )
+    together, single = policy(seen, belief, torch.zeros(3, 2), GRID), policy(first, belief[:1], torch.zeros(1, 2), GRID)
+    assert_close(together[EPISODE == 0], single)

@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ghosts.act.candidates import Candidates
 from ghosts.act.known import KnownGraph, candidates_of, look_around, on_slots, start_graph, walk_to
 from ghosts.act.model import GoalModel
 from ghosts.act.planner import Planner
-from ghosts.act.policy import Candidates
 from ghosts.belief.filter import FilterTrace
 from ghosts.config import require
 from ghosts.language.decoder import Latents

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ghosts.act.policy import Candidates
+from ghosts.act.candidates import Candidates
 
 LEAST_EDGE_M = 1e-3
 """Two viewpoints at one place count as a millimetre apart, so that every move of a shortest walk makes progress."""

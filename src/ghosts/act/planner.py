@@ -1,8 +1,8 @@
 """Choosing where to go from the belief alone, without learning: a baseline, and a policy for robots that have none.
 
-Every cell's mass belongs to the candidate through which the demonstrator would have reached it (`policy.reach_mass`),
-so that mass beyond the frontier counts for the frontier viewpoint that leads there. Going to an unvisited candidate is
-worth the mass of its region: the goal's, and that of passing through it at any step of the trajectory posterior.
+Every cell's mass belongs to the candidate through which the demonstrator would have reached it, so that mass beyond the
+frontier counts for the frontier viewpoint that leads there (`candidates.reach_mass`). Going to an unvisited candidate
+is worth the mass of its region: the goal's, and that of passing through it at any step of the trajectory posterior.
 Stopping at a visited one is worth the goal's mass around it. Walking costs.
 """
 
@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ghosts.act.policy import Candidates, reach_mass
+from ghosts.act.candidates import Candidates, reach_mass
 from ghosts.config import PlannerConfig
 from ghosts.types import Grid
 
@@ -41,7 +41,8 @@ class Planner:
             grid: the belief's grid.
         """
         settings, episode = self.config, candidates.episode.long()
-        through, ending = reach_mass(candidates, beliefs, start_xy_m, grid, settings.regions)
+        reach = reach_mass(candidates, beliefs, start_xy_m, grid, settings.regions)
+        through, ending = reach.through, reach.ending
         passing = through[:, 1:].amax(1)
         exploring = (1.0 - settings.passing) * through[:, -1] + settings.passing * passing
         worth = torch.where(candidates.visited, ending, exploring) - settings.metre_cost * candidates.from_agent_m

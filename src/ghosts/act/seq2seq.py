@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ghosts.act.agent import STEP_LIMIT, Action, Briefing, Choose, Observation, choose_best
+from ghosts.act.candidates import segment_log_softmax
 from ghosts.act.known import KnownGraph, look_around, on_slots, start_graph, walk_to
-from ghosts.act.policy import segment_log_softmax
 from ghosts.belief.histogram import cell_centres_m
 from ghosts.config import LanguageConfig, Seq2SeqConfig, require
 from ghosts.geometry import TAU, heading_to_angle

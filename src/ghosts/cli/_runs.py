@@ -27,7 +27,8 @@ class DataMemory:
         from ghosts.learn.data import load_goal_data
 
         values = to_dict(experiment)
-        shown = {name: value for name, value in values.items() if name not in ("name", "kind", "baseline", "train")}
+        other = ("name", "kind", "baseline", "train", "navigation")
+        shown = {name: value for name, value in values.items() if name not in other}
         shown["model"] = {name: value for name, value in values["model"].items() if name in ("language", "mapper")}
         known: dict[str, Any] = (
             {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles} if loaded else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,7 @@ class EvalVln:
     splits: str = ""
     """Splits, separated by commas; all by default."""
     out: Path | None = None
-    """Folder for vln.json and vln.md."""
+    """Folder for vln.json (the same at every run), vln.md, and speed.json (seconds)."""
     device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
@@ -96,6 +97,8 @@ class VlnRun(NamedTuple):
     name: str
     seed: int
     scores: dict[str, NavScores]
+    seconds: dict[str, float]
+    """That walking took."""
 
 
 def evaluate(arguments: list[str]) -> None:
@@ -135,22 +138,27 @@ def _evaluate(options: EvalVln, baselines: list[str]) -> None:
     fabric.launch()
     root = DataRoot(options.data)
     models: dict[str, dict[str, list[NavScores]]] = {}
+    taken: dict[str, dict[str, float]] = {}
     runs = _score_agents(options, root, agents, fabric)
     for name, group in group_runs(runs).items():
         models[name] = {split: [run.scores[split] for _, run in group] for split in group[0][1].scores}
+        taken[name] = {split: sum(run.seconds[split] for _, run in group) for split in models[name]}
     for name in baselines:
-        models[name] = _score_baseline(options, root, name, agents)
+        models[name], taken[name] = _score_baseline(options, root, name, agents)
     summary = summarise_vln(models)
+    seconds = {split: {name: taken[name][split] for name in models} for split in summary["splits"]}
     summary["experiments"] = {path.stem: to_dict(agent.experiment) for path, agent in agents}
     summary["provenance"] = provenance()
     if not fabric.is_global_zero:
         return
     for split in summary["splits"]:
-        print(vln_text(summary, split), end="\n\n")
+        print(vln_text(summary, split, seconds), end="\n\n")
     if options.out is not None:
+        tables = "\n\n".join(vln_markdown(summary, split, seconds) for split in summary["splits"])
         write_json(options.out / "vln.json", summary, indent=1)
-        write_text(options.out / "vln.md", "\n\n".join(vln_markdown(summary, s) for s in summary["splits"]) + "\n")
-        print(f"written: {options.out / 'vln.json'}, {options.out / 'vln.md'}")
+        write_json(options.out / "speed.json", {"device": str(fabric.device), "seconds": seconds}, indent=1)
+        write_text(options.out / "vln.md", f"{tables}\n")
+        print(f"written: {', '.join(str(options.out / name) for name in ('vln.json', 'vln.md', 'speed.json'))}")
 
 
 def _score_agents(
@@ -175,33 +183,35 @@ def _score_agents(
         if options.planner and agent.experiment.navigation.agent == "filter":
             planners.append(Planner(agent.experiment.navigation.planner))
         for planner in planners:
-            scores = {}
+            scores, seconds = {}, {}
             for split in _splits(options.splits, data):
-                examples = _chosen(data, split, options.examples)
+                examples, since = _chosen(data, split, options.examples), time.perf_counter()
                 scores[split] = _scores(
                     agent.task, data, split, examples, fabric, planner=planner, batch=options.batch, precision=precision
                 )
+                seconds[split] = time.perf_counter() - since
             how = ["planner"] if planner else []
             how += ["true beliefs"] if agent.experiment.navigation.true_beliefs else []
             experiment = dataclasses.replace(agent.experiment, name=", ".join([agent.experiment.name, *how]))
-            runs.append((experiment, VlnRun(path.stem, agent.experiment.train.seed, scores)))
+            runs.append((experiment, VlnRun(path.stem, agent.experiment.train.seed, scores, seconds)))
     return runs
 
 
 def _score_baseline(
     options: EvalVln, root: DataRoot, name: str, agents: Sequence[tuple[Path, LoadedAgent]]
-) -> dict[str, list[NavScores]]:
-    """A baseline on the splits the agents are evaluated on; it needs no tiles."""
+) -> tuple[dict[str, list[NavScores]], dict[str, float]]:
+    """A baseline on the splits the agents are evaluated on, and the seconds it took; it needs no tiles."""
     from ghosts.evaluate.vln import score_walks, walk_split_baseline
     from ghosts.learn.data import load_splits
 
     _, splits = load_splits(root, agents[0][1].experiment.model.language.steps if agents else 6)
-    scores = {}
+    scores, seconds = {}, {}
     for split in _named(options.splits, list(splits), root):
-        examples = _evenly(splits[split], options.examples)
+        examples, since = _evenly(splits[split], options.examples), time.perf_counter()
         paths = walk_split_baseline(name, root, examples)  # type: ignore[arg-type]
         scores[split] = [score_walks(root, _file(split), examples, paths)]
-    return scores
+        seconds[split] = time.perf_counter() - since
+    return scores, seconds
 
 
 def _scores(

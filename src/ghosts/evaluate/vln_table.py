@@ -12,6 +12,8 @@ from ghosts.evaluate.navigation import SUCCESS_M, NavScores
 
 FORMAT, VERSION = "ghosts-vln-table", 1
 SOURCE = "Anderson et al., Chasing Ghosts (NeurIPS 2019), Table 2"
+Seconds = Mapping[str, Mapping[str, float]]
+"""Split to model to seconds."""
 _NAMES = ("TL", "NE", "OS", "SR", "SPL")
 PUBLISHED: dict[str, dict[str, tuple[float | None, ...]]] = {
     "val_seen": {
@@ -88,16 +90,26 @@ def _split(models: Mapping[str, Sequence[NavScores]], samples: int) -> dict[str,
     return {"instructions": len(first.instr_ids), "paths": draws.paths, "models": rows}
 
 
-def vln_rows(summary: dict[str, Any], split: str) -> list[list[str]]:
-    """A split's table, the header first: model, then every metric; ours with 95 % intervals, published ones after."""
+def vln_rows(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> list[list[str]]:
+    """A split's table, the header first: model, then every metric; ours with 95 % intervals, published ones after.
+
+    Args:
+        summary: of `summarise_vln`.
+        split: which.
+        seconds: how long each model's walks took; adds two columns.
+    """
     models = summary["splits"][split]["models"]
     metrics = [name for name in next(iter(models.values())) if name != "seeds"]
-    rows = [["", *metrics]]
+    speed = ["seconds", "instructions/s"] if seconds is not None else []
+    rows = [["", *metrics, *speed]]
     for name, values in models.items():
-        rows.append([name, *(_cell(metric, values[metric]) for metric in metrics)])
+        taken = seconds[split][name] if seconds is not None else 0.0
+        walked = summary["splits"][split]["instructions"] * values["seeds"]
+        rates = [f"{taken:.1f}", f"{walked / max(taken, 1e-9):.0f}"] if speed else []
+        rows.append([name, *(_cell(metric, values[metric]) for metric in metrics), *rates])
     for name, values in summary["published"]["rows"][published_split(split)].items():
         cells = [values.get(metric) for metric in metrics]
-        rows.append([f"{name} [1]", *("–" if cell is None else f"{cell:.2f}" for cell in cells)])
+        rows.append([f"{name} [1]", *("–" if cell is None else f"{cell:.2f}" for cell in cells), *["–" for _ in speed]])
     return rows
 
 
@@ -110,9 +122,9 @@ def _cell(metric: str, value: dict[str, Any]) -> str:
     return f"{value['mean']:.{digits}f}{deviation} ({low:.{digits}f}–{high:.{digits}f})"
 
 
-def vln_text(summary: dict[str, Any], split: str) -> str:
-    """A split's table for a terminal."""
-    rows = vln_rows(summary, split)
+def vln_text(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> str:
+    """A split's table for a terminal; see `vln_rows`."""
+    rows = vln_rows(summary, split, seconds)
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]).rstrip()
@@ -121,9 +133,9 @@ def vln_text(summary: dict[str, Any], split: str) -> str:
     return "\n".join([_title(summary, split), *lines, _note(summary, split)])
 
 
-def vln_markdown(summary: dict[str, Any], split: str) -> str:
-    """A split's table for a document."""
-    header, *rows = vln_rows(summary, split)
+def vln_markdown(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> str:
+    """A split's table for a document; see `vln_rows`."""
+    header, *rows = vln_rows(summary, split, seconds)
     lines = [f"| {' | '.join(header)} |", f"| --- |{' ---: |' * (len(header) - 1)}"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([f"**{_title(summary, split)}**", "", *lines, "", _note(summary, split)])

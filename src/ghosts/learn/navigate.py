@@ -18,10 +18,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ghosts.act.agent import AgentTrace, Choose, GhostAgent
+from ghosts.act.candidates import Candidates
 from ghosts.act.known import KnownGraph, candidates_of
 from ghosts.act.model import GoalModel
 from ghosts.act.planner import Planner
-from ghosts.act.policy import Candidates, policy_loss
+from ghosts.act.policy import policy_loss
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.config import ModelConfig

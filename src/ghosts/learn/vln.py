@@ -148,13 +148,15 @@ def start_from(task: NavTask, run: Run, path: Path) -> None:
         if stored.about.get(name) != value:
             hint = "train both on the same data root"
             raise DataError(f"--warm-start: trained on other data (another {name})", file=path, hint=hint)
-    before = stored.about.get("experiment", {})
+    # Read as settings, so that what an older version did not know has its default.
+    before, _, _ = described(stored, path)
     # Equal labels can still be shown from nearer or farther.
-    shown = differences(before.get("landmarks"), to_dict(run.experiment.landmarks), "landmarks") if labels else []
+    seen = to_dict(before.landmarks), to_dict(run.experiment.landmarks)
+    shown = differences(*seen, "landmarks") if labels else []
     if shown:
         hint = "use the same --landmarks options"
         raise DataError(f"--warm-start: trained on other landmarks: {'; '.join(shown)}", file=path, hint=hint)
-    acts = "navigation" in before
+    acts = isinstance(before, VlnExperiment)
     weights = {**stored.part("model"), **stored.part("ema")}
     weights = {name: value for name, value in weights.items() if acts or not name.startswith(POLICY)}
     own = task.state_dict()
