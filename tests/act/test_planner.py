@@ -10,7 +10,7 @@ import torch
 from tests.act.worlds import make_comb
 from torch import Tensor
 
-from ghosts.act.candidates import Candidates, reach_mass, segment_arg_max
+from ghosts.act.candidates import Candidates, reach_mass
 from ghosts.act.planner import Planner
 from ghosts.act.walkers import walk_random
 from ghosts.belief.histogram import gaussian
@@ -114,7 +114,7 @@ def test_episodes_of_a_batch_do_not_mix() -> None:
     )
     beliefs = torch.cat([belief((8.0, 0.0, 1.0)), belief((0.0, 8.0, 1.0))])
     worth = Planner()(two, beliefs, START.repeat(2, 1), GRID)
-    assert segment_arg_max(worth, two.episode, 2).tolist() == [1, 5]
+    assert worth.view(2, 3).argmax(1).tolist() == [1, 2]
     torch.testing.assert_close(worth[:3], Planner()(CROSSING, beliefs[:1], START, GRID))
 
 

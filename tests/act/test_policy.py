@@ -11,7 +11,6 @@ from ghosts.act.candidates import (
     Candidates,
     belief_around,
     reach_mass,
-    segment_arg_max,
     segment_log_softmax,
     segment_max,
 )
@@ -53,11 +52,6 @@ def test_segment_log_softmax_equals_one_softmax_a_segment() -> None:
 def test_segment_log_softmax_gradcheck() -> None:
     logits = torch.randn(6, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
     assert torch.autograd.gradcheck(lambda values: segment_log_softmax(values, EPISODE, 3), (logits,))
-
-
-def test_segment_arg_max() -> None:
-    values = torch.tensor([1.0, -2.0, 3.0, 3.0, -9.0, 4.0])
-    assert segment_arg_max(values, EPISODE, 4).tolist() == [2, 5, 4, -1]
 
 
 def test_belief_around_a_position_is_metric_and_centred() -> None:

@@ -11,7 +11,6 @@ from ghosts.belief.histogram import (
     arg_max_m,
     cell_centres_m,
     entropy,
-    expected_m,
     gaussian,
     marginal,
     normalise,
@@ -99,12 +98,6 @@ def test_arg_max_between_cells_is_unbiased() -> None:
     assert coarse.abs().max() <= 0.5 + 1e-9
     assert coarse.mean(0).abs().max() < 0.06  # the released code: (-0.5, -0.5)
     assert fine.norm(dim=-1).max() < 0.035  # what sampling σ = half a cell at cell centres leaves
-
-
-def test_expected_position() -> None:
-    belief = torch.zeros(1, 4, 8, 10)
-    belief[0, 0, 0, 0], belief[0, 2, 7, 9] = 0.25, 0.75
-    assert_close(expected_m(belief, EVEN), torch.tensor([[0.5 * 2.25, 0.5 * 1.75]]))
 
 
 def test_entropy() -> None:

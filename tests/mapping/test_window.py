@@ -1,4 +1,4 @@
-"""Windows: the same maps as on the big grid, aligned with the belief's cells; maps that grow."""
+"""Maps that grow are the same as on the big grid."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import torch
 
 from ghosts.config import MapperConfig
 from ghosts.geometry import from_cells, to_cells
-from ghosts.mapping.cells import cells_from_maps
 from ghosts.mapping.mapper import Mapper
-from ghosts.mapping.window import Window, growth_window, reach_window, reframe, reframe_cells, reframe_state
+from ghosts.mapping.window import Window, growth_window, reframe, reframe_state
 from ghosts.types import Grid
 
 GRID = Grid(96, 96, 0.5)
@@ -25,43 +24,6 @@ def scene(low: int, high: int) -> tuple[torch.Tensor, torch.Tensor]:
 def make() -> Mapper:
     torch.manual_seed(0)
     return Mapper(MapperConfig(features=2, channels=3))
-
-
-def test_window_gives_the_same_maps() -> None:
-    features, observed = scene(40, 61)
-    cells, mapper = cells_from_maps(features, observed), make()
-    window = reach_window(cells, GRID, reach_m=3.5)
-    assert window == Window(row=38, col=38, rows=24, cols=24)
-    whole, seen = mapper.unroll_cells(cells)
-    small, small_seen = mapper.unroll_cells(reframe_cells(cells, window))
-    torch.testing.assert_close(small, reframe(whole, window))
-    assert torch.equal(small_seen, reframe(seen, window))
-    assert int(small_seen.sum()) == int(seen.sum())
-
-
-def test_reach_alone_and_the_whole_map() -> None:
-    nothing = cells_from_maps(torch.zeros(1, 1, 2, 96, 96), torch.zeros(1, 1, 1, 96, 96, dtype=torch.bool))
-    # 3 σ and 7 m are 17 cells to each side of the middle: 34, rounded up to 40, from an even cell.
-    assert reach_window(nothing, GRID, reach_m=7.0) == Window(row=30, col=30, rows=40, cols=40)
-    assert reach_window(nothing, GRID, reach_m=60.0) == Window(row=0, col=0, rows=96, cols=96)
-
-
-def test_windows_stay_aligned_and_hold_everything() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        low = int(rng.integers(0, 90))
-        high = int(rng.integers(low + 1, 97))
-        size = int(rng.choice([96, 97, 90]))
-        high = min(high, size)
-        low = min(low, high - 1)
-        observed = torch.zeros(1, 1, 1, size, size, dtype=torch.bool)
-        observed[..., low:high, low:high] = True
-        window = reach_window(cells_from_maps(torch.zeros(1, 1, 1, size, size), observed), Grid(size, size, 0.5), 2.0)
-        assert window.row % 2 == 0
-        assert window.rows % 8 == 0
-        assert 0 <= window.row <= low
-        assert window.row + window.rows >= high
-        assert window.row + window.rows <= size or size % 8
 
 
 def test_origin_of_the_window_names_the_same_places() -> None:
@@ -103,14 +65,3 @@ def test_growth_on_every_side_and_none() -> None:
     assert growth_window([(-20.0, 8.0)], grid, margin_m=0.5) == Window(0, -24, 16, 40)
     state = make().empty(1, 16, 16)
     assert reframe_state(state, Window(0, 0, 16, 16)).map is state.map
-
-
-def test_cells_outside_are_dropped() -> None:
-    features, observed = scene(40, 60)
-    cells = cells_from_maps(features, observed)
-    window = Window(row=50, col=44, rows=8, cols=8)
-    kept = reframe_cells(cells, window)
-    expected = cells_from_maps(reframe(features, window), reframe(observed, window))
-    assert kept.counts == expected.counts
-    for name in ("features", "step", "item", "row", "col"):
-        assert torch.equal(getattr(kept, name), getattr(expected, name))

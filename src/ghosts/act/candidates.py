@@ -46,15 +46,6 @@ def segment_max(values: Float[Tensor, " k"], segment: Int[Tensor, " k"], count: 
     return values.new_full((count,), -torch.inf).scatter_reduce(0, segment.long(), values, "amax")
 
 
-def segment_arg_max(values: Float[Tensor, " k"], segment: Int[Tensor, " k"], count: int) -> Int[Tensor, " n"]:
-    """Flat index of each segment's largest value, the first of equals; −1 for an empty segment."""
-    index, peak = segment.long(), segment_max(values, segment, count)
-    place = torch.arange(len(values), device=values.device)
-    place = torch.where(values == peak[index], place, len(values))
-    first = torch.full((count,), len(values), device=values.device).scatter_reduce(0, index, place, "amin")
-    return torch.where(first == len(values), -1, first)
-
-
 def belief_around(
     beliefs: Float[Tensor, "b t1 c y x"],
     xy_m: Float[Tensor, "k 2"],

@@ -149,11 +149,6 @@ def centre_of_mass_m(mass: Float[Tensor, "*n y x"], grid: Grid) -> Float[Tensor,
     return torch.stack([(mass.sum(-2) * x_m).sum(-1), (mass.sum(-1) * y_m).sum(-1)], -1) / total[..., None]
 
 
-def expected_m(belief: Float[Tensor, "*n c y x"], grid: Grid) -> Float[Tensor, "*n 2"]:
-    """Mean position of the belief, metres from the grid's origin."""
-    return centre_of_mass_m(marginal(belief), grid)
-
-
 def entropy(belief: Float[Tensor, "*n c y x"]) -> Float[Tensor, "*n"]:
     """Entropy in nats over headings and cells; log of the number of states for the uniform belief."""
     return torch.special.entr(belief).sum((-3, -2, -1))
