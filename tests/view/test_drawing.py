@@ -257,8 +257,9 @@ def test_rerun_gets_every_belief(record: EpisodeRecord, scene: dict[str, Any], t
     start = record.frames[0].beliefs[0].sum(0)
     row, col = np.unravel_index(start.argmax(), start.shape)
     left, bottom = corner_m(record.grid, record.origin_xy_m)
-    peak = [left + (col + 0.5) * record.grid.cell_m, bottom + (row + 0.5) * record.grid.cell_m]
-    nearest = np.abs(np.array(beliefs[0].centers) - peak).sum(1).min()
+    # Rerun's y points down.
+    peak = [left + (col + 0.5) * record.grid.cell_m, -bottom - (row + 0.5) * record.grid.cell_m]
+    nearest = np.abs(np.array(beliefs[0].values[0]) - peak).sum(1).min()
     assert math.isclose(nearest, 0.0, abs_tol=1e-9)
     assert ("agent_step", len(record.frames) - 1) in recorder.times
     spots = [value for path, value in recorder.logged if path == "map/candidates"]

@@ -258,14 +258,15 @@ def from_json(value: Any) -> EpisodeRecord:
         }
         texts: dict[str, Any] = {name: str(value[name]) for name in ("model", "world", "scan", "instr_id", "text")}
         lists: dict[str, Any] = {
-            name: tuple(value[name]) for name in ("words", "unknown", "walk", "walk_heading_rad", "path")
+            **{name: tuple(value[name]) for name in ("words", "unknown", "walk", "path")},
+            "walk_heading_rad": tuple(float(heading) for heading in value["walk_heading_rad"]),
         }
         return EpisodeRecord(
             **texts,
             **lists,
             start_heading_rad=float(value["start_heading_rad"]),
-            grid=Grid(*value["grid"]),
-            map_grid=Grid(*value["map_grid"]),
+            grid=_grid(value["grid"]),
+            map_grid=_grid(value["map_grid"]),
             origin_xy_m=(float(value["origin_xy_m"][0]), float(value["origin_xy_m"][1])),
             **attention,
             frames=tuple(_frame(frame) for frame in value["frames"]),
@@ -275,14 +276,20 @@ def from_json(value: Any) -> EpisodeRecord:
         raise DataError(f"a field of the episode record is missing or malformed ({error})") from None
 
 
+def _grid(value: list[Any]) -> Grid:
+    rows, cols, cell_m = value
+    return Grid(int(rows), int(cols), float(cell_m))  # a browser writes 1.0 as 1
+
+
 def _frame(value: dict[str, Any]) -> Frame:
-    plain = ("confidence", "entropy_nats", "seen_m2", "error_m", "nll", "goal_seen")
+    numbers = ("confidence", "entropy_nats", "seen_m2", "error_m", "nll")
     packed = ("beliefs", "predictions", "likelihoods", "smoothed", "kernels")
     fields: dict[str, Any] = {name: unpack(value[name], name) for name in packed} | {
-        name: value[name] for name in plain
+        name: None if value[name] is None else float(value[name]) for name in numbers
     }
     return Frame(
         **fields,
+        goal_seen=value["goal_seen"],
         observed=unpack(value["observed"], "observed")[0] > 0.5,
         kernel_cells=np.array(value["kernel_cells"], np.int64).reshape(-1, 2),
         goal_xy_m=(float(value["goal_xy_m"][0]), float(value["goal_xy_m"][1])),

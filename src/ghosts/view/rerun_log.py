@@ -12,7 +12,7 @@ from ghosts.files import atomic_path
 from ghosts.view.canvas import choice_label
 from ghosts.view.record import EpisodeRecord, corner_m
 from ghosts.view.scene import route
-from ghosts.view.style import AGENT, CANDIDATE, DEMONSTRATOR, GOAL, PREDICTED, heat_rgba
+from ghosts.view.style import AGENT, CANDIDATE, DEMONSTRATOR, EDGE, GOAL, PREDICTED, heat_rgba
 
 
 def require_rerun() -> Any:
@@ -47,21 +47,27 @@ def write_rerun(path: Path, record: EpisodeRecord, scene: dict[str, Any], rerun:
 
 
 def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) -> None:
-    places = {point["id"]: (point["x"], point["y"]) for point in scene["viewpoints"]}
-    points = scene["viewpoints"]
-    lines = [[(points[a]["x"], points[a]["y"]), (points[b]["x"], points[b]["y"])] for a, b in scene["edges"]]
+    # In Rerun's 2D views y points down: without the sign, north would be at the bottom.
+    points = [(point["x"], -point["y"]) for point in scene["viewpoints"]]
+    places = {point["id"]: place for point, place in zip(scene["viewpoints"], points)}
+    lines = [[points[a], points[b]] for a, b in scene["edges"]]
     stream.log("instruction", rerun.TextDocument(record.text), static=True)
-    stream.log("map/graph", rerun.LineStrips2D(lines, colors=[154, 167, 176]), static=True)
+    stream.log("map/graph", rerun.LineStrips2D(lines, colors=_rgb(EDGE), radii=0.02, draw_order=10.0), static=True)
     if record.path:
         path = [places[name] for name in record.path]
-        stream.log("map/demonstrator", rerun.LineStrips2D([path], colors=_rgb(DEMONSTRATOR)), static=True)
+        stream.log(
+            "map/demonstrator",
+            rerun.LineStrips2D([path], colors=_rgb(DEMONSTRATOR), radii=0.05, draw_order=12.0),
+            static=True,
+        )
         stream.log("map/goal", rerun.Points2D([path[-1]], colors=_rgb(GOAL), radii=0.3), static=True)
     corner, cell = np.array(corner_m(record.grid, record.origin_xy_m)), record.grid.cell_m
     for step, frame in enumerate(record.frames):
         stream.set_time("agent_step", sequence=step)
         walk = [places[name] for name in route(scene, record.walk[: step + 1])]
-        stream.log("map/agent", rerun.LineStrips2D([walk], colors=_rgb(AGENT)))
-        stream.log("map/predicted", rerun.Points2D([frame.goal_xy_m], colors=_rgb(PREDICTED), radii=0.2))
+        stream.log("map/agent", rerun.LineStrips2D([walk], colors=_rgb(AGENT), radii=0.1, draw_order=11.0))
+        goal = frame.goal_xy_m[0], -frame.goal_xy_m[1]
+        stream.log("map/predicted", rerun.Points2D([goal], colors=_rgb(PREDICTED), radii=0.2))
         known = frame.choice.candidates
         labels = [choice_label(frame.choice, name) for name in known]
         radii = [0.1 + 0.25 * min(1.0, max(0.0, value)) ** 0.5 for value in known.values()]
@@ -74,9 +80,9 @@ def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) 
             mass = belief.sum(0)
             rows, cols = np.nonzero(mass > 0.01 * mass.max())
             colours = (255 * heat_rgba(mass, max(0.02, float(mass.max())))[rows, cols]).astype(np.uint8)
-            centres = corner + (np.stack([cols, rows], 1) + 0.5) * cell
-            boxes = rerun.Boxes2D(centers=centres, half_sizes=np.full_like(centres, cell / 2), colors=colours)
-            stream.log("map/belief", boxes)
+            centres = (corner + (np.stack([cols, rows], 1) + 0.5) * cell) * [1.0, -1.0]
+            # Rerun's boxes are outlines; discs are filled.
+            stream.log("map/belief", rerun.Points2D(centres, colors=colours, radii=cell / 2, draw_order=5.0))
 
 
 def _rgb(colour: str) -> list[int]:

@@ -50,7 +50,7 @@ Ghosts.drawInside = (box, header, frame, t, told) => {
   const steps = frame.beliefs.shape[0] - 1;
   box.replaceChildren();
   if (!steps || t < 1) {
-    box.append(steps ? "Choose filter step 1 or later: step 0 is the known start." : "This model has no filter to look into.");
+    box.append(Ghosts.element("p", {}, steps ? "Choose filter step 1 or later: step 0 is the known start." : "This model has no filter to look into."));
     return;
   }
   const before = Ghosts.layer(frame.beliefs, t - 1), after = Ghosts.layer(frame.beliefs, t);
