@@ -17,6 +17,7 @@ import cv2
 import numpy as np
 
 from ghosts.geometry import camera_to_world
+from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS
 from ghosts.world.matterport.fill import fill_faces
 from ghosts.world.matterport.panorama import (
@@ -29,7 +30,7 @@ from ghosts.world.matterport.panorama import (
     write_panorama,
 )
 from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease
-from ghosts.world.matterport.warp import warp_colour, warp_depth
+from ghosts.world.matterport.warp import warp_depth
 
 SCAN, VIEWPOINT = "bench", "0123456789abcdef0123456789abcdef"
 WIDTH, HEIGHT, FOCAL_PX, SKYBOX_PX = 1280, 1024, 1075.0, 1024

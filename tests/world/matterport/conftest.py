@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ghosts.world.matterport.raw import RawRelease
-from world.matterport.release import ReleaseConfig, Shot, make_shots, write_graph, write_release
+from world.matterport.release import HOUSE, HOUSE_STANDS, ReleaseConfig, Shot, make_shots, write_graph, write_release
 
 CONFIG = ReleaseConfig(disc_rad=0.15, discs=14)
 """Holes of up to 30 pixels on faces of 192 pixels."""
@@ -32,3 +33,21 @@ def raw(tmp_path_factory: pytest.TempPathFactory, shots: list[Shot]) -> Path:
 def release(raw: Path) -> RawRelease:
     """The same, opened."""
     return RawRelease([raw])
+
+
+APART = replace(CONFIG, offset_m=0.05)
+"""Cameras 5 cm apart."""
+
+
+@pytest.fixture(scope="session")
+def house_shots() -> list[Shot]:
+    """Three viewpoints of a furnished house with all its thin things."""
+    return make_shots(APART, len(HOUSE_STANDS), house=HOUSE)
+
+
+@pytest.fixture(scope="session")
+def house_release(tmp_path_factory: pytest.TempPathFactory, house_shots: list[Shot]) -> RawRelease:
+    """Raw scans of it."""
+    folder = tmp_path_factory.mktemp("house")
+    write_release(folder, APART, house_shots)
+    return RawRelease([folder])

@@ -1,4 +1,5 @@
-"""Writes a synthetic raw release of two rooms: what Matterport would have recorded, with a truth to compare with.
+"""Writes a synthetic raw release of two rooms, or of a procedural house: what Matterport would have recorded, with a
+truth to compare with.
 
 Everything here is made from the ray caster and the simulator's own rule for skyboxes, none of it from the code that is
 tested: 18 depth and colour images a panorama with an optical centre that is not the image's centre, slightly tilted
@@ -20,6 +21,7 @@ from scipy.spatial.transform import Rotation
 
 from ghosts.geometry import camera_to_world
 from ghosts.world.houses.house import Primitive
+from ghosts.world.houses.plan import make_house
 from ghosts.world.houses.raycast import Frames, Solids, cast, make_solids
 from ghosts.world.houses.render import POSE_ROTATION, skybox_frames
 
@@ -27,6 +29,9 @@ UNITS_PER_M = 4000.0
 SCAN = "8194nk5LbLH"
 STANDS = ((1.5, 1.4, 1.5), (3.6, 2.2, 1.5), (4.6, 4.1, 1.45), (7.4, 2.4, 1.5))
 """Camera centres: three in the living room, one behind the passage."""
+HOUSE = 299
+HOUSE_STANDS = ((8.38, 8.73, 1.4428), (2.73, 1.83, 4.5221), (5.01, 4.0, 4.5133))
+"""Viewpoints of the house of seed 299: among furniture, in a room, and in a doorway whose frame is 0.4 m away."""
 
 
 def _box(low: tuple[float, ...], high: tuple[float, ...], label: str, yaw_rad: float = 0.0) -> Primitive:
@@ -55,33 +60,55 @@ def two_rooms() -> tuple[Primitive, ...]:
     )
 
 
-@lru_cache(maxsize=1)
-def scene() -> Solids:
-    """The two rooms, ready to be cast."""
-    return make_solids(two_rooms())
+@lru_cache(maxsize=2)
+def primitives(house: int | None = None) -> tuple[Primitive, ...]:
+    """The solids of the two rooms, or of a house."""
+    return two_rooms() if house is None else make_house(house).primitives
+
+
+@lru_cache(maxsize=2)
+def scene(house: int | None = None) -> Solids:
+    """The same, ready to be cast."""
+    return make_solids(primitives(house))
+
+
+@lru_cache(maxsize=2)
+def paints(house: int | None = None) -> torch.Tensor:
+    """Colour of each solid: in the two rooms every one has its own brightness, in a house its own colour."""
+    if house is not None:
+        return torch.tensor([part.color for part in primitives(house)], dtype=torch.float32) * 230.0
+    random = np.random.default_rng(5)
+    grey = random.permutation(np.linspace(30.0, 220.0, len(two_rooms())))[:, None]
+    return torch.tensor(grey + random.uniform(-20.0, 20.0, (len(grey), 3)), dtype=torch.float32)
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Images of the two rooms."""
+    """Images of a place."""
 
     rgb: np.ndarray
     depth_m: np.ndarray
-    """Euclidean distance."""
+    """Euclidean distance; 0 where nothing is seen."""
     solid: np.ndarray
     """Which primitive is seen."""
 
 
-def render_frames(frames: Frames) -> Pictures:
-    """Every solid has its own brightness, and a pattern that is smooth in space so that it can be aligned."""
-    hits = cast(scene(), frames)
+def render_frames(frames: Frames, house: int | None = None) -> Pictures:
+    """Solids have a pattern that is smooth in space, so that images can be aligned; in a house, where walls and ceiling
+    have one colour, sides that face different ways have different brightness."""
+    solids = scene(house)
+    hits = cast(solids, frames)
     rays = torch.nn.functional.normalize(frames.rays(), dim=-1)
-    point = frames.origin[:, None, None] + rays * hits.distance[..., None]
-    random = np.random.default_rng(5)
-    grey = random.permutation(np.linspace(30.0, 220.0, len(two_rooms())))[:, None]
-    base = torch.tensor(grey + random.uniform(-20.0, 20.0, (len(grey), 3)), dtype=torch.float32)
-    rgb = base[hits.index] + 10.0 * torch.sin(point * 9.0 + torch.tensor([0.0, 1.0, 2.0]))
-    return Pictures(rgb.clamp(0, 255).byte().numpy(), hits.distance.numpy(), hits.index.numpy())
+    point = frames.origin[:, None, None] + rays * hits.distance[..., None].clamp(max=100.0)
+    rgb = paints(house)[hits.index] + 10.0 * torch.sin(point * 9.0 + torch.tensor([0.0, 1.0, 2.0]))
+    if house is not None:
+        x, y, z = (point - solids.center[hits.index]).unbind(-1)
+        cosine, sine = solids.turn[hits.index].unbind(-1)
+        own = torch.stack([cosine * x + sine * y, cosine * y - sine * x, z], -1)
+        side = (own.abs() / solids.half[hits.index]).argmax(-1)
+        rgb = rgb * torch.tensor([0.8, 0.9, 1.0])[side][..., None]
+    distance = torch.where(hits.index >= 0, hits.distance, 0.0)
+    return Pictures(rgb.clamp(0, 255).byte().numpy(), distance.numpy(), hits.index.numpy())
 
 
 @dataclass(frozen=True)
@@ -120,6 +147,8 @@ class Shot:
     """Rotation of the tripod in the world: identity looks along +y with skybox face 1."""
     holes: np.ndarray = field(default_factory=lambda: np.zeros((0, 4)))
     """Unit directions (world) and cosines of the radii of the round holes."""
+    house: int | None = None
+    """Seed of the house; None for the two rooms."""
 
     @property
     def pose_rotation(self) -> np.ndarray:
@@ -127,16 +156,17 @@ class Shot:
         return self.turned @ POSE_ROTATION
 
 
-def make_shots(config: ReleaseConfig, count: int, first: int = 0) -> list[Shot]:
+def make_shots(config: ReleaseConfig, count: int, first: int = 0, house: int | None = None) -> list[Shot]:
     """Panoramas at the first stands, each turned differently."""
     shots = []
-    for number, stand in enumerate(STANDS[first : first + count], first):
+    stands = STANDS if house is None else HOUSE_STANDS
+    for number, stand in enumerate(stands[first : first + count], first):
         random = np.random.default_rng([config.seed, number])
         axis = random.normal(size=2)
         tilt = Rotation.from_rotvec(config.tilt_rad * np.array([*axis, 0.0]) / np.linalg.norm(axis))
         turned = (tilt * Rotation.from_euler("z", random.uniform(-np.pi, np.pi))).as_matrix()
         holes = _apart(random, config.discs, config.disc_rad)
-        shots.append(Shot(f"{0xA0 + number:032x}", stand, turned, holes))
+        shots.append(Shot(f"{0xA0 + number:032x}", stand, turned, holes, house))
     return shots
 
 
@@ -163,9 +193,9 @@ def camera_pose(shot: Shot, tilt: int, turn: int, config: ReleaseConfig) -> np.n
     return pose
 
 
-def render_camera(pose: np.ndarray, config: ReleaseConfig) -> Pictures:
+def render_camera(pose: np.ndarray, config: ReleaseConfig, house: int | None = None) -> Pictures:
     """A pinhole image with its optical centre where the settings say: rendered larger, then cut."""
-    margin = 16
+    margin = 16 * (1 + max(abs(number) for number in config.centre) // 16)
     width, height = config.width + 2 * margin, config.height + 2 * margin
     axes = torch.tensor(pose[:3, :3], dtype=torch.float32)
     frame = Frames(
@@ -176,7 +206,7 @@ def render_camera(pose: np.ndarray, config: ReleaseConfig) -> Pictures:
         height,
         width,
     )
-    full = render_frames(frame)
+    full = render_frames(frame, house)
     rows = slice(margin - config.centre[1], margin - config.centre[1] + config.height)
     columns = slice(margin - config.centre[0], margin - config.centre[0] + config.width)
     return Pictures(*(image[0, rows, columns] for image in (full.rgb, full.depth_m, full.solid)))
@@ -190,14 +220,14 @@ def true_frames(shot: Shot, face_px: int) -> Frames:
 
 
 @lru_cache(maxsize=8)
-def _true(key: bytes, face_px: int, position: tuple[float, float, float]) -> Pictures:
+def _true(key: bytes, face_px: int, position: tuple[float, float, float], house: int | None) -> Pictures:
     shot = Shot("", position, np.frombuffer(key).reshape(3, 3))
-    return render_frames(true_frames(shot, face_px))
+    return render_frames(true_frames(shot, face_px), house)
 
 
 def true_faces(shot: Shot, face_px: int) -> Pictures:
     """Colour and euclidean distance of the six faces."""
-    return _true(np.ascontiguousarray(shot.turned).tobytes(), face_px, shot.position_m)
+    return _true(np.ascontiguousarray(shot.turned).tobytes(), face_px, shot.position_m, shot.house)
 
 
 def in_disc(shot: Shot, rays: np.ndarray) -> np.ndarray:
@@ -246,7 +276,7 @@ def record(
     shot: Shot, pose: np.ndarray, config: ReleaseConfig, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """What one camera records: z-depth with noise and holes, and colour."""
-    pictures = render_camera(pose, config)
+    pictures = render_camera(pose, config, shot.house)
     column = (np.arange(config.width) - (config.width - 1) / 2 - config.centre[0]) / config.fx
     row = (np.arange(config.height) - (config.height - 1) / 2 - config.centre[1]) / config.fy
     rays = np.stack(np.broadcast_arrays(column, -row[:, None], -1.0), -1)

@@ -17,12 +17,13 @@ from ghosts.config import require
 from ghosts.errors import DataError
 from ghosts.files import atomic_path
 from ghosts.world.images import PNG_SIGNATURE, check_whole, write_image
+from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
 from ghosts.world.matterport.fill import fill_faces
 from ghosts.world.matterport.raw import COLOUR, DEPTH, SKYBOX, RawRelease, colour_name, depth_name, skybox_name
-from ghosts.world.matterport.warp import warp_colour, warp_depth, world_from_cube
+from ghosts.world.matterport.warp import warp_depth, world_from_cube
 
-VERSION = 1
+VERSION = 2
 """Of the method: files of another version are made again."""
 _KEY = b"ghosts-prepare\0"
 _IHDR_END = len(PNG_SIGNATURE) + 25

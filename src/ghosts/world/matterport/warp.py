@@ -1,7 +1,7 @@
 """From the 18 images of a panorama to six cube faces.
 
-Every face pixel is looked up in each camera that sees it. Among the distances found, the one nearest its camera's
-optical axis wins and those that agree with it are averaged in, so that nothing is mixed across a depth edge.
+Every face pixel is looked up in each camera that sees it. Among the distances found, one that is surely that of the
+pixel's ray wins, and those that agree with it are averaged in, so that nothing is mixed across a depth edge.
 
 The cameras of a panorama do not stand in one point. Depth is corrected for that: distances are those from the given
 centre. Without a centre, images are warped by rotation alone, as the original simulator does; with cameras 5 cm apart,
@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
-from jaxtyping import Float, Float32, UInt8, UInt16
+from jaxtyping import Bool, Float, Float32, UInt16
 
 from ghosts.world.camera import CUBE_FACES, DEPTH_UNITS_PER_M
 from ghosts.world.matterport.conf import FORWARD, RawCamera, Rig
@@ -24,8 +24,9 @@ from ghosts.world.matterport.conf import FORWARD, RawCamera, Rig
 AGREE = 0.02
 """Distances that differ by less than this share are taken for the same surface."""
 _NEAREST_M = 0.4  # things nearer may be cut off at the border of an image
-_FAR = np.float32(1e9)  # depth units: 250 km
-_ROUNDS = 4  # look-ups of a displaced pixel; each shrinks its error by about offset / distance
+FAR = np.float32(1e9)  # depth units: 250 km
+_ROUNDS = 3  # look-ups of a displaced pixel; each shrinks its error by about offset / distance
+_ONE_SURFACE = 0.05  # pixels side by side on one surface differ less: 4 % on the floor 8 m away, 134 pixels a radian
 _NEAR_AXIS = 8  # weight cos⁸ of the angle to the optical axis: 0.13 in the corner of an image
 
 
@@ -67,12 +68,12 @@ def face_rays(face_px: int) -> tuple[Float[np.ndarray, "6 3 3"], Float32[np.ndar
 class View:
     """Where a camera sees a face."""
 
-    homography: Float[np.ndarray, "3 3"]
-    """Pixels of the box to pixels of the image (homogeneous)."""
     box: tuple[slice, slice]
     """Rows and columns of the face that the image may cover."""
+    column: Float32[np.ndarray, "y x"]
+    row: Float32[np.ndarray, "y x"]
     ahead: Float32[np.ndarray, "y x"]
-    """Component of the face's rays along the optical axis; positive in front of the camera."""
+    """Homogeneous image pixel of each face ray; `ahead`, its component along the optical axis, is positive in front."""
 
 
 def view_of(
@@ -102,9 +103,9 @@ def view_of(
     rows, columns = box
     shift = np.array([[1.0, 0.0, columns.start], [0.0, 1.0, rows.start], [0.0, 0.0, 1.0]])
     local = matrix @ shift
-    across = np.arange(columns.stop - columns.start, dtype=np.float32) * np.float32(local[2, 0])
-    along = np.arange(rows.stop - rows.start, dtype=np.float32) * np.float32(local[2, 1]) + np.float32(local[2, 2])
-    return View(local, box, along[:, None] + across)
+    y, x = (np.arange(part.stop - part.start, dtype=np.float32) for part in box)
+    weights = local.astype(np.float32)
+    return View(box, *(weights[k, 0] * x + (weights[k, 1] * y + weights[k, 2])[:, None] for k in range(3)))
 
 
 def _box(matrix: np.ndarray, face_px: int, height: int, width: int, margin_px: int) -> tuple[slice, slice] | None:
@@ -154,91 +155,160 @@ def warp_depth(
     overlap = agreeing = 0
     for face in range(6):
         samples = []
-        best, best_weight = distance[face], np.zeros((face_px, face_px), np.float32)
         for which in sorted(depth):
-            image = depth[which]
+            camera, image = rig[which], depth[which]
             size = image.shape[0], image.shape[1]
-            offset = np.zeros(3) if centre_m is None else _offset(rig[which], centre_m, image.shape[0])
-            view = view_of(rig[which], to_world, face, face_px, size, _margin(rig[which], centre_m, face_px))
-            if view is None:
-                continue
-            found, weight = _distances(image, view, length[view.box], offset)
-            samples.append((view.box, found, weight))
-            better = weight > best_weight[view.box]
-            np.copyto(best[view.box], found, where=better)
-            np.copyto(best_weight[view.box], weight, where=better)
-        counts = _blend(best, samples)
+            view = view_of(camera, to_world, face, face_px, size, margin_px(camera, centre_m, face_px))
+            if view is not None:
+                offset = np.zeros(3) if centre_m is None else centre_pixel(camera, centre_m, image.shape[0])
+                samples.append(_sample(image, view, length[view.box], offset))
+        _choose(distance[face], samples)
+        counts = _blend(distance[face], samples)
         overlap, agreeing = overlap + counts[0], agreeing + counts[1]
     return Warped(distance, overlap, agreeing)
 
 
-def _offset(camera: RawCamera, centre_m: np.ndarray, height: int) -> np.ndarray:
+def centre_pixel(camera: RawCamera, centre_m: np.ndarray, height: int) -> np.ndarray:
     """The centre as homogeneous pixel of a camera's image, in depth units."""
     shift = camera.rotation.T @ (centre_m - camera.position_m) * DEPTH_UNITS_PER_M
     return camera.pixel_from_ray(height) @ shift
 
 
-def _margin(camera: RawCamera, centre_m: np.ndarray | None, face_px: int) -> int:
+def margin_px(camera: RawCamera, centre_m: np.ndarray | None, face_px: int) -> int:
     """Pixels by which a thing at `_NEAREST_M` may be displaced between the centre and the camera."""
     if centre_m is None:
         return 0
     return int(np.ceil(np.linalg.norm(centre_m - camera.position_m) / _NEAREST_M * face_px / 2.0))
 
 
-def _distances(
-    image: np.ndarray, view: View, length: np.ndarray, offset: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Distance and weight of each pixel of the box; both 0 where there is no reading.
+@dataclass(frozen=True)
+class _Sample:
+    """What one camera says of a face."""
 
-    The nearest pixel, never a mean of several: a mean across an edge is a surface that is not there.
-    """
-    size = (view.ahead.shape[1], view.ahead.shape[0])
-    z = cv2.warpPerspective(image, view.homography, size, flags=cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP)
-    if offset is not None and offset.any():
-        scale = _displaced(image, view, offset, z)
-    else:
-        scale = np.divide(z, view.ahead, out=np.zeros_like(view.ahead), where=(z > 0) & (view.ahead > 0.0))
+    box: tuple[slice, slice]
+    distance: Float32[np.ndarray, "y x"]
+    """0 where there is no reading."""
+    weight: Float32[np.ndarray, "y x"]
+    """Likewise; greater near the optical axis, less where the reading may be that of the other side of an edge."""
+    sure: Bool[np.ndarray, "y x"]
+    """Readings that are not of the border of a surface."""
+
+
+def _sample(image: np.ndarray, view: View, length: np.ndarray, offset: np.ndarray) -> _Sample:
+    ahead = np.maximum(view.ahead, np.float32(1e-6))
+    place = pixels(view, np.full_like(ahead, FAR), np.zeros(3))
+    settled = view.ahead > 0.0
+    if offset.any():
+        place, steady = _displaced(image, view, offset, place)
+        settled &= steady
+    z, certain = _look_up(image, *place)
+    scale = np.maximum(z - np.float32(offset[2]), np.float32(0.0)) / ahead
+    scale[~settled | (z == 0.0)] = 0.0
     weight = np.where(scale > 0.0, view.ahead / length, np.float32(0.0))
     for _ in range(_NEAR_AXIS.bit_length() - 1):
         weight *= weight
-    return scale * length, weight
+    return _Sample(view.box, scale * length, weight * certain, (scale > 0.0) & (certain == 1.0))
 
 
-def _displaced(image: np.ndarray, view: View, offset: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """How far along each face ray the surface lies that a camera beside the centre sees; 0 where that is not certain.
+def _look_up(image: np.ndarray, columns: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Depth at places of an image, 0 where there is none, and how certain it is that it is the depth of that place.
 
-    A point `scale` along a ray has the homogeneous pixel `scale · H p + offset`, whose last component is its z.
-    Starting from the pixel of a point at infinity, place and z are looked up in turn until they agree.
+    Of a plane, 1 / z is affine in the pixel: where the four pixels around a place see one surface, it is interpolated.
+    Elsewhere the nearest pixel counts: a mean across an edge is a surface that is not there. How near it is says how
+    likely it lies on the same side of the edge; another camera may have a pixel that is nearer.
     """
-    ahead = np.maximum(view.ahead, np.float32(1e-6))
-    far = np.full_like(ahead, _FAR)
-    place = _pixels(view.homography, far, ahead, np.zeros(3))
+    height, width = image.shape
+    left, top = np.floor(columns), np.floor(rows)
+    u, v = columns - left, rows - top
+    inside = (columns > -0.5) & (columns < width - 0.5) & (rows > -0.5) & (rows < height - 0.5)
+    x0, y0 = (np.clip(at, 0, limit - 1).astype(np.int32) for at, limit in ((left, width), (top, height)))
+    x1 = np.minimum(x0 + (left >= 0), width - 1)
+    y1 = np.minimum(y0 + (top >= 0), height - 1)
+    flat = image.ravel()
+    taps = [flat.take(y * width + x).astype(np.float32) for y in (y0, y1) for x in (x0, x1)]
+    least = np.minimum(np.minimum(taps[0], taps[1]), np.minimum(taps[2], taps[3]))
+    most = np.maximum(np.maximum(taps[0], taps[1]), np.maximum(taps[2], taps[3]))
+    right, below = u >= 0.5, v >= 0.5
+    nearest = np.where(below, np.where(right, taps[3], taps[2]), np.where(right, taps[1], taps[0]))
+    certain = (np.maximum(u, 1 - u) * np.maximum(v, 1 - v)) ** 4 * np.float32(0.5)
+    one = (least > 0.0) & (most - least <= _ONE_SURFACE * most)
+    inverse = [np.divide(1.0, tap, out=np.zeros_like(tap), where=one) for tap in taps]
+    upper, lower = inverse[0] + u * (inverse[1] - inverse[0]), inverse[2] + u * (inverse[3] - inverse[2])
+    z = np.divide(1.0, upper + v * (lower - upper), out=nearest, where=one)
+    z[~inside] = 0.0
+    certain[one] = 1.0
+    return z, certain
+
+
+def _displaced(
+    image: np.ndarray, view: View, offset: np.ndarray, place: tuple[np.ndarray, np.ndarray]
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Where a camera beside the centre sees what lies on each face ray, and where that is certain.
+
+    A point `scale` along a ray has the homogeneous pixel `scale · ray + offset`, whose last component is its z.
+    Place and z are looked up in turn until they agree, from the pixel of a point at infinity and from that of a near
+    point: beside a door frame, the camera sees both the frame and what is behind it on one ray of the centre.
+    """
+    reciprocal = np.float32(1.0) / np.maximum(view.ahead, np.float32(1e-6))
     start = cv2.remap(image, *place, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
-    scale = np.maximum(np.where(z > 0, z, start) - np.float32(offset[2]), 0.0) / ahead
+    far, far_settled = _settle(image, view, offset, start, reciprocal)
+    close = np.full_like(reciprocal, _NEAREST_M * DEPTH_UNITS_PER_M)
+    near, near_settled = _settle(image, view, offset, close, reciprocal)
+    # Two surfaces on one ray, seen from the side: the nearer hides the other from the centre.
+    scale = np.where(near_settled & (~far_settled | (near < far)), near, far)
+    return pixels(view, scale, offset), near_settled | far_settled
+
+
+def _settle(
+    image: np.ndarray, view: View, offset: np.ndarray, z: np.ndarray, reciprocal: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far along each face ray a surface lies, looked up in turn from a first z, and where that came to rest."""
+    shift = np.float32(offset[2])
+    scale = (z - shift) * reciprocal
     for _ in range(_ROUNDS):
         before = scale
-        z = cv2.remap(image, *_pixels(view.homography, scale, ahead, offset), cv2.INTER_NEAREST)
-        scale = np.maximum(z - np.float32(offset[2]), 0.0) / ahead
-    settled = (z > 0) & (view.ahead > 0.0) & (np.abs(scale - before) <= AGREE * scale)
-    return np.where(settled, scale, np.float32(0.0))
+        z = cv2.remap(image, *pixels(view, scale, offset), cv2.INTER_NEAREST)
+        scale = (z - shift) * reciprocal
+        np.maximum(scale, np.float32(0.0), out=scale)
+    return scale, (z > 0) & (np.abs(scale - before) <= AGREE * scale)
 
 
-def _pixels(
-    homography: np.ndarray, scale: np.ndarray, ahead: np.ndarray, offset: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def pixels(view: View, scale: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Columns and rows of the image where points `scale` along the rays of a box are seen."""
-    rows, columns = (np.arange(count, dtype=np.float32) for count in ahead.shape)
-    matrix, shift = homography.astype(np.float32), offset.astype(np.float32)
-    depth = np.maximum(scale * ahead + shift[2], np.float32(1.0))
-    u, v = (matrix[k, 0] * columns + (matrix[k, 1] * rows[:, None] + matrix[k, 2]) for k in range(2))
-    return (scale * u + shift[0]) / depth, (scale * v + shift[1]) / depth
+    shift = offset.astype(np.float32)
+    depth = scale * view.ahead
+    depth += shift[2]
+    np.maximum(depth, np.float32(1.0), out=depth)
+    column, row = scale * view.column, scale * view.row
+    for place, start in ((column, shift[0]), (row, shift[1])):
+        place += start
+        place /= depth
+    return column, row
 
 
-def _blend(best: np.ndarray, samples: list[tuple[tuple[slice, slice], np.ndarray, np.ndarray]]) -> tuple[int, int]:
+def _choose(best: np.ndarray, samples: list[_Sample]) -> None:
+    """The distance that counts at every pixel, written into `best`.
+
+    What is sure goes before what is not. Of two surfaces that are both surely on one ray, seen by cameras in different
+    places, the nearer hides the other from the centre. All else being equal, the greater weight counts.
+    """
+    best_weight, best_sure = np.zeros_like(best), np.zeros(best.shape, bool)
+    for sample in samples:
+        found, there, weight, sure = sample.distance, best[sample.box], best_weight[sample.box], best_sure[sample.box]
+        apart = np.abs(found - there) > AGREE * np.minimum(found, there)
+        equal = np.where(sample.sure & apart, found < there, sample.weight > weight)
+        better = np.where(sample.sure == sure, equal, sample.sure)
+        np.copyto(there, found, where=better)
+        np.copyto(weight, sample.weight, where=better)
+        sure |= sample.sure
+
+
+def _blend(best: np.ndarray, samples: list[_Sample]) -> tuple[int, int]:
     """Average what agrees with the best, in place; returns how many pixels several cameras saw, and agree on."""
     total, weights = np.zeros_like(best), np.zeros_like(best)
     seen, same = np.zeros(best.shape, np.uint8), np.zeros(best.shape, np.uint8)
-    for box, found, weight in samples:
+    for sample in samples:
+        box, found, weight = sample.box, sample.distance, sample.weight
         has = weight > 0.0
         agree = has & (np.abs(found - best[box]) <= AGREE * best[box])
         share = np.where(agree, weight, np.float32(0.0))
@@ -249,68 +319,3 @@ def _blend(best: np.ndarray, samples: list[tuple[tuple[slice, slice], np.ndarray
     np.divide(total, weights, out=best, where=weights > 0.0)
     several = seen > 1
     return int(several.sum()), int((several & (same > 1)).sum())
-
-
-def warp_colour(
-    rig: Rig,
-    images: Mapping[tuple[int, int], UInt8[np.ndarray, "h w 3"]],
-    below: UInt8[np.ndarray, "6 f f 3"],
-    distance: Float32[np.ndarray, "6 f f"] | None = None,
-    centre_m: Float[np.ndarray, " 3"] | None = None,
-) -> UInt8[np.ndarray, "6 f f 3"]:
-    """Warp colour images onto the cube, feathered where they overlap.
-
-    Args:
-        rig: the cameras.
-        images: their colour images.
-        below: shown where no camera looks (the skybox: straight up and down).
-        distance: of what the faces show, in depth units, 0 = unknown (taken for far away).
-        centre_m: where distances are measured from; without one, images are only rotated.
-    """
-    face_px = below.shape[1]
-    to_world = world_from_cube(rig)
-    _, length = face_rays(face_px)
-    total = np.zeros((*below.shape[:3], 4), np.float32)
-    for which in sorted(images):
-        camera, image = rig[which], images[which]
-        small, to_small = _shrunk(image, camera, face_px)
-        size = image.shape[0], image.shape[1]
-        offset = np.zeros(3) if centre_m is None else to_small @ _offset(camera, centre_m, image.shape[0])
-        for face in range(6):
-            view = view_of(camera, to_world, face, face_px, size, _margin(camera, centre_m, face_px))
-            if view is None:
-                continue
-            scale = np.full_like(view.ahead, _FAR)
-            if distance is not None:
-                np.divide(distance[face][view.box], length[view.box], out=scale, where=distance[face][view.box] > 0.0)
-            place = _pixels(to_small @ view.homography, scale, view.ahead, offset)
-            warped = cv2.remap(small, *place, cv2.INTER_LINEAR)
-            warped[view.ahead <= 0.0] = 0.0
-            total[(face, *view.box)] += warped
-    weight = total[..., 3:]
-    # The feather ends at 0 on an image's border; the skybox takes over from there without a seam.
-    share = np.minimum(weight * 16.0, 1.0)
-    mean = np.divide(total[..., :3], weight, out=np.zeros_like(total[..., :3]), where=weight > 0.0)
-    return np.rint(mean * share + below * (1.0 - share)).astype(np.uint8)
-
-
-def _shrunk(image: np.ndarray, camera: RawCamera, face_px: int) -> tuple[np.ndarray, np.ndarray]:
-    """An image in the resolution of the faces, times its feather, which is the fourth channel; and the pixel matrix.
-
-    A face shows fewer pixels than the image has: without shrinking, every third pixel would be thrown away.
-    """
-    shrink = max(1, int(camera.fx / (face_px / 2.0)))
-    height, width = image.shape[:2]
-    reduced = cv2.resize(image, (width // shrink, height // shrink), interpolation=cv2.INTER_AREA)
-    feather = _feather(*reduced.shape[:2])
-    x, y = reduced.shape[1] / width, reduced.shape[0] / height
-    to_small = np.array([[x, 0.0, 0.5 * x - 0.5], [0.0, y, 0.5 * y - 0.5], [0.0, 0.0, 1.0]])
-    return np.dstack([reduced * feather[..., None], feather]), to_small
-
-
-@lru_cache(maxsize=4)
-def _feather(height: int, width: int) -> Float32[np.ndarray, "h w"]:
-    """1 in the middle of an image, 0 on its border."""
-    across = 1.0 - np.abs((np.arange(width) + 0.5) * (2.0 / width) - 1.0)
-    along = 1.0 - np.abs((np.arange(height) + 0.5) * (2.0 / height) - 1.0)
-    return np.minimum(across[None], along[:, None]).astype(np.float32)
