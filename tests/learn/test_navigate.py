@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -217,30 +216,6 @@ def test_seq2seq_learns_by_student_forcing(data: GoalData, tmp_path: Path) -> No
     run = run_of(data, tmp_path, navigation, iterations=90, batch=16, learning_rate=1e-2, checkpoint_every=90)
     task = train_vln(run, fabric())
     assert success(task, data, "val_seen") >= 0.75
-
-
-def test_resume_goes_on_bit_for_bit(data: GoalData, tmp_path: Path) -> None:
-    settings = {"iterations": 4, "checkpoint_every": 2, "evaluate_every": 1, "ema": 0.5}
-
-    def steady(_: Any) -> dict[str, float]:
-        return {"score": 0.0}
-
-    whole = train_vln(replace(run_of(data, tmp_path / "whole", **settings), score=steady), fabric())
-    run, calls = run_of(data, tmp_path / "half", **settings), []
-
-    def interrupted(_: Any) -> dict[str, float]:
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return {"score": 0.0}
-
-    with pytest.raises(KeyboardInterrupt):
-        train_vln(replace(run, score=interrupted), fabric())
-    resumed = train_vln(replace(run, score=steady), fabric())
-    for name, value in whole.state_dict().items():
-        torch.testing.assert_close(resumed.state_dict()[name], value, rtol=0, atol=0)
-    rows = [json.loads(line) for line in (tmp_path / "half" / "log.jsonl").read_text().splitlines()]
-    assert [row["iteration"] for row in rows if "loss" in row] == [2, 4]
 
 
 def test_warm_start_takes_the_filter_and_leaves_the_policy(root: DataRoot, tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""Navigation training in a process of its own, for tests that share it: ROOT OUT PROCESSES, settings as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric import Fabric
+
+from ghosts.config import Seq2SeqConfig
+from ghosts.learn.loop import Run
+from ghosts.learn.vln import train_vln
+from ghosts.presets import NavigationConfig, VlnExperiment, tiny_agent
+from landmark_world import load, small_experiment
+
+
+def vln_experiment(navigation: dict[str, Any], train: dict[str, Any]) -> VlnExperiment:
+    """A small agent that reads the regions beyond its candidates."""
+    base = small_experiment(agent_steps=4, batch=8, **train)
+    model = replace(base.model, policy=replace(base.model.policy, beyond=True))
+    settings = NavigationConfig(step_limit=8, seq2seq=Seq2SeqConfig(16, 4, 0.0), **navigation)
+    return replace(tiny_agent(), model=model, train=base.train, navigation=settings)
+
+
+def train_shared(root: Path, out: Path, processes: int, settings: dict[str, Any]) -> None:
+    """Train in as many processes as Fabric is told; a warm start is named in the settings."""
+    experiment = vln_experiment(settings["navigation"], settings["train"])
+    data = load(root, experiment)
+    strategy = "ddp_find_unused_parameters_true" if processes > 1 else "auto"
+    fabric = Fabric(accelerator="cpu", devices=processes, strategy=strategy)
+    fabric.launch()
+    warm = settings.get("warm_start")
+    train_vln(Run(experiment, data, out, threads=0), fabric, Path(warm) if warm else None)
+
+
+def main(root: str, out: str, processes: str, settings: str) -> None:
+    torch.set_num_threads(1)
+    train_shared(Path(root), Path(out), int(processes), json.loads(settings))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
