@@ -9,7 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -33,7 +36,7 @@ from ghosts.world.matterport.prepare import (
 from ghosts.world.matterport.raw import DEPTH, SKYBOX, RawRelease, depth_name, skybox_name
 from ghosts.world.simulator import Simulator
 from ghosts.world.store import PanoramaStore
-from world.matterport.release import SCAN, Shot, scene
+from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, scene, write_release
 
 SMALL = PrepareConfig(64)
 
@@ -70,10 +73,6 @@ def test_files_are_what_the_simulator_reads(one: tuple[Path, dict[str, str]], sh
         assert note is not None
         assert panorama.depth is not None
         assert note.holes_after == round(float((panorama.depth == 0).mean()), 6)
-
-
-def test_several_processes_write_the_same_bytes(raw: Path, one: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
-    assert prepare_all(raw, tmp_path / "two", workers=2) == one[1]
 
 
 def test_ranks_share_the_work_and_write_the_same_bytes(
@@ -117,6 +116,75 @@ def test_goes_on_after_kill_9(raw: Path, one: tuple[Path, dict[str, str]], shots
     assert plan_release(RawRelease([raw]), tmp_path, SMALL).todo == ((SCAN, shots[1].viewpoint),)
     assert prepare_all(raw, tmp_path) == one[1]
     assert kept.stat().st_mtime_ns == before
+
+
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Raw files of eight tiny panoramas."""
+    config = ReleaseConfig(80, 64, 67.0, 66.5, (2, -2), skybox_px=48, discs=4)
+    shots = make_shots(config, 4)
+    shots += [
+        replace(shot, viewpoint=shot.viewpoint[::-1], position_m=(x + 0.2, y + 0.1, z))
+        for shot in shots
+        for x, y, z in [shot.position_m]
+    ]
+    folder = tmp_path_factory.mktemp("eight")
+    write_release(folder, config, shots)
+    return folder
+
+
+def finished(root: Path) -> list[Path]:
+    return sorted(root.glob("scans/*/*/*_skybox_depth_small.png"))
+
+
+def test_four_processes_and_kill_9_give_the_bytes_of_one(eight: Path, tmp_path: Path) -> None:
+    tiny = PrepareConfig(32)
+    one = prepare_all(eight, tmp_path / "one", tiny)
+    assert len(one) == 2 * 8 + 1
+    assert prepare_all(eight, tmp_path / "four", tiny, workers=4) == one
+
+    killed = tmp_path / "killed"
+    command = [sys.executable, "-c", "from ghosts.cli import main; main()", "prepare", "--raw", eight, "--out", killed]
+    words = [str(word) for word in [*command, "--faces", 32, "--workers", 4]]
+    run = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: bool(finished(killed)) or run.poll() is not None)
+    assert run.poll() is None
+    workers = children(run.pid)
+    assert len(workers) >= 4
+    run.kill()
+    assert run.wait() == -signal.SIGKILL
+    wait_until(lambda: not any(alive(worker) for worker in workers))  # they notice that nobody waits for them
+    before = {path: path.stat().st_mtime_ns for path in finished(killed)}
+    assert 1 <= len(before) < 8
+    assert prepare_all(eight, killed, tiny, workers=4) == one
+    assert all(path.stat().st_mtime_ns == written for path, written in before.items())
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(20_000):
+        if condition():
+            return
+        sleep(0.005)
+    raise AssertionError("still not so after 100 s")
+
+
+def children(process: int) -> list[int]:
+    """Processes started by another, from Linux's list of them."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        found += [int(entry.name)] if parent == process else []
+    return found
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_other_settings_make_all_again(raw: Path, one: tuple[Path, dict[str, str]], tmp_path: Path) -> None:

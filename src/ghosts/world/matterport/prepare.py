@@ -13,8 +13,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import cv2
@@ -150,7 +151,7 @@ def _results(
         yield from ((unit, _make(sources, root, config, unit)) for unit in todo)
         return
     # Spawned, not forked: OpenCV's and zip files' state does not survive a fork.
-    with ProcessPoolExecutor(min(workers, len(todo)), get_context("spawn"), cv2.setNumThreads, (1,)) as pool:
+    with ProcessPoolExecutor(min(workers, len(todo)), get_context("spawn"), _start_worker) as pool:
         futures = {pool.submit(_make, sources, root, config, unit): unit for unit in todo}
         try:
             for future in as_completed(futures):
@@ -160,6 +161,19 @@ def _results(
             raise DataError("a worker process died", file=root, hint=hint) from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_worker() -> None:
+    cv2.setNumThreads(1)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _make(sources: tuple[Path, ...], root: Path, config: PrepareConfig, unit: Unit) -> str | None:
