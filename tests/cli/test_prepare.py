@@ -52,7 +52,9 @@ def prepare(downloads: Path, root: Path, *more: str) -> None:
 
 
 def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tiles by a ResNet-34 (random weights), two iterations of `paper` (map and episodes shrunk for time), scores."""
+    """Tiles by a ResNet-34 (random weights), two iterations of `paper` (map and episodes shrunk for time), scores and
+    a report."""
+    pytest.importorskip("matplotlib", reason="the report needs ghosts[viz]")
     root, run = tmp_path / "root", tmp_path / "run"
     prepare(downloads, root)
     text = capsys.readouterr().out
@@ -81,7 +83,7 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     }
 
     # The preset has 96 × 96 cells and 6 viewpoints an episode, which takes half a minute on two cores.
-    small = ["--model.mapper.rows", "48", "--model.mapper.cols", "48", "--train.agent-steps", "2"]
+    small = ["--model.mapper.rows", "32", "--model.mapper.cols", "32", "--train.agent-steps", "2"]
     steps = ["--train.iterations", "2", "--train.evaluate-every", "2", "--train.log-every", "1"]
     places = ["--data", str(root), "--out", str(run)]
     select = ["--select", "val_seen", "--accelerator", "cpu"]
@@ -93,6 +95,13 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     scores = json.loads((tmp_path / "table" / "goal.json").read_text())
     assert "val_seen" in scores["splits"]
     assert "paper" in json.dumps(scores["experiments"])
+
+    page = tmp_path / "report.html"
+    few = ["--split", "val_seen", "--examples", "3", "--show", "3", "--no-pictures"]
+    main(["report", "--data", str(root), "--run", str(run), "--out", str(page), *few])
+    shown = json.loads(page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])["episodes"]
+    assert [episode["note"].split(",")[0] for episode in shown] == ["best", "worst", "middling"]
+    assert "All 3 instructions" in page.read_text(encoding="utf-8")
 
 
 def test_a_second_run_makes_nothing_and_a_lost_file_is_made_again(
