@@ -111,7 +111,8 @@ def small_experiment(**train: object) -> GoalExperiment:
         ),
     )
     base = tiny()
-    settings = {"iterations": 6, "batch": 4, "agent_steps": 3, "log_every": 2, "checkpoint_every": 3, **train}
+    settings = {"iterations": 6, "batch": 4, "agent_steps": 3, "log_every": 2, "checkpoint_every": 3}
+    settings |= {"learning_rate": 3e-3, "evaluate_every": 60, **train}
     return replace(base, model=model, train=replace(base.train, **settings))
 
 

@@ -6,9 +6,15 @@ import signal
 from pathlib import Path
 
 import pytest
+import torch
 
 from ghosts.cli import main
+from ghosts.evaluate.goal import evaluate_goal
 from ghosts.learn.checkpoint import BEST, LAST, load_checkpoint
+from ghosts.learn.data import load_goal_data
+from ghosts.learn.tasks import GoalTask
+from ghosts.presets import preset
+from ghosts.world.dataroot import DataRoot
 from landmark_world import make_landmark_root
 
 SMALL = [
@@ -102,3 +108,25 @@ def test_a_missing_data_root(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_help_lists_the_presets(capsys: pytest.CaptureFixture[str]) -> None:
     main(["train"])
     assert "tiny" in capsys.readouterr().out
+
+
+def test_the_tiny_preset_learns(data: Path, tmp_path: Path) -> None:
+    """The command with its defaults, seed 0: success on an unseen building 3 % → 81 %, loss 25.6 → 9.3."""
+    experiment = preset("tiny")
+    loaded = load_goal_data(DataRoot(data), experiment)
+    assert loaded.labels is not None
+    torch.manual_seed(experiment.train.seed)
+    untrained = GoalTask(experiment.kind, experiment.model, experiment.baseline, len(loaded.labels))
+    examples = loaded.splits["dev_unseen"]
+    scores = evaluate_goal(untrained, loaded.root, examples, loaded.builder, stored=None, device=torch.device("cpu"))
+    before = float(scores.success.mean())
+    out = tmp_path / "run"
+    main(["train", "goal", "--preset", "tiny", "--accelerator", "cpu", "--data", str(data), "--out", str(out)])
+    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    losses = [row["loss"] for row in rows if "loss" in row]
+    after = rows[-1]["dev_unseen success"]
+    print(f"seed {experiment.train.seed}: success {before:.3f} -> {after:.3f}, loss {losses}")
+    assert len(losses) == 12
+    assert losses[-1] < 0.5 * losses[0]
+    assert before < 0.15
+    assert after > 0.6

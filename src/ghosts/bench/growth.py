@@ -137,10 +137,8 @@ def measure_point(track: Track, setting: Setting) -> Point:
     point = Point("", 0, False, None, None, None)
     try:
         row = _log_row(track, setting)
-    except (torch.OutOfMemoryError, MemoryError):
-        point = replace(point, problem="out of memory")
-    except RuntimeError as error:
-        if "allocate memory" not in str(error):  # how the CPU's allocator says it
+    except (RuntimeError, MemoryError) as error:
+        if not _is_memory(error):
             raise
         point = replace(point, problem="out of memory")
     else:
@@ -153,6 +151,13 @@ def measure_point(track: Track, setting: Setting) -> Point:
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     return point
+
+
+def _is_memory(error: Exception) -> bool:
+    """Whether memory did not suffice: torch's own error, the driver's within a capture, or the CPU's allocator's."""
+    text = str(error).lower()
+    kinds = (torch.OutOfMemoryError, MemoryError)
+    return isinstance(error, kinds) or "out of memory" in text or "allocate memory" in text
 
 
 def _log_row(track: Track, setting: Setting) -> dict[str, Any]:
