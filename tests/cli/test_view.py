@@ -10,6 +10,10 @@ import pytest
 uvicorn = pytest.importorskip("uvicorn", reason="the viewer needs ghosts[web]")
 pytest.importorskip("fastapi", reason="the viewer needs ghosts[web]")
 
+pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])")
+
+from fastapi.testclient import TestClient  # noqa: E402
+
 from ghosts.cli import main  # noqa: E402
 
 
@@ -17,10 +21,19 @@ def test_it_binds_to_localhost(
     combs: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     called: dict[str, Any] = {}
-    monkeypatch.setattr(uvicorn, "run", lambda app, **options: called.update(options))
+    monkeypatch.setattr(uvicorn, "run", lambda app, **options: called.update(options, app=app))
     main(["view", "--data", str(combs), "--run", str(run)])
     assert (called["host"], called["port"]) == ("127.0.0.1", 8471)
     assert "http://127.0.0.1:8471/" in capsys.readouterr().out
+    assert models(called["app"]) == ["small", "hand-coded"]
+    main(["view", "--data", str(combs), "--run", str(run), "--no-baseline"])
+    assert models(called["app"]) == ["small"]
+
+
+def models(app: Any) -> list[str]:
+    """What can be chosen."""
+    told = TestClient(app, base_url="http://127.0.0.1:8471").get("/api/library").json()
+    return [model["id"] for model in told["worlds"][0]["models"]]
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,11 @@ def test_layers(record: EpisodeRecord) -> None:
 
 def test_a_belief_sequence(record: EpisodeRecord, scene: dict[str, Any]) -> None:
     figure = belief_sequence(record, scene)
-    assert len(figure.axes) == record.filter_steps + 1
-    last = figure.axes[-1]
+    assert [axes.get_xlabel()[:5] for axes in figure.axes[:5]] == [f"t = {t}" for t in range(5)]
+    # The first free place of the last row says what the signs mean.
+    names = [text.get_text() for text in figure.axes[5].get_legend().get_texts()]
+    assert {"start", "true goal", "predicted goal"} < set(names)
+    last = figure.axes[record.filter_steps]
     heat = next(image for image in last.images if image.get_zorder() == 3)
     left, bottom = corner_m(record.grid, record.origin_xy_m)
     assert heat.get_extent()[0] == left

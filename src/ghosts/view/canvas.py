@@ -278,3 +278,27 @@ def draw_scale(axes: Any, left: float, right: float, bottom: float, top: float) 
     arrow = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.0, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=(north, y + 0.07 * wide), xytext=(north, y), arrowprops=arrow, zorder=10)
     axes.text(north + 0.012 * wide, y, "N", fontsize=6.5, color=style.INK, zorder=10.2, path_effects=outline)
+
+
+def draw_legend(axes: Any) -> None:
+    """What the signs of a map mean, on axes of their own."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    pale, dark = style.BELIEF[1], style.BELIEF[3]
+    demonstrator: dict[str, Any] = {"ls": (0, (3, 2)), "path_effects": _outline(2.6, "#3a2800")}
+    line, sign = ([0], [0]), dict[str, Any](ls="", mec="white", mew=0.8)
+    handles = [
+        Line2D(*line, color=style.AGENT, lw=3.2, marker="o", ms=6.5, mec="white", label="agent and its path"),
+        Line2D(*line, color=style.DEMONSTRATOR, lw=1.6, label="demonstrator's path", **demonstrator),
+        Line2D(*line, color=style.START, marker="s", ms=7, label="start", **sign),
+        Line2D(*line, color=style.GOAL, marker="*", ms=13, label="true goal", **sign),
+        Line2D(*line, color=style.PREDICTED, marker="x", ms=6, mew=1.8, ls="", label="predicted goal"),
+        Line2D(*line, color=style.CANDIDATE, marker="o", ms=6, ls="", mec=style.AGENT, label="known viewpoint"),
+        Line2D(*line, color=style.INK, marker="^", ms=5, ls="", label="heading (longer: more of the cell)"),
+        Patch(facecolor=pale, label="belief: little"),
+        Patch(facecolor=dark, label="belief: much (square-root scale)"),
+        Patch(facecolor=style.UNSEEN, alpha=0.33, label="not yet observed"),
+    ]
+    axes.set_axis_off()
+    axes.legend(handles=handles, loc="center left", fontsize=8, frameon=False, labelspacing=0.9, handlelength=2.2)

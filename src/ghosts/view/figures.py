@@ -15,7 +15,7 @@ from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.evaluate.goal import CALIBRATION_BINS, GoalScores
 from ghosts.files import atomic_path
 from ghosts.view import style
-from ghosts.view.canvas import draw_heat, draw_map, new_figure, view_box
+from ghosts.view.canvas import draw_heat, draw_legend, draw_map, new_figure, view_box
 from ghosts.view.paint import Painting
 from ghosts.view.question import CellView
 from ghosts.view.record import EpisodeRecord, corner_m
@@ -23,6 +23,7 @@ from ghosts.view.record import EpisodeRecord, corner_m
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_PANEL_IN, _GAP_IN = 2.85, 0.14
 KINDS = (".png", ".pdf", ".svg", ".jpg")
 
 
@@ -62,19 +63,23 @@ def belief_sequence(
     columns = min(columns, count)
     rows = -(-count // columns)
     box = view_box(record, scene)
-    ratio = (box[3] - box[2]) / (box[1] - box[0])
+    wide, tall = _PANEL_IN, _PANEL_IN * (box[3] - box[2]) / (box[1] - box[0])
     lines = textwrap.wrap(record.text, 38 * columns)
-    width, head = 3.0 * columns, 0.34 + 0.2 * len(lines)
-    each = 3.0 * ratio + 0.42
-    figure = new_figure(width, each * rows + head, "drawing a belief")
-    height = each * rows + head
+    head, each = 0.2 + 0.2 * len(lines), tall + 0.42
+    width, height = (wide + _GAP_IN) * columns + _GAP_IN, each * rows + head
+    figure = new_figure(width, height, "drawing a belief")
     figure.text(0.5, 1 - 0.1 / height, "\n".join(lines), ha="center", va="top", fontsize=10, style="italic")
-    for t in range(count):
+    for t in range(rows * columns):
         row, col = divmod(t, columns)
-        bottom = (height - head - (row + 1) * each + 0.36) / height
-        axes = figure.add_axes((col / columns + 0.01, bottom, 1 / columns - 0.02, (each - 0.42) / height))
-        draw_map(axes, scene, record, step, t, layer=layer, painting=painting, names=t == 0, graph=t == 0, box=box)
-        axes.set_xlabel(_step_words(record, t), fontsize=8, labelpad=3)
+        left, bottom = _GAP_IN + col * (wide + _GAP_IN), height - head - row * each - tall
+        axes = figure.add_axes((left / width, bottom / height, wide / width, tall / height))
+        if t < count:
+            draw_map(axes, scene, record, step, t, layer=layer, painting=painting, names=t == 0, graph=t == 0, box=box)
+            axes.set_xlabel(_step_words(record, t), fontsize=8, labelpad=3)
+        elif t == count:
+            draw_legend(axes)
+        else:
+            axes.set_axis_off()
     return figure
 
 
@@ -110,9 +115,12 @@ def attention_figure(record: EpisodeRecord) -> Figure:
         axes.set_yticks(range(len(attention)), [f"t = {t + 1}" for t in range(len(attention))], fontsize=7)
         axes.set_ylabel(title, fontsize=8)
         axes.set_xticks(range(words), record.words if number else [""] * words, rotation=90, fontsize=8)
-        axes.tick_params(length=0)
+        axes.tick_params(length=0, which="both")
+        axes.set_xticks(np.arange(words + 1) - 0.5, minor=True)
+        axes.set_yticks(np.arange(len(attention) + 1) - 0.5, minor=True)
+        axes.grid(which="minor", color="white", lw=0.8)
         for side in axes.spines.values():
-            side.set_color("#bbbbbb")
+            side.set_visible(False)
     figure.tight_layout(h_pad=0.4)
     return figure
 
@@ -140,8 +148,9 @@ def inside_figure(
         raise ConfigError(f"filter step must lie in 1..{record.filter_steps}, got {t}")
     frame = record.frames[step]
     box = view_box(record, scene)
-    ratio = (box[3] - box[2]) / (box[1] - box[0])
-    figure = new_figure(15.0, 2.9 * ratio + 0.75, "drawing the inside of the filter")
+    wide, tall = _PANEL_IN, _PANEL_IN * max(1.0, (box[3] - box[2]) / (box[1] - box[0]))
+    width, height = 5 * (wide + _GAP_IN) + _GAP_IN, tall + 0.75
+    figure = new_figure(width, height, "drawing the inside of the filter")
     kernel = cell.kernel if cell is not None else frame.kernels[t - 1]
     row, col = (cell.row, cell.col) if cell is not None else frame.kernel_cells[t - 1].tolist()
     weights = frame.beliefs[t - 1][:, row, col]
@@ -154,7 +163,8 @@ def inside_figure(
         (f"belief, t = {t}", "belief", t),
     )
     for number, (title, layer, at) in enumerate(panels):
-        axes = figure.add_subplot(1, 5, number + 1)
+        left = _GAP_IN + number * (wide + _GAP_IN)
+        axes = figure.add_axes((left / width, 0.4 / height, wide / width, tall / height), anchor="N")
         axes.set_title(title, fontsize=10)
         if not layer:
             _draw_kernel(axes, mixed, record.grid.cell_m)
@@ -163,7 +173,6 @@ def inside_figure(
         corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]) + np.array([col, row])
         outline = corners * record.grid.cell_m + np.array(corner_m(record.grid, record.origin_xy_m))
         axes.plot(*outline.T, color=style.INK, lw=1.1, zorder=12)
-    figure.tight_layout()
     return figure
 
 
@@ -174,6 +183,7 @@ def _draw_kernel(axes: Any, kernel: Float[np.ndarray, "k k"], cell_m: float) -> 
     draw_heat(axes, kernel[None], Grid(size, size, cell_m), (0.0, 0.0))
     half = size * cell_m / 2
     axes.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel="metres from the cell")
+    axes.set_yticks([])
     axes.xaxis.label.set_size(8)
     axes.tick_params(labelsize=7)
     axes.plot(0, 0, "s", mfc="none", mec=style.INK, ms=9, zorder=5)

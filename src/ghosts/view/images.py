@@ -60,7 +60,7 @@ def remake_images(
     try:
         lines += _photograph(folder, library, world, split, record)
     except MissingExtraError as error:
-        lines.append(f"viewer.jpg and viewer-phone.jpg are left as they are: {error}")
+        lines.append(f"the viewer's pictures are left as they are: {error}")
     return lines
 
 
@@ -115,14 +115,26 @@ def _photograph(folder: Path, library: Library, world: str, split: str, record: 
     if chromium is None:
         raise MissingExtraError("Chromium is not installed")
     lines = []
-    episode = {"w": world, "m": record.model, "s": split, "e": record.instr_id, "k": len(record.walk) - 1}
+    episode: dict[str, Any] = {
+        "w": world,
+        "m": record.model,
+        "s": split,
+        "e": record.instr_id,
+        "k": len(record.walk) - 1,
+    }
     with Served(library) as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
-        for name, width, height in (("viewer.jpg", 1400, 1120), ("viewer-phone.jpg", 390, 844)):
+        pictures: list[tuple[str, int, int, dict[str, Any]]] = [
+            ("viewer.jpg", 1400, 1120, {}),
+            ("viewer-phone.jpg", 390, 844, {}),
+        ]
+        if len(library.models) > 1:
+            pictures.append(("viewer-compare.jpg", 1400, 1560, {"o": library.models[-1], "k": len(record.walk) // 2}))
+        for name, width, height, more in pictures:
             page = browser.new_page(viewport={"width": width, "height": height})
-            page.goto(f"{served.address}#{urlencode(episode)}")
-            page.wait_for_selector(f"[data-part=stepnote]:has-text('{len(record.walk)} of')", timeout=120_000)
-            page.wait_for_timeout(1500)
+            page.goto(f"{served.address}#{urlencode(episode | more)}")
+            page.wait_for_selector(f"[data-part=stepnote]:has-text('of {len(record.walk)}')", timeout=120_000)
+            page.wait_for_timeout(4000)
             with atomic_path(folder / name) as temporary:
                 page.screenshot(path=temporary, type="jpeg", quality=82)
             lines.append(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} kB")

@@ -79,7 +79,9 @@ def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) 
             stream.set_time("filter_step", sequence=step * len(frame.beliefs) + t)
             mass = belief.sum(0)
             rows, cols = np.nonzero(mass > 0.01 * mass.max())
-            colours = (255 * heat_rgba(mass, max(0.02, float(mass.max())))[rows, cols]).astype(np.uint8)
+            rgba = heat_rgba(mass, max(0.02, float(mass.max())))[rows, cols]
+            # Discs are opaque: thin mass is pale instead of transparent.
+            colours = (255 * (1.0 - rgba[:, 3:] * (1.0 - rgba[:, :3]))).astype(np.uint8)
             centres = (corner + (np.stack([cols, rows], 1) + 0.5) * cell) * [1.0, -1.0]
             # Rerun's boxes are outlines; discs are filled.
             stream.log("map/belief", rerun.Points2D(centres, colors=colours, radii=cell / 2, draw_order=5.0))

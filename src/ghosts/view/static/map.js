@@ -30,6 +30,7 @@ Ghosts.MapView = class extends Ghosts.Layers {
     if (this.header && points.length > 60) {
       const walked = [...this.header.walk, ...this.header.path].map((id) => this.point(id)).filter(Boolean);
       points = walked.map((point) => [point.x, point.y]);
+      if (this.frame) points.push(...[-2, 2].map((d) => this.frame.goal_xy_m.map((value) => value + d)));
       if (points.length) points.push(...[-5, 5].flatMap((d) => points.slice(0, 1).map(([x, y]) => [x + d, y + d])));
     }
     if (!points.length) points = [[0, 0]];
