@@ -64,8 +64,14 @@ def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.Captu
     text = capsys.readouterr().out
     assert "Chasing Ghosts, images [1]" in text
     assert "| shortest |" in (world / "table" / "vln.md").read_text()
+    assert "instructions/s" in text
+    speed = json.loads((world / "table" / "speed.json").read_text())
+    assert set(speed["seconds"]["dev_unseen"]) == set(rows)
     run(*words, "--splits", "dev_unseen", "--examples", "6", "--out", world / "again", "--device", "cpu")
-    assert json.loads((world / "again" / "vln.json").read_text())["splits"] == summary["splits"]
+    # Nothing in the file says when or where it was written: two evaluations are equal byte by byte.
+    assert (world / "again" / "vln.json").read_bytes() == (world / "table" / "vln.json").read_bytes()
+    run(*words, "--splits", "dev_unseen", "--examples", "6", "--out", world / "small", "--device", "cpu", "--batch", 2)
+    assert json.loads((world / "small" / "vln.json").read_text())["splits"] == summary["splits"]
 
 
 def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,8 @@
 """See the shipped agent follow instructions in a house it has never seen; writes a report to open in a browser.
 
 Makes a small world of two houses (once; a minute or two on two cores), looks at it through the shipped backbone, and
-lets the shipped filter with the planner walk several instructions in the unseen house.
+lets the shipped agent walk several instructions in the unseen house (without a shipped policy: the shipped filter with
+the planner).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ghosts.learn.rollout import Look
     from ghosts.world.graph import NavGraph
 
-WEIGHTS, BACKBONE = "houses-filter", "houses-backbone"
+AGENT, FILTER, BACKBONE = "houses-agent", "houses-filter", "houses-backbone"
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,17 @@ def _walk(options: Options, root: Path, console: Console) -> None:
     from ghosts.view.open import open_world
     from ghosts.view.question import Question
     from ghosts.view.report import Shown, build_report, gather_assets
+    from ghosts.weights import shipped
 
-    library, name, (mind,), split = open_world(root, [Path(WEIGHTS)], "val_unseen")
+    weights = AGENT if AGENT in shipped() else FILTER
+    library, name, (mind,), split = open_world(root, [Path(weights)], "val_unseen")
     examples = evenly(mind.data.splits[split], options.instructions)
     scans = sorted({example.scan for example in examples})
     device = torch.device("cpu")
     model = mind.task.model
-    assert isinstance(model, GoalModel), f"{WEIGHTS} is a filter"
-    agent = GhostAgent(model, mind.mapper_grid, Planner())
+    assert isinstance(model, GoalModel), f"{weights} is a filter"
+    planner = None if mind.acts == "policy" else Planner()
+    agent = GhostAgent(model, mind.mapper_grid, planner, mind.chooser.step_limit)
     places = World(mind.root, mind.data.builder, scans, mind.task.features, mind.data.stored, device)
     shown, arrived = [], 0
     for example in examples:
@@ -94,17 +98,20 @@ def _walk(options: Options, root: Path, console: Console) -> None:
         shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", (mind.record(asked),)))
     page = options.out / "report.html"
     assets = gather_assets(library, name, [item.records[0] for item in shown])
-    about = f"{WEIGHTS} with the planner in an unseen house (ghosts demo --seed {options.seed})"
+    about = f"{weights} with the {mind.acts} in an unseen house (ghosts demo --seed {options.seed})"
     write_text(page, build_report("Ghosts: the agent at work", about, shown, assets))
     console.print(f"\n{arrived} of {len(examples)} instructions reached their goal (within 3 m).")
     console.print(f"The report, with maps, beliefs and panoramas: {page} (open it in a browser)", soft_wrap=True)
-    console.print(f"Look inside and type your own: ghosts view --data {root} --run {WEIGHTS}", soft_wrap=True)
+    console.print(f"Look inside and type your own: ghosts view --data {root} --run {weights}", soft_wrap=True)
 
 
 def _line(step: int, look: Look, graph: NavGraph, example: Example) -> str:
-    """One step: what is believed about the goal, and how far it is."""
+    """One step: what is believed about the goal, how far it is, and what is done."""
     from ghosts.belief.histogram import entropy
 
     unsure = float(entropy(look.trace.beliefs[:, -1])[0])
     distance = float(graph.distance_m[int(look.row[0]), example.goal])
-    return f"   step {step}: belief's entropy {unsure:4.2f} nats, {distance:4.1f} m to the goal"
+    chosen = int(look.chosen[0])
+    does = "stop" if look.trace.action.stopped[0] else "go on"
+    sure = f"{does} ({look.trace.probabilities[0, chosen]:.0%})" if look.trace.features is not None else does
+    return f"   step {step}: belief's entropy {unsure:4.2f} nats, {distance:4.1f} m to the goal: {sure}"
