@@ -55,7 +55,7 @@ def test_a_sound_root(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     value = json.loads(text)
     assert value["healthy"] is True
     assert value["inventory"]["pictured"] == [SCAN]
-    assert [task["ready"] for task in value["tasks"]] == [True, False, False, False]
+    assert [task["ready"] for task in value["tasks"]] == [True, False, False, False, False]
 
 
 def cut(path: Path) -> None:
@@ -157,6 +157,60 @@ def test_no_root_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         main(["doctor", str(tmp_path / "none")])
     assert stop.value.code == 1
     assert "expected a data root" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("make", "what", "command"),
+    [
+        ("", "an empty folder", "ghosts world --out"),
+        ("notes/todo.txt", "no data root (no connectivity/, scans/ or r2r/)", "ghosts landmarks --out"),
+        (
+            "scans/a/matterport_skybox_images/x.jpg",
+            "a data root without its navigation graphs",
+            "--connectivity FOLDER",
+        ),
+        ("a1/undistorted_depth_images/v_d0_0.png", "the raw Matterport3D release (1 scans)", "ghosts prepare --raw"),
+    ],
+)
+def test_a_folder_that_is_no_root_is_told_what_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], make: str, what: str, command: str
+) -> None:
+    if make:
+        (tmp_path / make).parent.mkdir(parents=True)
+        (tmp_path / make).write_bytes(b"")
+    with pytest.raises(SystemExit) as stop:
+        main(["doctor", str(tmp_path)])
+    assert stop.value.code == 1
+    text = capsys.readouterr().err
+    assert f"{tmp_path}: {what}" in text
+    assert command in text
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "problem", "command"),
+    [
+        ({}, None, "", ""),
+        ({"agreement": 0.5}, "wrong", "agree on only 50 % of what two of them see", "(without --origin)"),
+        ({"graph_turn_deg": 90.0}, "wrong", "turned against each other by 90.0°", "take the released graph"),
+        ({"prepared": 3}, "note", "1 panoramas could not be made, first", "after downloading what is missing"),
+    ],
+)
+def test_what_prepare_found_out_is_told(
+    root: Path, change: dict[str, float], level: str | None, problem: str, command: str
+) -> None:
+    row = {"panoramas": 4, "prepared": 4, "agreement": 0.99, "graph_turn_deg": 0.1} | change
+    missing = {f"{SCAN}/{viewpoint_id(3)}": "x.png missing"} if row["prepared"] == 3 else {}
+    (root / "prepare.json").write_text(json.dumps({"scans": {SCAN: row}, "missing": missing}))
+    found = [item for item in diagnose(root).findings if item.where.endswith("prepare.json")]
+    assert [item.level for item in found] == ([level] if level else [])
+    assert all(problem in item.problem and command in item.next for item in found)
+
+
+def test_a_summary_that_is_none(root: Path) -> None:
+    (root / "prepare.json").write_text('{"scans": []}')
+    assert [item.problem for item in diagnose(root).findings if item.level == "wrong"] == [
+        "not a summary of ghosts prepare"
+    ]
 
 
 def test_landmarks(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     text = capsys.readouterr().out
     assert "2 panoramas of 1 scans, 2 to make here" in text
     assert "R2R train: 2 of 2 paths" in text
+    assert "(2 panoramas): it is bottom-left" in text
     summary = json.loads((root / "prepare.json").read_text())
     row = summary["scans"][SCAN]
     assert (row["panoramas"], row["prepared"], summary["missing"]) == (2, 2, {})
@@ -80,6 +81,7 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
         "training, landmarks-filter": False,
         "training, houses-filter": False,
         "training, paper": True,
+        "navigation, paper-agent": True,
     }
 
     # The preset has 96 × 96 cells and 6 viewpoints an episode, which takes half a minute on two cores.
@@ -119,6 +121,15 @@ def test_a_second_run_makes_nothing_and_a_lost_file_is_made_again(
     assert diagnose(root).healthy
     prepare(downloads, root)
     assert "2 panoramas of 1 scans, 0 to make here" in capsys.readouterr().out
+
+
+def test_an_origin_that_contradicts_the_images_is_told(
+    downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(downloads, tmp_path / "root", "--origin", "top-left")
+    assert "warning: --origin top-left contradicts the images; leave it out" in capsys.readouterr().out
+    findings = diagnose(tmp_path / "root").findings
+    assert any("agree on only" in item.problem and "without --origin" in item.next for item in findings)
 
 
 def test_a_share_of_the_work(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 from rich.console import Console
@@ -19,7 +19,10 @@ from rich.table import Table
 
 from ghosts.config import require
 from ghosts.errors import ConfigError
-from ghosts.world.matterport.conf import Origin
+
+if TYPE_CHECKING:
+    from ghosts.world.matterport.conf import Origin
+    from ghosts.world.matterport.raw import RawRelease
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,8 @@ class Options:
     """Side of a skybox face in pixels."""
     colour: Literal["skybox", "undistorted"] = "skybox"
     """Colour from the skyboxes, or from the undistorted images, which are better aligned with depth."""
-    origin: Origin = "bottom-left"
-    """Where the camera file measures the optical centre from; see docs/matterport.md."""
+    origin: Literal["auto", "bottom-left", "top-left"] = "auto"
+    """Where the camera file measures the optical centre from; auto: as overlapping images say (docs/matterport.md)."""
     parallax: bool = True
     """Correct depth for the distance of the cameras from their middle (see docs/matterport.md)."""
     workers: int = 0
@@ -73,8 +76,9 @@ def _prepare(options: Options) -> bool:
 
     rank, world = ranks()
     console = Console(quiet=rank > 0)
-    config = PrepareConfig(options.faces, options.colour, options.origin, options.parallax)
+    config = PrepareConfig(options.faces, options.colour, parallax=options.parallax)
     release = RawRelease(options.raw)
+    config = replace(config, origin=_origin(options, release, console))
     plan = plan_release(release, options.out, config, options.scan, rank, world)
     scans = sorted({scan for scan, _ in plan.all})
     if rank == 0:
@@ -96,6 +100,19 @@ def _prepare(options: Options) -> bool:
     if plan.todo:
         console.print(f"{len(plan.todo)} panoramas in {seconds:.0f} s ({len(plan.todo) / seconds:.2f} a second)")
     return _report(options.out, summarise(release, options.out, config, plan, failed), failed, rank, console)
+
+
+def _origin(options: Options, release: RawRelease, console: Console) -> Origin:
+    """Where `cy` is measured from: checked on a few panoramas, the same for every process."""
+    from ghosts.world.matterport.conventions import DEFAULT, check_origin
+
+    check = check_origin(release, [scan for scan in release.scans if scan in options.scan or not options.scan])
+    console.print(check.summary, soft_wrap=True)
+    if options.origin == "auto":
+        return check.fits or DEFAULT
+    if check.fits not in (None, options.origin):
+        console.print(f"warning: --origin {options.origin} contradicts the images; leave it out", soft_wrap=True)
+    return options.origin
 
 
 def _take(options: Options, scans: list[str], console: Console) -> None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ghosts.errors import DataError
+from ghosts.files import read_json
 from ghosts.learn.image_tiles import FOLDER
 from ghosts.mapping.tile_store import JOINED, PARTS, StoredTiles, read_tiles, unchanged
 from ghosts.presets import preset
 from ghosts.world.check import Finding, Inventory, check_root
 from ghosts.world.dataroot import DataRoot
+from ghosts.world.matterport.prepare import SUMMARY
+from ghosts.world.matterport.raw import RawRelease
 
 TILE_BYTES = 1_000_000
 """Of a viewpoint's tile with 768 channels, for the estimate of space; `ghosts tiles` measures before it starts."""
+FEWEST_AGREE = 0.9
+"""Share of overlaps on which cameras agree below which their parameters were misread (right: 0.99, wrong: 0.5)."""
+MOST_DEG = 1.0
+"""Angle between cameras and navigation graph above which they do not belong together."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +75,10 @@ def diagnose(
     Raises:
         DataError: the folder is no data root at all.
     """
+    _check_folder(path)
     inventory, findings = check_root(path, sample=sample, report=report)
     root = DataRoot(path)
+    findings += _check_prepared(path)
     tiles = _check_tiles(root, inventory, findings)
     free = shutil.disk_usage(path).free
     tasks = _tasks(path, inventory, tiles)
@@ -78,6 +87,58 @@ def diagnose(
         problem = f"tiles of all viewpoints may need {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"
         findings.append(Finding("note", "disk", str(path), problem, "ghosts tiles --out on another disk"))
     return Diagnosis(str(path), inventory, tasks, tuple(findings), free)
+
+
+def _check_folder(path: Path) -> None:
+    """Say what a folder that is no data root is, or could become.
+
+    Raises:
+        DataError: there is no navigation graph.
+    """
+    if not path.is_dir() or (path / "connectivity").is_dir():
+        return  # the first is told by `DataRoot`
+    if (path / "scans").is_dir() or (path / "r2r").is_dir():
+        hint = f"next: ghosts prepare --raw SCANS --out {path} --connectivity FOLDER --r2r FOLDER"
+        raise DataError("a data root without its navigation graphs (connectivity/)", file=path, hint=hint)
+    try:
+        scans = RawRelease([path]).scans
+    except DataError:
+        hint = (
+            f"next: ghosts world --out {path} (procedural houses), ghosts landmarks --out {path} (labels instead of "
+            f"images), or ghosts prepare --raw SCANS --out {path} --connectivity FOLDER --r2r FOLDER (Matterport3D)"
+        )
+        what = "an empty folder" if not any(path.iterdir()) else "no data root (no connectivity/, scans/ or r2r/)"
+        raise DataError(what, file=path, hint=hint) from None
+    hint = f"next: ghosts prepare --raw {path} --out ROOT --connectivity FOLDER --r2r FOLDER"
+    raise DataError(f"the raw Matterport3D release ({len(scans)} scans), not a data root", file=path, hint=hint)
+
+
+def _check_prepared(path: Path) -> Iterator[Finding]:
+    """What `ghosts prepare` found out: panoramas it could not make, cameras that disagree."""
+    file = path / SUMMARY
+    if not file.is_file():
+        return
+    again = f"ghosts prepare --raw SCANS --out {path}"
+    try:
+        summary = read_json(file)
+        scans, missing = summary["scans"], summary["missing"]
+        odd = {scan: row for scan, row in scans.items() if row["prepared"] and row["agreement"] < FEWEST_AGREE}
+        turned = {
+            scan: row["graph_turn_deg"] for scan, row in scans.items() if row.get("graph_turn_deg", 0.0) > MOST_DEG
+        }
+    except (DataError, KeyError, TypeError, AttributeError):
+        yield Finding("wrong", "images", str(file), "not a summary of ghosts prepare", again)
+        return
+    if missing:
+        first = next(iter(missing))
+        problem = f"{len(missing)} panoramas could not be made, first {first}: {missing[first]}"
+        yield Finding("note", "images", str(file), problem, f"{again} (after downloading what is missing)")
+    for scan, row in odd.items():
+        problem = f"cameras of {scan} agree on only {100 * row['agreement']:.0f} % of what two of them see"
+        yield Finding("wrong", "images", str(file), problem, f"{again} --scan {scan} (without --origin)")
+    for scan, degrees in turned.items():
+        problem = f"cameras and navigation graph of {scan} are turned against each other by {degrees:.1f}°"
+        yield Finding("wrong", "connectivity", str(file), problem, "take the released graph of this scan")
 
 
 def _check_tiles(root: DataRoot, inventory: Inventory, findings: list[Finding]) -> StoredTiles | None:
@@ -115,6 +176,7 @@ def _tasks(path: Path, inventory: Inventory, tiles: StoredTiles | None) -> tuple
             _train(path, inventory, name, _lacks_images(path, inventory, tiles, name))
             for name in ("houses-filter", "paper")
         ),
+        _navigate(path, inventory, _lacks_images(path, inventory, tiles, "paper")),
     )
 
 
@@ -132,6 +194,12 @@ def _train(path: Path, inventory: Inventory, name: str, lack: tuple[str, str]) -
     if "train" not in inventory.splits:
         return Task(f"training, {name}", command, False, "a usable R2R_train.json", "ghosts prepare … --r2r FOLDER")
     return Task(f"training, {name}", command, not lack[0], *lack)
+
+
+def _navigate(path: Path, inventory: Inventory, lack: tuple[str, str]) -> Task:
+    task = _train(path, inventory, "paper", lack)
+    command = f"ghosts train vln --preset paper-agent --data {path} --out runs/paper-agent"
+    return replace(task, name="navigation, paper-agent", command=command)
 
 
 def _lacks_landmarks(path: Path, inventory: Inventory) -> tuple[str, str]:

@@ -27,6 +27,7 @@ _NEAREST_M = 0.4  # things nearer may be cut off at the border of an image
 FAR = np.float32(1e9)  # depth units: 250 km
 _ROUNDS = 3  # look-ups of a displaced pixel; each shrinks its error by about offset / distance
 _ONE_SURFACE = 0.05  # pixels side by side on one surface differ less: 4 % on the floor 8 m away, 134 pixels a radian
+_WORST = 0.1  # differences across an edge are larger and say nothing about cameras
 _NEAR_AXIS = 8  # weight cos⁸ of the angle to the optical axis: 0.13 in the corner of an image
 
 
@@ -40,6 +41,8 @@ class Warped:
     """Pixels that two or more cameras measured."""
     agreeing: int
     """Those of them whose distances agree."""
+    misfit: float
+    """Mean share by which what other cameras measured differs from what was chosen, each difference at most 10 %."""
 
 
 def world_from_cube(rig: Rig) -> Float[np.ndarray, "3 3"]:
@@ -152,7 +155,8 @@ def warp_depth(
     to_world = world_from_cube(rig)
     _, length = face_rays(face_px)
     distance = np.zeros((6, face_px, face_px), np.float32)
-    overlap = agreeing = 0
+    overlap = agreeing = others = 0
+    misfit = 0.0
     for face in range(6):
         samples = []
         for which in sorted(depth):
@@ -163,9 +167,24 @@ def warp_depth(
                 offset = np.zeros(3) if centre_m is None else centre_pixel(camera, centre_m, image.shape[0])
                 samples.append(_sample(image, view, length[view.box], offset))
         _choose(distance[face], samples)
+        count, difference = _misfit(distance[face], samples)
+        others, misfit = others + count, misfit + difference
         counts = _blend(distance[face], samples)
         overlap, agreeing = overlap + counts[0], agreeing + counts[1]
-    return Warped(distance, overlap, agreeing)
+    return Warped(distance, overlap, agreeing, misfit / max(others, 1))
+
+
+def _misfit(best: np.ndarray, samples: list[_Sample]) -> tuple[int, float]:
+    """How many distances there are beside the chosen ones, and the sum of their differences."""
+    count, total = -int((best > 0.0).sum()), 0.0
+    for sample in samples:
+        has, chosen = sample.weight > 0.0, best[sample.box]
+        count += int(has.sum())
+        part = np.divide(
+            np.abs(sample.distance - chosen), chosen, out=np.zeros_like(chosen), where=has & (chosen > 0.0)
+        )
+        total += float(np.minimum(part, np.float32(_WORST)).sum(dtype=np.float64))
+    return count, total
 
 
 def centre_pixel(camera: RawCamera, centre_m: np.ndarray, height: int) -> np.ndarray:
