@@ -126,7 +126,10 @@ def test_attention_and_inside(record: EpisodeRecord, scene: dict[str, Any]) -> N
 def test_figures_are_written_in_all_kinds(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> None:
     written = write_figures(tmp_path, record, scene, (".png", ".pdf", ".svg"), step=0)
     assert {path.name for path in written} >= {"belief.pdf", "attention.png", "inside.svg"}
-    assert (tmp_path / "belief.pdf").read_bytes().startswith(b"%PDF")
+    page = (tmp_path / "belief.pdf").read_bytes()
+    assert page.startswith(b"%PDF")
+    assert b"/FontFile2" in page
+    assert b"/Type3" not in page
     assert cv2.imread(str(tmp_path / "belief.png")).std() > 10
     with pytest.raises(DataError, match=r"\.png, \.pdf, \.svg, \.jpg"):
         save_figure(attention_figure(record), tmp_path / "x.doc")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,13 @@ import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the viewer's server needs ghosts[web]")
+pytest.importorskip("uvicorn", reason="the viewer's server needs ghosts[web]")
 pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])")
 
 from fastapi.testclient import TestClient
 
 from ghosts.view.guard import MOST_BYTES
+from ghosts.view.images import Served
 from ghosts.view.library import Library
 from ghosts.view.record import from_json, unpack
 from ghosts.view.server import STATIC, make_app
@@ -248,3 +252,60 @@ def test_own_hosts_and_origins(client: TestClient, library: Library) -> None:
         assert client.post("/api/frame", content=body, headers=headers).status_code == status
     other = TestClient(make_app(library, frozenset({"lab.example"})), base_url="http://lab.example")
     assert other.get("/static/core.js").status_code == 200
+
+
+@pytest.fixture(scope="module")
+def served(library: Library) -> Iterator[Served]:
+    """The server on a real socket: nothing between a request and it tidies up."""
+    with Served(library) as found:
+        yield found
+
+
+def ask(served: Served, method: str, path: str, body: Any = None, host: str = "localhost") -> tuple[int, Any]:
+    connection = HTTPConnection("127.0.0.1", served.port, timeout=60)
+    connection.putrequest(method, path, skip_host=True)
+    data = b"" if body is None else json.dumps(body).encode()
+    for name, value in {"Host": host, "Content-Type": "application/json", "Content-Length": str(len(data))}.items():
+        connection.putheader(name, value)
+    connection.endheaders(data)
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    return answer.status, json.loads(text)
+
+
+def test_fifty_connections_at_once(served: Served, client: TestClient) -> None:
+    """Asking, bad asking and looking, mixed: every one gets its answer."""
+    header = pick(client)
+    asked = [question(header, text=f"walk {'left ' * (k % 7)}", step=k % 8) for k in range(50)]
+    for k in range(0, 50, 5):
+        asked[k]["text"] = ""
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(pool.map(lambda body: ask(served, "POST", "/api/frame", body), asked))
+    assert [status for status, _ in answers] == [422 if k % 5 == 0 else 200 for k in range(50)]
+    assert all("beliefs" in body for k, (_, body) in enumerate(answers) if k % 5)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../guard.py",
+        "/static/../../../../../../etc/passwd",
+        "/static/..\\..\\guard.py",
+        "/static/%00",
+        "//etc/passwd",
+        "/static/core.js/..",
+        "/api/scene?world=combs&scan=%2e%2e%2f%2e%2e",
+        "/api/scene?world=combs&scan=" + "x" * 5000,
+    ],
+)
+def test_raw_paths_lead_nowhere(served: Served, path: str) -> None:
+    status, body = ask(served, "GET", path)
+    assert 400 <= status < 500
+    assert set(body) == {"error"}
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1@evil.example", "0.0.0.0"])
+def test_raw_foreign_hosts(served: Served, host: str) -> None:
+    assert ask(served, "GET", "/api/library", host=host)[0] == 421
+    assert ask(served, "GET", "/api/library")[0] == 200

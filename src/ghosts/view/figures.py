@@ -35,7 +35,10 @@ def save_figure(figure: Figure, path: Path) -> None:
     """
     if path.suffix.lower() not in KINDS:
         raise DataError(f"a figure is written as {', '.join(KINDS)}", file=path)
-    with atomic_path(path) as temporary:
+    from matplotlib import rc_context
+
+    # Publishers refuse the default's Type 3 fonts.
+    with atomic_path(path) as temporary, rc_context({"pdf.fonttype": 42}):
         figure.savefig(temporary)
 
 
