@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.act.worlds import Comb, make_comb
 
-from ghosts.act.agent import GhostAgent, act, choose_best
+from ghosts.act.agent import TOGETHER, GhostAgent, act, choose_best, thinkers
 from ghosts.act.known import KnownGraph, candidates_of, look_around, on_slots, start_graph, walk_to
 from ghosts.errors import ConfigError
 from ghosts.learn.batches import Turn
@@ -212,3 +212,27 @@ def test_true_beliefs_replace_the_filter(comb: Comb) -> None:
 def test_step_limit_is_checked(comb: Comb) -> None:
     with pytest.raises(ConfigError, match="step_limit must be at least 1, got 0"):
         GhostAgent(comb.task.model, comb.data.builder.grid, step_limit=0)
+
+
+def test_only_walkers_that_go_on_think_filled_up_to_a_few_sizes() -> None:
+    active = np.zeros(5 * TOGETHER, bool)
+    active[3::5] = True  # 16
+    assert thinkers(active).tolist() == np.flatnonzero(active).tolist()
+    active[0] = True
+    chosen = thinkers(active)
+    assert len(chosen) == 2 * TOGETHER
+    assert set(np.flatnonzero(active)) <= set(chosen.tolist())
+    assert thinkers(np.ones(3, bool)).tolist() == [0, 1, 2]
+
+
+def test_walks_are_the_same_when_stopped_walkers_do_not_think(comb: Comb) -> None:
+    examples = [*comb.data.splits["dev_unseen"], *comb.data.train][: 3 * TOGETHER]
+    agent = comb.task.agent(comb.data.builder.grid)
+    together = walk_episodes(agent, comb.world, comb.world.begin(examples), keep=True)
+    alone = [walk_episodes(agent, comb.world, comb.world.begin(examples[at : at + 4])).paths for at in range(0, 48, 4)]
+    assert together.paths == [path for part in alone for path in part]
+    assert min(len(look.trace.walkers) for look in together.looks) < len(examples)
+    for look in together.looks:
+        trace = look.trace
+        assert len(trace.beliefs) == len(trace.walkers)
+        np.testing.assert_allclose(trace.probabilities.sum(1), look.active.astype(float), atol=1e-6)
