@@ -75,7 +75,7 @@ def edit(path: Path, change: Callable[[list], object]) -> None:
 GRAPH, TRAIN = f"connectivity/{SCAN}_connectivity.json", "r2r/R2R_train.json"
 DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "truncated colour": (lambda root: cut(colour(root)), "truncated JPEG", "ghosts prepare --raw SCANS"),
-    "truncated depth": (lambda root: cut(depth(root)), "truncated PNG", f"--scan {SCAN}"),
+    "truncated depth": (lambda root: cut(depth(root)), "truncated PNG", f"--scan {SCAN} --again"),
     "empty file": (lambda root: depth(root).write_bytes(b""), "the file is empty", "ghosts prepare"),
     "no colour": (lambda root: colour(root).unlink(), "colour of 1 of 4 viewpoints", "ghosts prepare"),
     "no depth": (lambda root: depth(root).unlink(), "depth of 1 of 4 viewpoints", "ghosts prepare"),

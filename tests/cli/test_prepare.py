@@ -123,6 +123,22 @@ def test_a_second_run_makes_nothing_and_a_lost_file_is_made_again(
     assert "2 panoramas of 1 scans, 0 to make here" in capsys.readouterr().out
 
 
+def test_what_the_doctor_advises_repairs_a_damaged_file(downloads: Path, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    prepare(downloads, root)
+    colour, depth = DataRoot(root).panoramas().paths(SCAN, DataRoot(root).graph(SCAN).ids[0])
+    whole = colour.read_bytes(), depth.read_bytes()
+    colour.write_bytes(b"")
+    depth.write_bytes(whole[1][:-300])
+    findings = [item for item in diagnose(root).findings if item.level == "wrong"]
+    assert {item.problem for item in findings} == {"the file is empty", "truncated PNG (no end chunk)"}
+    [advice] = {item.next for item in findings}
+    assert advice == f"ghosts prepare --raw SCANS --out {root} --scan {SCAN} --faces 96 --again"
+    main([str(downloads) if word == "SCANS" else word for word in f"{advice} --workers 1".split()[1:]])
+    assert diagnose(root).healthy
+    assert (colour.read_bytes(), depth.read_bytes()) == whole
+
+
 def test_an_origin_that_contradicts_the_images_is_told(
     downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

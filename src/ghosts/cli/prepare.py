@@ -47,6 +47,8 @@ class Options:
     """Where the camera file measures the optical centre from; auto: as overlapping images say (docs/matterport.md)."""
     parallax: bool = True
     """Correct depth for the distance of the cameras from their middle (see docs/matterport.md)."""
+    again: bool = False
+    """Make panoramas once more that are there already (`ghosts doctor` says when)."""
     workers: int = 0
     """Processes; 0 = one a core."""
     bench: int = 0
@@ -79,7 +81,7 @@ def _prepare(options: Options) -> bool:
     config = PrepareConfig(options.faces, options.colour, parallax=options.parallax)
     release = RawRelease(options.raw)
     config = replace(config, origin=_origin(options, release, console))
-    plan = plan_release(release, options.out, config, options.scan, rank, world)
+    plan = plan_release(release, options.out, config, options.scan, rank, world, again=options.again)
     scans = sorted({scan for scan, _ in plan.all})
     if rank == 0:
         _take(options, scans, console)

@@ -17,11 +17,14 @@ from typing import Literal
 import numpy as np
 
 from ghosts.errors import DataError, GhostsError
+from ghosts.files import read_json
 from ghosts.language.episodes import Episode
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.images import read_skybox_depth, read_skybox_rgb
 from ghosts.world.landmarks.source import load_scene
+from ghosts.world.matterport.panorama import PrepareConfig
+from ghosts.world.matterport.prepare import SUMMARY
 
 Part = Literal["connectivity", "r2r", "images", "landmarks", "tiles", "disk"]
 MOST_HOLES = 0.6
@@ -187,7 +190,7 @@ def _check_images(
             report(done, len(work))
             face_px, problems = result
             for path, problem in problems:
-                findings.append(Finding("wrong", "images", str(path), problem, _remake(root, scan)))
+                findings.append(Finding("wrong", "images", str(path), problem, _remake(root, scan, again=True)))
                 sound.discard(scan)
             if face_px is not None:
                 sizes.setdefault(face_px, f"{scan}/{name}")
@@ -245,10 +248,24 @@ def depth_problems(depth: np.ndarray) -> Iterator[str]:
         yield f"{100 * holes:.0f} % of the pixels have no reading"
 
 
-def _remake(root: DataRoot, scan: str) -> str:
+def _remake(root: DataRoot, scan: str, *, again: bool = False) -> str:
+    """The command that makes pictures; `again` when files are there but damaged."""
     if (root.path / "world.json").is_file():
         return f"ghosts world --out {root.path}"
-    return f"ghosts prepare --raw SCANS --out {root.path} --scan {scan}"
+    command = f"ghosts prepare --raw SCANS --out {root.path} --scan {scan}{_settings(root)}"
+    return command + (" --again" if again else "")
+
+
+def _settings(root: DataRoot) -> str:
+    """Options with which the pictures of a root were made, as far as they are not the usual ones."""
+    try:
+        config = PrepareConfig(**read_json(root.path / SUMMARY)["config"])
+    except (GhostsError, KeyError, TypeError):
+        return ""
+    usual = PrepareConfig()
+    faces = f" --faces {config.faces}" if config.faces != usual.faces else ""
+    colour = f" --colour {config.colour}" if config.colour != usual.colour else ""
+    return faces + colour + ("" if config.parallax else " --no-parallax")
 
 
 def _check_landmarks(

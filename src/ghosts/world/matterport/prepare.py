@@ -63,6 +63,8 @@ def plan_release(
     scans: Sequence[str] = (),
     rank: int = 0,
     world: int = 1,
+    *,
+    again: bool = False,
 ) -> Plan:
     """Look at what is there.
 
@@ -73,6 +75,7 @@ def plan_release(
         scans: scans asked for; all by default.
         rank: number of this process among those that share the work.
         world: how many there are.
+        again: make what is done already once more: files may be damaged.
 
     Raises:
         UnknownNameError: a scan is not in the raw data.
@@ -91,7 +94,8 @@ def plan_release(
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             incomplete[scan, viewpoint] = f"{missing[0]}{more} missing"
     share = units[rank::world]
-    todo = [unit for unit in share if unit not in incomplete and find_prepared(root, *unit, config) is None]
+    whole = [unit for unit in share if unit not in incomplete]
+    todo = [unit for unit in whole if again or find_prepared(root, *unit, config) is None]
     return Plan(tuple(units), tuple(todo), incomplete)
 
 

@@ -220,9 +220,12 @@ def _sample(image: np.ndarray, view: View, length: np.ndarray, offset: np.ndarra
     if offset.any():
         place, steady = _displaced(image, view, offset, place)
         settled &= steady
-    z, certain = _look_up(image, *place)
+    (column, row), (height, width) = place, image.shape
+    there = settled & (column > -0.5) & (column < width - 0.5) & (row > -0.5) & (row < height - 0.5)
+    z, certain = np.zeros_like(ahead), np.zeros_like(ahead)
+    z[there], certain[there] = _look_up(image, column[there], row[there])
     scale = np.maximum(z - np.float32(offset[2]), np.float32(0.0)) / ahead
-    scale[~settled | (z == 0.0)] = 0.0
+    scale[z == 0.0] = 0.0
     weight = np.where(scale > 0.0, view.ahead / length, np.float32(0.0))
     for _ in range(_NEAR_AXIS.bit_length() - 1):
         weight *= weight
@@ -239,7 +242,6 @@ def _look_up(image: np.ndarray, columns: np.ndarray, rows: np.ndarray) -> tuple[
     height, width = image.shape
     left, top = np.floor(columns), np.floor(rows)
     u, v = columns - left, rows - top
-    inside = (columns > -0.5) & (columns < width - 0.5) & (rows > -0.5) & (rows < height - 0.5)
     x0, y0 = (np.clip(at, 0, limit - 1).astype(np.int32) for at, limit in ((left, width), (top, height)))
     x1 = np.minimum(x0 + (left >= 0), width - 1)
     y1 = np.minimum(y0 + (top >= 0), height - 1)
@@ -254,7 +256,6 @@ def _look_up(image: np.ndarray, columns: np.ndarray, rows: np.ndarray) -> tuple[
     inverse = [np.divide(1.0, tap, out=np.zeros_like(tap), where=one) for tap in taps]
     upper, lower = inverse[0] + u * (inverse[1] - inverse[0]), inverse[2] + u * (inverse[3] - inverse[2])
     z = np.divide(1.0, upper + v * (lower - upper), out=nearest, where=one)
-    z[~inside] = 0.0
     certain[one] = 1.0
     return z, certain
 
