@@ -37,9 +37,6 @@ def test_models_side_by_side(combs: Path, run: Path, agent: Path, tmp_path: Path
         assert [item["motion"] is not None for item in episode["models"]] == [True, True, False]
         assert [item["frames"][0]["choice"]["by"] for item in episode["models"]] == ["planner", "policy", "mass"]
     assert data["episodes"][2]["note"].startswith("differ by")
-    film = tmp_path / "film.gif"
-    main(["film", "--data", str(combs), *both[:4], "--out", str(film)])
-    assert film.read_bytes()[:6] == b"GIF89a"
 
 
 def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> None:
@@ -67,9 +64,9 @@ def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> 
     assert data["episodes"][0]["note"] == "record of small and other"
 
 
-def test_a_film(combs: Path, run: Path, tmp_path: Path) -> None:
+def test_a_film_of_two_models(combs: Path, run: Path, baseline: Path, tmp_path: Path) -> None:
     out = tmp_path / "film.gif"
-    main(["film", "--data", str(combs), "--run", str(run), "--out", str(out)])
+    main(["film", "--data", str(combs), "--run", str(run), "--run", str(baseline), "--out", str(out)])
     assert out.read_bytes()[:6] == b"GIF89a"
 
 

@@ -15,6 +15,8 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
 
+from PIL import Image
+
 from ghosts.errors import ConfigError, DataError, MissingExtraError
 from ghosts.evaluate.goal import GoalScores
 from ghosts.view.canvas import choice_label, draw_map, heat_of, new_figure, view_box
@@ -34,6 +36,7 @@ from ghosts.view.report import Assets, Shown, build_report
 from ghosts.view.report_scores import choose_episodes, evaluation_html
 from ghosts.view.rerun_log import require_rerun, write_rerun
 from ghosts.view.scene import make_scene, storey_levels
+from ghosts.view.style import AGENT, DEMONSTRATOR, GOAL
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
 from makers import SCAN, make_root
@@ -143,6 +146,12 @@ def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> 
     assert np.abs(pictures[0][0].astype(int) - pictures[-1][0]).max() > 60
     assert write_film(tmp_path / "film.gif", [short], scene) == 7
     assert (tmp_path / "film.gif").read_bytes()[:6] == b"GIF89a"
+    # The few pixels of a sign keep its colour.
+    with Image.open(tmp_path / "film.gif") as film:
+        shown = np.asarray(film.convert("RGB")).astype(int)
+    for colour in (GOAL, AGENT, DEMONSTRATOR):
+        wanted = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+        assert np.abs(shown - wanted).sum(-1).min() < 24, colour
     with pytest.raises(DataError, match=r"\.mp4 or \.gif"):
         write_film(tmp_path / "film.avi", [short], scene)
     assert list(tmp_path.iterdir()) == [tmp_path / "film.gif"]

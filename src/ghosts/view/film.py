@@ -176,10 +176,24 @@ def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
 
 
 def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
-    """Through Pillow, which matplotlib brings along; half size and few colours keep it small."""
+    """Through Pillow, which matplotlib brings along; half size and one table of colours keep it small."""
     from PIL import Image
 
     small = [cv2.resize(picture, None, fx=0.62, fy=0.62, interpolation=cv2.INTER_AREA) for picture, _ in pictures]
-    frames = [Image.fromarray(picture).quantize(96, dither=Image.Dither.NONE) for picture in small]
+    table = _gif_colours(small)
+    frames = [Image.fromarray(picture).quantize(palette=table, dither=Image.Dither.NONE) for picture in small]
     wait = [round(1000 / FRAMES_A_SECOND * hold) for _, hold in pictures]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=wait, loop=0, optimize=True)
+
+
+def _gif_colours(pictures: list[np.ndarray]) -> Any:
+    """A table for all pictures: their own main colours, and those of signs, which cover too little to be among them."""
+    from PIL import Image
+
+    signs = (style.AGENT, style.DEMONSTRATOR, style.GOAL, style.PREDICTED, style.START, style.CANDIDATE, style.PAPER)
+    fixed = [int(colour[k : k + 2], 16) for colour in signs for k in (1, 3, 5)]
+    few = Image.fromarray(np.concatenate([pictures[0], pictures[len(pictures) // 2], pictures[-1]], 0))
+    own = few.quantize(256 - len(signs)).getpalette() or []
+    table = Image.new("P", (1, 1))
+    table.putpalette((fixed + own)[: 3 * 256])
+    return table
