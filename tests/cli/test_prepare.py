@@ -71,7 +71,11 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     torch.manual_seed(0)
     save_file(ResNetBackbone().resnet.state_dict(), tmp_path / "resnet.safetensors")
     weights = ["--backbone", str(tmp_path / "resnet.safetensors")]
+    capsys.readouterr()
     main(["tiles", "--data", str(root), *weights, "--device", "cpu", "--batch", "2"])
+    text = capsys.readouterr().out
+    assert "1 of 1 buildings to make: about 1 MB, at most " in text
+    assert text.index("buildings to make") < text.index("1 buildings made")
     stored = read_tiles(root / "tiles" / "tiles.safetensors")
     assert stored.settings.channels == 768
     assert [len(building.viewpoints) for building in stored.buildings] == [2]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from ghosts.config import require
 from ghosts.errors import ConfigError
@@ -151,7 +151,8 @@ def _report(root: Path, summary: dict[str, Any], failed: dict[Any, str], rank: i
 
 def holes_table(scans: dict[str, Any]) -> Table:
     """Holes before and after, and what hints at wrong cameras."""
-    table = Table("scan", "panoramas", "holes before", "after", "cameras agree", "offset", "against graph")
+    name = Column("scan", no_wrap=True, min_width=11)
+    table = Table(name, "panoramas", "holes before", "after", "cameras agree", "offset", "against graph")
     for scan, row in scans.items():
         counts = f"{row['prepared']}/{row['panoramas']}"
         if not row["prepared"]:
