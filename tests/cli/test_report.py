@@ -64,9 +64,10 @@ def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> 
     assert data["episodes"][0]["note"] == "record of small and other"
 
 
-def test_a_film_of_two_models(combs: Path, run: Path, baseline: Path, tmp_path: Path) -> None:
+def test_a_film_of_two_models(combs: Path, baseline: Path, tmp_path: Path) -> None:
+    """Of models without filter steps, which have one picture an agent step."""
     out = tmp_path / "film.gif"
-    main(["film", "--data", str(combs), "--run", str(run), "--run", str(baseline), "--out", str(out)])
+    main(["film", "--data", str(combs), "--run", str(baseline), "--run", str(baseline), "--out", str(out)])
     assert out.read_bytes()[:6] == b"GIF89a"
 
 
