@@ -52,8 +52,7 @@ def _train(options: TrainGoal) -> None:
     data, chosen, fabric, half = launch(options, options.experiment)
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.evaluate.goal import evaluate_goal
-    from ghosts.learn.label_words import start_labels
-    from ghosts.learn.loop import Job, Run, make_goal_task, make_training_batch, train
+    from ghosts.learn.loop import Run, train_goal
     from ghosts.learn.tasks import GoalTask
 
     stored = data.stored.to(fabric.device) if data.stored is not None else None
@@ -75,10 +74,5 @@ def _train(options: TrainGoal) -> None:
             f"{options.select} error": float(scores.error_m.mean()),
         }
 
-    def make_task(run: Run) -> GoalTask:
-        task = make_goal_task(run)
-        start_labels(task.features, data.labels, options.experiment.landmarks.word_vectors, options.out)
-        return task
-
     run = Run(options.experiment, data, options.out, score, options.threads, options.tensorboard)
-    train(run, fabric, Job(make_task, make_training_batch))
+    train_goal(run, fabric)

@@ -35,6 +35,7 @@ from ghosts.learn.checkpoint import (
 )
 from ghosts.learn.data import GoalData
 from ghosts.learn.interrupt import StopRequest
+from ghosts.learn.label_words import start_labels
 from ghosts.learn.report import Report, reporting
 from ghosts.learn.schedule import batch_numbers, learning_rate
 from ghosts.learn.tasks import GoalTask
@@ -134,7 +135,10 @@ def draw_turn(run: Run, random: np.random.Generator) -> Turn:
 def make_goal_task(run: Run) -> GoalTask:
     """A row of Table 1, untrained."""
     labels = len(run.data.labels) if run.data.labels is not None else 0
-    return GoalTask(run.experiment.kind, run.experiment.model, run.experiment.baseline, labels)
+    task = GoalTask(run.experiment.kind, run.experiment.model, run.experiment.baseline, labels)
+    if run.experiment.kind != "hand-coded":
+        start_labels(task.features, run.data.labels, run.experiment.landmarks.word_vectors, run.out)
+    return task
 
 
 def train_goal(run: Run, fabric: Fabric) -> GoalTask:

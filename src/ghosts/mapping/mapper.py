@@ -55,7 +55,11 @@ class Mapper(nn.Module):
         keep, weight = 1.0 - self.config.dropout, self.input_to_state.weight
         device = generator.device if generator is not None else torch.device("cpu")
         drawn = torch.rand(2, batch, len(weight), generator=generator, device=device) < keep
-        scaled = (drawn / keep).to(weight.device, weight.dtype)
+        scaled = (drawn / keep).to(weight.dtype)
+        if weight.is_cuda and not scaled.is_cuda:
+            # From ordinary memory the copy would wait for all the GPU has still to do.
+            scaled = scaled.pin_memory()
+        scaled = scaled.to(weight.device, non_blocking=True)
         return Masks(input=scaled[0], state=scaled[1])
 
     def empty(self, batch: int, rows: int, cols: int) -> MapState:
