@@ -42,12 +42,10 @@ def test_fused_equals_torch_with_gradients(headings: int) -> None:
 @pytest.mark.skipif(not HAS_TRITON, reason="needs Triton, which comes with torch's CUDA builds")
 def test_fused_equals_torch_in_tritons_interpreter() -> None:
     """Triton runs kernels on the CPU when it is told to before its import: in a process of its own."""
-    code = (
-        "import sys; sys.path.insert(0, 'tests/belief'); import test_fused as t; [t.check(n, 'cpu') for n in (1, 4, 8)]"
-    )
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, env={"TRITON_INTERPRET": "1", "PYTHONPATH": ":".join(sys.path)}
-    )
+    here = str(Path(__file__).parent)
+    code = "from test_fused import check; [check(headings, 'cpu') for headings in (1, 4, 8)]"
+    environment = {"TRITON_INTERPRET": "1", "PYTHONPATH": ":".join([here, *sys.path])}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
 def check(headings: int, device: str) -> None:

@@ -81,8 +81,12 @@ def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTa
     experiment = cast(VlnExperiment, run.experiment)
     if warm_start is not None and experiment.navigation.agent == "seq2seq":
         raise ConfigError("a sequence-to-sequence agent has no filter to start from; leave out --warm-start")
-    if experiment.navigation.freeze_filter and warm_start is None and not (run.out / LAST).is_file():
-        raise ConfigError("--navigation.freeze-filter keeps a trained filter; name one with --warm-start RUN")
+    frozen = experiment.navigation.freeze_filter and not experiment.navigation.true_beliefs
+    if frozen and warm_start is None and not (run.out / LAST).is_file():
+        raise ConfigError(
+            "navigation.freeze_filter keeps a trained filter; name one with --warm-start RUN, or train both together "
+            "with --navigation.no-freeze-filter"
+        )
 
     def make_task(run: Run) -> NavTask:
         task = make_navigation_task(experiment, len(run.data.labels) if run.data.labels is not None else 0)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+FILTERS = {"houses-filter": "houses-agent", "landmarks-improved": "landmarks-agent"}
+"""An agent's filter was frozen while its policy learned: its file also holds the goal predictor of this name."""
 
 
 def shipped() -> dict[str, Path]:
     """Names and files."""
-    return {file.stem: file for file in sorted(FOLDER.glob("*.safetensors"))}
+    files = {file.stem: file for file in sorted(FOLDER.glob("*.safetensors"))}
+    return files | {name: files[agent] for name, agent in FILTERS.items() if agent in files}
 
 
 def resolve(path: Path) -> Path:
