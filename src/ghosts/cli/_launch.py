@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ghosts.presets import GoalExperiment
 
@@ -31,7 +31,7 @@ class TrainOptions:
     accelerator: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
-    """Processes on this machine; use torchrun for several machines."""
+    """Processes on this machine; under torchrun (several machines) its own numbers count."""
     threads: int = 2
     """Threads that prepare batches."""
     tensorboard: bool = False
@@ -49,11 +49,45 @@ class Launched(NamedTuple):
     """Precision of the networks."""
 
 
+def placement(devices: int, environment: Mapping[str, str]) -> tuple[int, int]:
+    """Processes on each machine, and machines: torchrun's where it started this process, else `devices` on this one.
+
+    Example:
+        >>> placement(1, {"LOCAL_WORLD_SIZE": "4", "WORLD_SIZE": "8"})
+        (4, 2)
+    """
+    if "LOCAL_WORLD_SIZE" not in environment:
+        return devices, 1
+    here = int(environment["LOCAL_WORLD_SIZE"])
+    return here, int(environment["WORLD_SIZE"]) // here
+
+
+def make_fabric(accelerator: str, devices: int, strategy: str = "ddp", **settings: Any) -> Fabric:
+    """Fabric over all processes, not yet launched.
+
+    Args:
+        accelerator: cpu, cuda or auto.
+        devices: processes on this machine, where torchrun did not start them.
+        strategy: of several processes.
+        settings: others of Fabric's.
+    """
+    from lightning.fabric import Fabric
+
+    here, machines = placement(devices, os.environ)
+    several = here * machines > 1
+    return Fabric(
+        accelerator=accelerator,
+        devices=here,
+        num_nodes=machines,
+        strategy=strategy if several else "auto",
+        **settings,
+    )
+
+
 def launch(options: TrainOptions, experiment: GoalExperiment) -> Launched:
     """Read the data and start the processes."""
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     import torch
-    from lightning.fabric import Fabric
 
     from ghosts.evaluate.goal import evenly
     from ghosts.learn.data import examples_of, load_goal_data
@@ -63,13 +97,8 @@ def launch(options: TrainOptions, experiment: GoalExperiment) -> Launched:
     chosen = evenly(examples_of(data, options.select), options.select_examples)
     # Each task leaves a part of the model alone (goal prediction the policy, LingUNet the decoder, the upper bound the
     # filter), which plain data parallelism refuses.
-    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
-    fabric = Fabric(
-        accelerator=options.accelerator,
-        devices=options.devices,
-        strategy="ddp_find_unused_parameters_true" if several else "auto",
-        precision=experiment.train.precision,
-    )
+    strategy = "ddp_find_unused_parameters_true"
+    fabric = make_fabric(options.accelerator, options.devices, strategy, precision=experiment.train.precision)
     fabric.launch()
     half = torch.bfloat16 if experiment.train.precision == "bf16-mixed" else torch.float32
     return Launched(data, chosen, fabric, half)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import tyro
 
-from ghosts.cli._launch import TrainOptions, launch
+from ghosts.cli._launch import TrainOptions, launch, make_fabric
 from ghosts.cli._preset import take_preset
 from ghosts.cli._runs import DataMemory, group_runs
 from ghosts.config import to_dict
@@ -82,7 +82,7 @@ class EvalVln:
     device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
-    """Processes that share the work; use torchrun for several machines."""
+    """Processes that share the work; under torchrun (several machines) its own numbers count."""
     examples: int = 0
     """Instructions of each split, evenly spaced; 0 = all."""
     batch: int = 128
@@ -120,8 +120,6 @@ def repeatable_products() -> None:
 
 
 def _evaluate(options: EvalVln, baselines: list[str]) -> None:
-    from lightning.fabric import Fabric
-
     from ghosts.act.walkers import WalkerName
     from ghosts.evaluate.vln_table import summarise_vln, vln_markdown, vln_text
     from ghosts.files import write_json, write_text
@@ -133,8 +131,7 @@ def _evaluate(options: EvalVln, baselines: list[str]) -> None:
         if name not in get_args(WalkerName):
             raise UnknownNameError("baseline", name, get_args(WalkerName))
     agents = [(path, load_agent(path)) for path in options.run]
-    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
-    fabric = Fabric(accelerator=options.device, devices=options.devices, strategy="ddp" if several else "auto")
+    fabric = make_fabric(options.device, options.devices)
     fabric.launch()
     root = DataRoot(options.data)
     models: dict[str, dict[str, list[NavScores]]] = {}

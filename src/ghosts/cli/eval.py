@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from ghosts.cli import _vln
+from ghosts.cli._launch import make_fabric
 from ghosts.cli._runs import DataMemory, group_runs
 from ghosts.config import to_dict
 from ghosts.errors import ConfigError, UnknownNameError
@@ -41,7 +41,7 @@ class EvalGoal:
     device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
-    """Processes that share the work; use torchrun for several machines."""
+    """Processes that share the work; under torchrun (several machines) its own numbers count."""
     examples: int = 0
     """Instructions of each split, evenly spaced; 0 = all."""
     batch: int = 64
@@ -74,15 +74,12 @@ def main(arguments: list[str]) -> None:
 
 def _evaluate(options: EvalGoal) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
-    from lightning.fabric import Fabric
-
     from ghosts.evaluate.table import markdown_table, summarise, text_table
     from ghosts.files import write_json, write_text
     from ghosts.learn.checkpoint import provenance
 
     loaded = _models(options)
-    several = options.devices > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1
-    fabric = Fabric(accelerator=options.device, devices=options.devices, strategy="ddp" if several else "auto")
+    fabric = make_fabric(options.device, options.devices)
     fabric.launch()
     runs = _score(options, loaded, fabric)
     if not fabric.is_global_zero:

@@ -1,0 +1,35 @@
+"""Where processes run: on this machine, or wherever torchrun started them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ghosts.cli._launch import make_fabric, placement
+
+
+def test_without_torchrun_the_option_counts() -> None:
+    assert placement(3, {}) == (3, 1)
+    # What Fabric itself sets in the processes it starts for --devices 3.
+    assert placement(3, {"WORLD_SIZE": "3", "LOCAL_RANK": "1", "NODE_RANK": "0"}) == (3, 1)
+
+
+def test_under_torchrun_its_numbers_count() -> None:
+    assert placement(1, {"LOCAL_WORLD_SIZE": "2", "WORLD_SIZE": "2"}) == (2, 1)
+    assert placement(1, {"LOCAL_WORLD_SIZE": "4", "WORLD_SIZE": "8"}) == (4, 2)
+
+
+def test_fabric_knows_all_processes_of_all_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    torchrun = {
+        "LOCAL_WORLD_SIZE": "2",
+        "WORLD_SIZE": "4",
+        "RANK": "3",
+        "LOCAL_RANK": "1",
+        "GROUP_RANK": "1",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "29400",
+        "TORCHELASTIC_RUN_ID": "test",
+    }
+    for name, value in torchrun.items():
+        monkeypatch.setenv(name, value)
+    fabric = make_fabric("cpu", devices=1)
+    assert (fabric.world_size, fabric.global_rank, fabric.local_rank, fabric.node_rank) == (4, 3, 1, 1)
