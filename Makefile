@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 $(VENV)/.ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,viz,web,log]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,docs,viz,web,log]"
 	@touch $@
 
 demo: $(VENV)/.ready
@@ -22,9 +22,13 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open build/site/index.html"
+
 bench: $(VENV)/.ready
 	$(BIN)/ghosts bench simulator
 	$(BIN)/ghosts bench model
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache runs
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build runs
