@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 install_import_hook("ghosts", "beartype.beartype")
+# A test never times: on a busy machine every deadline is missed. The same examples in every run.
+hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("ghosts")
 
 SHARED = Path(os.environ.get("GHOSTS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 

@@ -26,7 +26,7 @@ from ghosts.learn.seq2seq import next_slots
 from ghosts.learn.vln import load_agent, make_navigation_task, make_walk_plan, prepare_walks, train_vln
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.tile_store import TileSettings
-from ghosts.presets import VLN_PRESETS, NavigationConfig, VlnExperiment, tiny_agent, vln_preset
+from ghosts.presets import VLN_PRESETS, GoalExperiment, NavigationConfig, VlnExperiment, tiny_agent, vln_preset
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
 from image_roots import make_image_root
@@ -291,7 +291,14 @@ def test_every_preset_trains_and_walks(name: str, root: DataRoot, houses: DataRo
     )
     data = load_goal_data(houses if images else root, experiment)
     assert (data.stored is not None) == images
-    task = train_vln(Run(experiment, data, tmp_path, threads=0), fabric())
+    warm = None
+    if experiment.navigation.freeze_filter:
+        goal = GoalExperiment(
+            "goal", "filter", experiment.model, train=experiment.train, landmarks=experiment.landmarks
+        )
+        train_goal(Run(goal, data, tmp_path / "goal", threads=0), fabric())
+        warm = tmp_path / "goal" / "last.safetensors"
+    task = train_vln(Run(experiment, data, tmp_path, threads=0), fabric(), warm)
     split = "val_unseen" if images else "dev_unseen"
     examples = data.splits[split][:4]
     paths = walk_split(task, data.root, examples, data.builder, stored=data.stored, device=CPU)

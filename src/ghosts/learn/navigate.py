@@ -29,7 +29,7 @@ from ghosts.config import ModelConfig
 from ghosts.learn.batches import Batch, Turn
 from ghosts.learn.examples import Example
 from ghosts.learn.rollout import Rollout, World, goal_distances, target_slots, true_beliefs, walk_episodes
-from ghosts.learn.tasks import CellFeatures
+from ghosts.learn.tasks import CellFeatures, filter_batch
 from ghosts.mapping.mapper import Masks
 from ghosts.presets import NavigationConfig
 from ghosts.types import Grid
@@ -149,10 +149,9 @@ class NavigationTask(nn.Module):
         seen, active = batch.batch, batch.active
         steps, settings = active.shape[1], self.config.filter
         grid = self.model.belief_grid(seen.cells.rows, seen.cells.cols)
-        start = seen.start_xy_m, seen.start_heading_rad
-        trace = self.model(self.features(seen, stored), seen.tokens, seen.lengths, *start, masks, plan=seen.plan)
+        trace = filter_batch(self.model, self.features(seen, stored), seen, masks)
         targets = pose_belief(seen.path_xy_m, seen.path_heading_rad, grid, settings.sigma_m, settings.headings)
-        loss = filter_loss(trace.filter.posteriors, targets, active)
+        loss = filter_loss(trace.posteriors, targets, active)
         starts = seen.start_xy_m.repeat_interleave(steps, 0)
         with torch.autocast(starts.device.type, enabled=False):
             chosen = self.model.policy(batch.candidates, trace.beliefs.flatten(0, 1), starts, grid)
