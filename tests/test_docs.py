@@ -101,6 +101,22 @@ def test_every_module_is_in_the_reference() -> None:
     assert named == modules | packages
 
 
+def test_every_module_has_its_place_in_the_design() -> None:
+    rooms = {}
+    for line in (ROOT / "docs" / "design.md").read_text().splitlines():
+        if line.startswith("| ") and line.count("|") >= 3:
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            rooms[cells[0].strip("`")] = set(re.findall(r"`(\w+)`", cells[-1]))
+    houses = ("plan", "furniture", "light and pictures", "graph and paths", "instructions", "the world")
+    rooms["world/houses"] = set().union(*(rooms.pop(name) for name in houses))
+    for room in (path.parent for path in SOURCE.rglob("__init__.py")):
+        name = room.relative_to(SOURCE).as_posix()
+        if name not in (".", "weights"):
+            assert rooms[name] == {path.stem for path in room.glob("*.py")} - {"__init__"}, f"docs/design.md: {name}"
+    alone = rooms["foundations"] | rooms["mattersim"] | rooms["presets"]
+    assert alone == {path.stem for path in SOURCE.glob("*.py")} - {"__init__"} | {"weights"}
+
+
 def test_the_site_builds_and_needs_no_network(tmp_path: Path) -> None:
     for package in ("mkdocs", "material", "mkdocstrings"):
         pytest.importorskip(package, reason="the site is built with: pip install '.[docs]'")
