@@ -13,6 +13,8 @@ from ghosts.view.canvas import new_figure
 # Okabe and Ito's palette, told apart by people with any colour vision.
 _LINE, _BASE, _PROBLEM, _INK = "#0072B2", "#E69F00", "#D55E00", "#444444"
 _SMALL: dict[str, Any] = {"fontsize": 7.5, "ha": "center", "color": _INK}
+_PAPER: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}
+"""Behind a label, so that lines do not cross it."""
 _TITLES = {
     "batch": "episodes an iteration",
     "map": "cells a side of the map",
@@ -74,7 +76,7 @@ def _draw_panel(axes: Any, axis: str, points: Sequence[Point]) -> None:
         if own is not None:
             axes.plot(*([number] for number in own), "o", color=_BASE, markersize=9, label="the preset")
         for value, rate, point in done:
-            axes.annotate(_caption(point), (value, rate), (0, 8), textcoords="offset points", **_SMALL)
+            axes.annotate(_caption(point), (value, rate), (0, 8), textcoords="offset points", bbox=_PAPER, **_SMALL)
         low, high = min(*rates, *ideal), max(*rates, *ideal)
         # A flat line fills no panel by itself, and noise should not.
         axes.set_ylim(min(low / 1.4, height / 4.0), max(high * 1.6, height * 4.0))
