@@ -24,7 +24,7 @@ lint: $(VENV)/.ready
 
 docs: $(VENV)/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "open build/site/index.html"
+	@echo "open build/site/index.html (to search it: $(BIN)/python -m http.server -d build/site)"
 
 bench: $(VENV)/.ready
 	$(BIN)/ghosts bench simulator
