@@ -159,8 +159,7 @@ class GhostAgent:
 
     def start(self, briefing: Briefing) -> Carry:
         """Read the instructions; nothing is seen yet. Latents are decoded once an episode."""
-        with torch.autocast(briefing.tokens.device.type, enabled=False):
-            latents = self.model.language(briefing.tokens, briefing.lengths)
+        latents = self.model.read(briefing.tokens, briefing.lengths)
         batch = len(briefing.viewpoint)
         empty = self.model.mapper.empty(batch, self.grid.rows, self.grid.cols)
         return Carry(briefing, latents, empty, start_graph(briefing.viewpoint), np.zeros(batch, bool), 0)

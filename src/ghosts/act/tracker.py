@@ -111,7 +111,7 @@ class GoalTracker:
         if not words:
             raise ConfigError(f"the instruction has no words, got {instruction!r}")
         tokens = torch.tensor([words], device=self.device)
-        latents = self.model.language(tokens, torch.tensor([len(words)], device=self.device))
+        latents = self.model.read(tokens, torch.tensor([len(words)], device=self.device))
         grid = self.model.config.mapper.grid
         x_m, y_m = snap_origin([pose.x_m, pose.y_m], grid)
         empty = self.model.mapper.empty(1, grid.rows, grid.cols)
