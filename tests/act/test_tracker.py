@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import math
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from ghosts.errors import ConfigError
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.types import Pose
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "robot.md"
 POSE = Pose(10.2, -4.1, 1.5, 0.4, -0.5)
 
 
@@ -125,12 +122,3 @@ def test_wrong_input_is_named() -> None:
         GoalTracker(small_model(), words).observe(state, rgb, depth, POSE, CAMERA)
     with pytest.raises(ConfigError, match="knows no labels"):
         GoalTracker(small_model(), words).observe_landmarks(state, [], POSE)
-
-
-def test_the_documented_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    torch.manual_seed(0)
-    names: dict = {}
-    exec(compile(example, str(DOCS), "exec"), names)
-    assert len(re.findall(r"goal at \(.*\) m, entropy \d+\.\d\d nats", capsys.readouterr().out)) == 3
-    assert names["goal"].mass.sum() == pytest.approx(1.0, abs=1e-4)
