@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from ghosts.errors import ConfigError, did_you_mean
 from ghosts.types import Grid
@@ -265,7 +265,10 @@ def to_dict(config: Any) -> dict[str, Any]:
 
 def from_dict(kind: type, values: dict[str, Any], where: str = "config") -> Any:
     """A config from plain JSON values; unknown fields are refused with the nearest known name."""
+    if not isinstance(values, dict):
+        raise ConfigError(f"{where} must be an object with its settings, got {values!r:.60}")
     known = {item.name: item for item in dataclasses.fields(kind)}
+    types = get_type_hints(kind)
     arguments = {}
     for name, value in values.items():
         if name not in known:
@@ -273,4 +276,15 @@ def from_dict(kind: type, values: dict[str, Any], where: str = "config") -> Any:
         default = known[name].default_factory
         nested = default if isinstance(default, type) and dataclasses.is_dataclass(default) else None
         arguments[name] = from_dict(nested, value, f"{where}.{name}") if nested else value
+        if types[name] in _KINDS and not (type(value) in _KINDS[types[name]] and _sensible(value)):
+            raise ConfigError(f"{where}.{name} must be {types[name].__name__}, got {value!r:.60}")
     return kind(**arguments)
+
+
+_KINDS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
+_MOST = 1 << 40
+"""No whole number in a config is larger; what is comes from a damaged file and would only exhaust memory."""
+
+
+def _sensible(value: Any) -> bool:
+    return not (isinstance(value, int) and abs(value) > _MOST) and not (isinstance(value, float) and value != value)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ghosts.errors import DataError
 
@@ -33,6 +34,8 @@ def atomic_path(path: Path) -> Iterator[Path]:
         os.chmod(temporary, 0o666 & ~umask)
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
+        if path.is_dir():
+            raise DataError("a folder is in the way", file=path, hint="remove it, or choose another place")
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -40,8 +43,13 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 def write_text(path: Path, text: str) -> None:
     """Write UTF-8 text atomically."""
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        bad = text[error.start : error.end]
+        raise DataError("a text that UTF-8 cannot hold (half of a surrogate pair)", file=path, value=bad) from None
     with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(data)
 
 
 def write_json(path: Path, value: Any, *, indent: int | None = None) -> None:
@@ -70,12 +78,60 @@ def read_json(path: Path, *, hint: str | None = None) -> Any:
         raise DataError(f"cannot be read ({error.strerror})", file=path) from None
     if not text.strip():
         raise DataError("the file is empty", file=path)
+    return parse_json(text, path)
+
+
+def read_object(path: Path, *, hint: str | None = None) -> dict[str, Any]:
+    """As `read_json`, of a file that holds an object."""
+    value = read_json(path, hint=hint)
+    if not isinstance(value, dict):
+        raise DataError("expected an object", file=path, value=value, hint=hint)
+    return value
+
+
+def parse_json(text: str | bytes, source: Path | str) -> Any:
+    """Parse JSON that was read from `source`.
+
+    Raises:
+        DataError: it is not JSON; names line and column.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise DataError(f"not valid JSON: {error.msg} at line {error.lineno} column {error.colno}", file=path) from None
+        where = f"{error.msg} at line {error.lineno} column {error.colno}"
+        raise DataError(f"not valid JSON: {where}", file=source) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 text (byte {error.start})", file=source) from None
+    except ValueError:
+        raise DataError("not valid JSON: a number of too many digits", file=source) from None
     except RecursionError:
-        raise DataError("not valid JSON: nested too deeply", file=path) from None
+        raise DataError("not valid JSON: nested too deeply", file=source) from None
+
+
+def read_words(path: Path) -> list[str]:
+    """Words of a text file that names other files, such as `scans.txt`.
+
+    Raises:
+        DataError: the file cannot be read, or a word cannot be part of a file's name.
+    """
+    try:
+        words = path.read_text(encoding="utf-8").split()
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 text (byte {error.start})", file=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", file=path) from None
+    for word in words:
+        if not word.isprintable() or "/" in word or len(word) > 200:
+            raise DataError("not a name", file=path, value=word)
+    return words
+
+
+def is_finite(value: Any) -> TypeGuard[int | float]:
+    """Whether a JSON value is a number that a float can hold (JSON's whole numbers have no limit)."""
+    try:
+        return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def sha256_file(path: Path) -> str:

@@ -96,14 +96,10 @@ def _episodes(
 
 def _stored(path: Path, mind: Mind) -> Shown:
     """An episode recorded elsewhere: of one model, or of several (the viewer's export)."""
-    from ghosts.files import read_json
-    from ghosts.view.record import from_json
+    from ghosts.view.record import read_records
     from ghosts.view.report import Shown
 
-    value = read_json(path)
-    records = tuple(from_json(item) for item in (value if isinstance(value, list) else [value]))
-    if not records:
-        raise DataError("holds no episode", file=path)
+    records = read_records(path)
     for record in records:
         if record.scan not in mind.root.scans:
             raise DataError("an episode of another data root", file=path, field="scan", value=record.scan)

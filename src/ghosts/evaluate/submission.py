@@ -6,7 +6,6 @@ A list with one object an instruction: `{"instr_id": "<path>_<number>", "traject
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 from ghosts import geometry
 from ghosts.errors import DataError
-from ghosts.files import read_json, write_json
+from ghosts.files import is_finite, read_json, write_json
 from ghosts.language.episodes import Instruction, each_instruction
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
@@ -120,7 +119,7 @@ def _trajectory_problem(steps: Any, item: Instruction, root: DataRoot) -> str | 
     for number, step in enumerate(steps):
         if not isinstance(step, list) or len(step) != 3 or not isinstance(step[0], str):
             return f"step {number} must be [viewpoint, heading, elevation], got {step!r:.60}"
-        if not all(_is_finite(value) for value in step[1:]):
+        if not all(is_finite(value) for value in step[1:]):
             return f"step {number} has an angle that is no finite number, got {step[1:]!r:.60}"
         if step[0] not in known:
             return f"step {number}: viewpoint {step[0]!r:.40} is not in scan {graph.scan}"
@@ -132,7 +131,3 @@ def _trajectory_problem(steps: Any, item: Instruction, root: DataRoot) -> str | 
         if here != there and not graph.adjacent[graph.index(here), graph.index(there)]:
             return f"no edge from step {number} ({here}) to step {number + 1} ({there})"
     return None
-
-
-def _is_finite(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ghosts.errors import DataError
-from ghosts.files import read_json
+from ghosts.files import is_finite, read_json
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def _texts(record: dict[str, Any], name: object, field: str, source: Path) -> tu
 
 def _finite(record: dict[str, Any], name: object, field: str, source: Path) -> float:
     value = record.get(field)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_finite(value):
         raise _wrong(record, name, field, "a finite number", source)
     return float(value)
 

@@ -19,7 +19,6 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from ghosts.errors import DataError
-from ghosts.files import write_text
 from ghosts.learn.checkpoint import (
     load_checkpoint,
     optimiser_tensors,
@@ -35,12 +34,14 @@ from ghosts.learn.labelled_views import (
     recolour,
     render_labelled,
 )
+from ghosts.learn.report import keep_rows
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
 from ghosts.presets import BackboneConfig
 from ghosts.weights import resolve
 from ghosts.world.houses.render import LABELS
 
 KIND = "small-backbone"
+_MOST_CHANNELS = 1 << 16
 
 
 def label_weights(panoramas: LabelledPanoramas, balance: float) -> Float[Tensor, " l"]:
@@ -211,10 +212,7 @@ def _resume(run: BackboneRun, model: SmallBackbone, optimiser: torch.optim.Optim
     model.load_state_dict(stored.part("model"))
     restore_optimiser(optimiser, stored.part("optimiser"))
     start = int(stored.about["iteration"])
-    # What was logged after the state was saved is logged again; a line cut short by a kill is no JSON.
-    lines = run.log_path.read_text(encoding="utf-8").splitlines() if run.log_path.is_file() else []
-    kept = [line for line in lines if line.endswith("}") and json.loads(line)["iteration"] <= start]
-    write_text(run.log_path, "".join(f"{line}\n" for line in kept))
+    keep_rows(run.log_path, start)
     return start
 
 
@@ -240,11 +238,15 @@ def load_backbone(path: Path) -> SmallBackbone | ResNetBackbone:
         stored = load_checkpoint(path)
         if stored.about.get("kind") != KIND:
             raise DataError("not a backbone", file=path, field="kind", value=stored.about.get("kind"))
-        model = SmallBackbone(stored.about["channels"], len(stored.about["labels"]))
+        channels, labels = stored.about.get("channels"), stored.about.get("labels")
+        if type(channels) is not int or not 1 <= channels <= _MOST_CHANNELS or not isinstance(labels, list):
+            raise DataError("not a backbone's description", file=path, field="channels", value=channels)
+        model = SmallBackbone(channels, len(labels))
         try:
             model.load_state_dict(stored.part("model"))
         except RuntimeError as error:
-            raise DataError(f"not the weights of a small backbone ({error})", file=path) from None
+            problem = f"not the weights of a small backbone ({str(error).splitlines()[-1].strip()})"
+            raise DataError(problem, file=path) from None
     else:
         model = ResNetBackbone()
         model.load_imagenet(path)

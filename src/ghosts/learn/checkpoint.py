@@ -20,7 +20,7 @@ from torch import Tensor
 
 from ghosts import __version__
 from ghosts.errors import DataError
-from ghosts.files import atomic_path
+from ghosts.files import atomic_path, parse_json
 
 FORMAT = 2
 LAST, BEST = "last.safetensors", "best.safetensors"
@@ -113,7 +113,10 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise DataError("unknown checkpoint format", file=path, field="format", value=metadata.get("format"), hint=hint)
     if metadata.get("checksum") != str(_checksum(tensors)):
         raise DataError("damaged checkpoint (its checksum differs)", file=path, hint=_DAMAGED)
-    return Checkpoint(tensors, json.loads(metadata["about"]))
+    about = parse_json(metadata.get("about", "null"), path)
+    if not isinstance(about, dict):
+        raise DataError("expected an object in its description", file=path, field="about", value=about, hint=_DAMAGED)
+    return Checkpoint(tensors, about)
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

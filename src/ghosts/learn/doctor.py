@@ -126,12 +126,12 @@ def _check_prepared(path: Path) -> Iterator[Finding]:
         turned = {
             scan: row["graph_turn_deg"] for scan, row in scans.items() if row.get("graph_turn_deg", 0.0) > MOST_DEG
         }
+        first = next(iter(missing.items()), None)
     except (DataError, KeyError, TypeError, AttributeError):
         yield Finding("wrong", "images", str(file), "not a summary of ghosts prepare", again)
         return
-    if missing:
-        first = next(iter(missing))
-        problem = f"{len(missing)} panoramas could not be made, first {first}: {missing[first]}"
+    if first is not None:
+        problem = f"{len(missing)} panoramas could not be made, first {first[0]}: {first[1]}"
         yield Finding("note", "images", str(file), problem, f"{again} (after downloading what is missing)")
     for scan, row in odd.items():
         problem = f"cameras of {scan} agree on only {100 * row['agreement']:.0f} % of what two of them see"

@@ -10,7 +10,7 @@ from pathlib import Path
 from lightning.fabric.utilities.rank_zero import rank_zero_only
 
 from ghosts.errors import DataError
-from ghosts.files import read_json, write_json
+from ghosts.files import read_object, write_json
 from ghosts.learn.tasks import CellFeatures
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import LabelSet
@@ -66,7 +66,7 @@ def start_labels(features: CellFeatures, labels: LabelSet | None, vectors: str |
     if not len(ids):
         raise DataError("knows no word of any label", file=path, hint="use word vectors of English, in lower case")
     record = out / RECORD
-    if record.is_file() and read_json(record).get("sha256") != known.sha256:
+    if record.is_file() and read_object(record).get("sha256") != known.sha256:
         raise DataError("the folder holds a run with other word vectors", file=record, hint="choose another --out")
     features.start_from(ids, start)
     found = {"labels": len(labels), "found": len(ids), "dimension": known.dimension}

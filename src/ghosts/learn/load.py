@@ -78,17 +78,24 @@ def described(checkpoint: Checkpoint, path: Path) -> tuple[GoalExperiment, Vocab
         DataError: one of them is missing, or settings are unknown.
     """
     about = checkpoint.about
-    for field in ("experiment", "vocabulary", "labels"):
+    for field in ("experiment", "iteration", "vocabulary", "labels"):
         if field not in about:
             raise DataError("missing in the checkpoint's description", file=path, field=field)
-    kind = VlnExperiment if "navigation" in about["experiment"] else GoalExperiment
     try:
-        experiment: GoalExperiment = from_dict(kind, about["experiment"], "experiment")
+        acts = "navigation" in about["experiment"]
+        experiment: GoalExperiment = from_dict(
+            VlnExperiment if acts else GoalExperiment, about["experiment"], "experiment"
+        )
     except (ConfigError, TypeError) as error:
         hint = "it was written by another version; train again or use the version that wrote it"
         raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
+    if type(about["iteration"]) is not int:
+        raise DataError("expected a whole number", file=path, field="iteration", value=about["iteration"])
     labels = LabelSet.from_list(about["labels"], path) if about["labels"] is not None else None
-    return experiment, Vocabulary(tuple(about["vocabulary"])), labels
+    words = about["vocabulary"]
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise DataError("expected a list of words", file=path, field="vocabulary", value=words)
+    return experiment, Vocabulary(tuple(words)), labels
 
 
 def load_weights(task: nn.Module, checkpoint: Checkpoint, path: Path) -> None:

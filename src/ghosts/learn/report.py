@@ -17,7 +17,7 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn, TimeRemaining
 from torch import Tensor
 
 from ghosts.errors import DataError, MissingExtraError
-from ghosts.files import write_text
+from ghosts.files import is_finite, write_text
 from ghosts.presets import TrainConfig
 
 
@@ -29,9 +29,10 @@ def keep_rows(path: Path, iteration: int) -> None:
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             row = json.loads(line)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict) and row.get("iteration", math.inf) <= iteration:
+        done = row.get("iteration") if isinstance(row, dict) else None
+        if is_finite(done) and done <= iteration:
             kept.append(line)
     write_text(path, "".join(f"{line}\n" for line in kept))
 

@@ -25,7 +25,7 @@ from jaxtyping import Float16, Int32
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from ghosts.errors import DataError
+from ghosts.errors import DataError, GhostsError
 from ghosts.files import atomic_path, sha256_file
 from ghosts.mapping.tiles import Tiles
 from ghosts.types import Intrinsics
@@ -205,18 +205,27 @@ def read_tiles(path: Path) -> StoredTiles:
         with safe_open(path, framework="pt") as file:
             index = json.loads((file.metadata() or {}).get("index", "null"))
             cells, features = file.get_tensor("cells"), file.get_tensor("features")
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, RecursionError) as error:
         raise DataError(f"damaged ({error})", file=path, hint=AGAIN) from None
     found = index.get("format") if isinstance(index, dict) else None
     if found != FORMAT:
         raise DataError("not a file of tiles this version reads", file=path, field="format", value=found, hint=AGAIN)
-    settings = TileSettings(**{**index["settings"], "camera": Intrinsics(**index["settings"]["camera"])})
-    buildings = tuple(_building(entry) for entry in index["buildings"])
+    try:
+        settings = TileSettings(**{**index["settings"], "camera": Intrinsics(**index["settings"]["camera"])})
+        buildings = tuple(_building(entry) for entry in index["buildings"])
+        rows = sum(sum(building.counts) for building in buildings)
+        sound = min((count for building in buildings for count in building.counts), default=0) >= 0
+        if not sound or tuple(cells.shape) != (rows, 2) or tuple(features.shape) != (rows, settings.channels):
+            raise ValueError(f"an index of {rows} cells")
+    except (GhostsError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise DataError(f"damaged index ({error})", file=path, field="index", hint=AGAIN) from None
     return StoredTiles(path, settings, buildings, cells, features)
 
 
 def _building(entry: dict[str, Any]) -> Building:
     viewpoints, counts = tuple(entry["viewpoints"]), tuple(entry["counts"])
+    if not all(type(count) is int for count in counts) or len(counts) != len(viewpoints):
+        raise ValueError(f"counts of {entry['scan']}")
     return Building(entry["scan"], viewpoints, counts, Pictures(**entry["pictures"]), entry["checksum"])
 
 

@@ -12,6 +12,7 @@ import math
 import pickletools
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,13 @@ class _View:
     stride: tuple[int, ...]
 
 
+_DAMAGE = (
+    *(ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError, RuntimeError, OSError, EOFError),
+    *(struct.error, zlib.error, zipfile.BadZipFile),
+)
+"""What following a damaged description can end in; nothing is executed, so nothing else."""
+
+
 class _Unknown(Exception):
     """Something the rules do not know."""
 
@@ -78,7 +86,7 @@ def read_torch_archive(path: Path) -> dict[str, Tensor]:
             return {name: _tensor(view, load(view.storage)) for name, view in views.items()}
     except _Unknown as error:
         raise DataError(f"cannot be read without unpickling: it holds {error}", file=path, hint=_HINT) from error
-    except (ValueError, KeyError, IndexError, TypeError, struct.error, zipfile.BadZipFile, EOFError) as error:
+    except _DAMAGE as error:
         raise DataError(f"no torch file, or a damaged one: {error}", file=path, hint=_HINT) from error
 
 

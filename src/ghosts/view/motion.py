@@ -108,6 +108,6 @@ def motion_from_json(value: Any) -> MotionWeights | None:
         language = np.array(value["language"], float)
         if language.ndim != 3 or language.shape[2] != shape[1]:
             raise ValueError(f"language of shape {language.shape}")
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, zlib.error) as error:
         raise DataError(f"no motion weights ({error})", field="motion") from None
     return MotionWeights(np.cumsum(levels, 0, dtype=np.uint8), language)

@@ -12,17 +12,20 @@ import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ghosts.errors import DataError
+from ghosts.errors import DataError, GhostsError
+from ghosts.files import read_json
 from ghosts.types import Grid
 from ghosts.view.motion import MotionWeights, motion_from_json, motion_to_json
 
 FORMAT, VERSION = "ghosts-episode", 2
 ChosenBy = Literal["policy", "planner", "mass"]
+_LARGEST = 1e30
 _MOST_VALUES = 1 << 27
 """An array of a record that claims to hold more is refused before anything is unpacked."""
 
@@ -185,13 +188,15 @@ def unpack(value: Any, where: str) -> Float[np.ndarray, "..."]:
     try:
         shape, scale = [int(size) for size in value["shape"]], np.array(value["scale"], float)
         count = math.prod(shape)
-        if min(shape, default=0) < 0 or count > _MOST_VALUES or len(scale) != shape[0]:
+        if min(shape, default=0) < 0 or count > _MOST_VALUES or scale.shape != (shape[0],):
+            raise ValueError
+        if not (np.abs(scale) <= _LARGEST).all():
             raise ValueError
         unzip = zlib.decompressobj()
         raw = np.frombuffer(unzip.decompress(base64.b64decode(value["data"], validate=True), count + 1), np.uint8)
         if len(raw) != count:
             raise ValueError
-    except (TypeError, KeyError, ValueError, IndexError, zlib.error):
+    except (TypeError, LookupError, ValueError, OverflowError, zlib.error):
         raise DataError("no packed array in the episode record", field=where) from None
     share = (raw.astype(np.float64) / 255.0) ** 2
     return share.reshape(shape) * scale.reshape(-1, *[1] * (len(shape) - 1))
@@ -247,7 +252,8 @@ def from_json(value: Any) -> EpisodeRecord:
         DataError: it is no episode record, or of another version.
     """
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise DataError(f"expected {FORMAT!r}", field="format", value=value.get("format") if value else None)
+        found = value.get("format") if isinstance(value, dict) else value
+        raise DataError(f"expected {FORMAT!r}", field="format", value=found)
     if value.get("version") != VERSION:
         raise DataError(f"expected {VERSION}", field="version", value=value.get("version"))
     try:
@@ -261,7 +267,7 @@ def from_json(value: Any) -> EpisodeRecord:
             **{name: tuple(value[name]) for name in ("words", "unknown", "walk", "path")},
             "walk_heading_rad": tuple(float(heading) for heading in value["walk_heading_rad"]),
         }
-        return EpisodeRecord(
+        record = EpisodeRecord(
             **texts,
             **lists,
             start_heading_rad=float(value["start_heading_rad"]),
@@ -272,13 +278,47 @@ def from_json(value: Any) -> EpisodeRecord:
             frames=tuple(_frame(frame) for frame in value["frames"]),
             motion=motion_from_json(value["motion"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+        _check_sizes(record)
+        return record
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DataError(f"a field of the episode record is missing or malformed ({error})") from None
+
+
+def read_records(path: Path) -> tuple[EpisodeRecord, ...]:
+    """The episodes of a file: one of one model, or a list of them (the viewer's export).
+
+    Raises:
+        DataError: naming the file and what is wrong in it.
+    """
+    value = read_json(path, hint="write one with the viewer's export")
+    try:
+        records = tuple(from_json(item) for item in (value if isinstance(value, list) else [value]))
+    except GhostsError as error:
+        raise DataError(str(error), file=path) from None
+    if not records:
+        raise DataError("holds no episode", file=path)
+    return records
 
 
 def _grid(value: list[Any]) -> Grid:
     rows, cols, cell_m = value
     return Grid(int(rows), int(cols), float(cell_m))  # a browser writes 1.0 as 1
+
+
+def _check_sizes(record: EpisodeRecord) -> None:
+    """Raise `ValueError` where arrays do not fit the grids."""
+    cells = record.grid.rows, record.grid.cols
+    for number, frame in enumerate(record.frames):
+        for name in ("beliefs", "predictions", "likelihoods", "smoothed"):
+            if getattr(frame, name).ndim != 4 or getattr(frame, name).shape[2:] != cells:
+                raise ValueError(f"{name} of frame {number} do not fit the grid of {cells[0]} × {cells[1]} cells")
+        if frame.observed.shape != (record.map_grid.rows, record.map_grid.cols):
+            raise ValueError(f"observed of frame {number} does not fit the map's grid")
+    pool = round(record.grid.cell_m / record.map_grid.cell_m)
+    if (cells[0] * pool, cells[1] * pool) != (record.map_grid.rows, record.map_grid.cols):
+        raise ValueError("grid and map_grid have different extents")
+    if record.motion is not None and record.motion.map_levels.shape[2:] != cells:
+        raise ValueError("motion does not fit the grid")
 
 
 def _frame(value: dict[str, Any]) -> Frame:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ghosts.errors import DataError, UnknownNameError
+from ghosts.files import read_words
 from ghosts.language.episodes import Episode, load_episodes
 from ghosts.world.graph import NavGraph, load_graph
 from ghosts.world.store import DEFAULT_CACHE_BYTES, PanoramaStore
@@ -40,7 +41,7 @@ class DataRoot:
         """Scan identifiers: those of `connectivity/scans.txt`, or every connectivity file where there is no list."""
         listing = self.path / "connectivity" / "scans.txt"
         if listing.is_file():
-            names = listing.read_text(encoding="utf-8").split()
+            names = read_words(listing)
         else:
             files = (self.path / "connectivity").glob("*_connectivity.json")
             names = sorted(file.name.removesuffix("_connectivity.json") for file in files)

@@ -7,7 +7,6 @@ all pairs are computed once a building and cached on disk under the hash of the 
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +19,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from ghosts.errors import DataError, UnknownNameError
-from ghosts.files import atomic_path, cache_dir, read_json
+from ghosts.files import atomic_path, cache_dir, is_finite, read_json
 
 CACHE_VERSION = 1
 ROTATION_TOLERANCE = 1e-2  # released poses are orthonormal to 1e-5; a swapped or scaled matrix is off by far more
@@ -178,7 +177,7 @@ def _field(source: Path, row: int, record: dict[str, Any], name: str, kind: type
 
 def _number(source: Path, row: int, record: dict[str, Any], name: str) -> float:
     value = record.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_finite(value):
         raise DataError("expected a finite number", file=source, record=row, field=name, value=value)
     return float(value)
 
@@ -188,7 +187,7 @@ def _numbers(source: Path, row: int, record: dict[str, Any], name: str, count: i
     if len(values) != count:
         raise DataError(f"expected {count} numbers", file=source, record=row, field=name, value=f"{len(values)} values")
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not is_finite(value):
             raise DataError("expected finite numbers", file=source, record=row, field=name, value=value)
     return [float(value) for value in values]
 
@@ -218,5 +217,5 @@ def _to_cache(graph: NavGraph, stored: Path) -> None:
     try:
         with atomic_path(stored) as temporary:
             np.savez(temporary, **arrays)
-    except OSError:
+    except (OSError, DataError):
         return  # a read-only or full cache folder costs time, not correctness

@@ -21,7 +21,7 @@ import numpy as np
 from ghosts import __version__
 from ghosts.config import require
 from ghosts.errors import DataError, UnknownNameError
-from ghosts.files import read_json, write_json, write_text
+from ghosts.files import is_finite, read_json, read_object, write_json, write_text
 from ghosts.world.houses.house import House
 from ghosts.world.houses.instructions import write_instructions
 from ghosts.world.houses.paths import sample_paths
@@ -35,6 +35,10 @@ _SEEDS_A_WORLD = 4 * _MOST_HOUSES  # room for three spare seeds a house
 _LEAST_PATHS = 20
 Report = Callable[[str, int], None]
 """Called with ("house" | "panorama", how many were finished)."""
+
+
+_PATH = {"distance", "path_id", "path", "heading", "instructions"}
+"""Fields of a path that its R2R record needs."""
 
 
 @dataclass(frozen=True)
@@ -111,14 +115,20 @@ def load_house(root: Path, scan: str) -> House:
         DataError: the root is no procedural world, or was made by a version whose houses differ.
         UnknownNameError: no such house in it.
     """
-    houses = read_json(root / "world.json", hint='only roots made by "ghosts world" hold one')["houses"]
+    path = root / "world.json"
+    houses = read_object(path, hint='only roots made by "ghosts world" hold one').get("houses")
+    if not isinstance(houses, dict) or not all(isinstance(item, dict) for item in houses.values()):
+        raise DataError("expected an object for every house", file=path, field="houses", value=houses)
     if scan not in houses:
         raise UnknownNameError("scan", scan, houses, str(root))
-    house = make_house(int(houses[scan]["seed"]))
-    if house.name != scan or len(house.rooms) != houses[scan]["rooms"] or len(house.things) != houses[scan]["things"]:
+    told = houses[scan]
+    if not isinstance(told.get("seed"), int):
+        raise DataError("expected a whole number", file=path, record=scan, field="seed", value=told.get("seed"))
+    house = make_house(told["seed"])
+    if house.name != scan or (len(house.rooms), len(house.things)) != (told.get("rooms"), told.get("things")):
         raise DataError(
             f"house {scan!r} was made by another version of ghosts and cannot be made again",
-            file=root / "world.json",
+            file=path,
             hint='make the world anew with "ghosts world"',
         )
     return house
@@ -159,7 +169,7 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
         seed = config.seed * _SEEDS_A_WORLD + attempt * _MOST_HOUSES + index
         stored = root / "houses" / f"{house_name(seed)}.json"
         if stored.is_file():
-            return dict(read_json(stored))
+            return _read_record(stored, index)
         try:
             house, graph, paths = describe(seed, config.paths)
         except DataError:
@@ -186,6 +196,29 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
     return record
 
 
+def _read_record(path: Path, index: int) -> dict[str, Any]:
+    """What an earlier, interrupted run knew of a house.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    record = read_object(path)
+    hint = "remove the file; the same command makes it again"
+    if record.get("index") != index or record.get("scan") != path.stem or not isinstance(record.get("seed"), int):
+        raise DataError(f"not the record of house {index}", file=path, hint=hint)
+    paths, viewpoints = record.get("paths"), record.get("viewpoints")
+    if not isinstance(paths, list) or not all(isinstance(item, dict) and item.keys() >= _PATH for item in paths):
+        raise DataError(f"expected paths with {', '.join(sorted(_PATH))}", file=path, field="paths", hint=hint)
+    if not isinstance(viewpoints, list) or not all(
+        isinstance(item, list) and len(item) == 4 and all(is_finite(value) for value in item[1:]) for item in viewpoints
+    ):
+        raise DataError("expected a name and three numbers each", file=path, field="viewpoints", hint=hint)
+    for field in ("rooms", "storeys", "things"):
+        if field not in record:
+            raise DataError("missing", file=path, field=field, hint=hint)
+    return record
+
+
 def _made(config: WorldConfig) -> dict[str, Any]:
     """What a house's graph and text depend on."""
     return {"version": __version__, "seed": config.seed, "paths": config.paths}
@@ -194,7 +227,7 @@ def _made(config: WorldConfig) -> dict[str, Any]:
 def _refuse_other_world(root: Path, config: WorldConfig, images: bool) -> None:
     hint = "choose another --out, or the options it was made with"
     for path in sorted((root / "houses").glob("h*.json"))[:1]:
-        made = read_json(path)["made"]
+        made = read_object(path).get("made")
         if made != _made(config):
             raise DataError("the folder holds another world", file=path, field="made", value=made, hint=hint)
     stored = root / "scans" / "images.json"

@@ -6,7 +6,6 @@ names file, record, field and value.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts.errors import DataError
-from ghosts.files import read_json, write_json
+from ghosts.files import is_finite, read_json, write_json
 from ghosts.world.landmarks.regions import ROOM_NAMES, Region
 
 FORMAT, VERSION = "ghosts-landmarks", 1
@@ -219,8 +218,4 @@ def _text(record: dict[str, Any], field: str, path: Path, where: str | None) -> 
 
 
 def _are_numbers(values: Any, count: int) -> bool:
-    return (
-        isinstance(values, list)
-        and len(values) == count
-        and all(type(value) in (int, float) and math.isfinite(value) for value in values)
-    )
+    return isinstance(values, list) and len(values) == count and all(is_finite(value) for value in values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 from collections import defaultdict
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from ghosts.errors import DataError
+from ghosts.files import parse_json
 
 VIEWS = 36
 WIDTH, HEIGHT = 640, 480
@@ -64,7 +64,7 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
                     handle = archive.extractfile(member)
                     if handle is not None:
                         _add(listings, source, name, handle.read())
-        except (tarfile.TarError, EOFError, OSError, ZlibError) as error:
+        except (tarfile.TarError, EOFError, OSError, ZlibError, ValueError, OverflowError) as error:
             raise DataError(f"not a whole tar archive ({error})", file=source) from None
     else:
         raise DataError("no such file or folder", file=source, hint="pass REVERIE's BBox folder or BBox.tar.gz")
@@ -93,10 +93,7 @@ def parse_listing(content: bytes, viewpoint: str, source: Path | str) -> list[Si
     Raises:
         DataError: naming file, object, field and value.
     """
-    try:
-        value = json.loads(content)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"not valid JSON: {error}", file=source) from None
+    value = parse_json(content, source)
     if not isinstance(value, dict) or list(value) != [viewpoint] or not isinstance(value[viewpoint], dict):
         found = list(value) if isinstance(value, dict) else value
         raise DataError(f"expected one entry, viewpoint {viewpoint}, with its objects", file=source, value=found)

@@ -87,7 +87,8 @@ def _read(text: Iterable[str], path: Path, wanted: set[str]) -> tuple[dict[str, 
 def _is_header(line: str) -> bool:
     """Whether a first line is fastText's: count and dimension, both whole numbers."""
     parts = line.split()
-    return len(parts) == 2 and all(part.isdecimal() for part in parts) and int(parts[1]) > 0
+    # More digits than a count or a dimension can have: a word and its number.
+    return len(parts) == 2 and all(part.isdecimal() and len(part) < 12 for part in parts) and int(parts[1]) > 0
 
 
 def _numbers(line: str, dimension: int, path: Path, number: int) -> Float32[np.ndarray, " d"]:
@@ -97,7 +98,8 @@ def _numbers(line: str, dimension: int, path: Path, number: int) -> Float32[np.n
             f"expected {dimension} numbers as before, found {len(parts)}", file=path, record=f"line {number}"
         )
     try:
-        vector = np.array(parts, np.float32)
+        with np.errstate(over="ignore"):  # becomes infinite, which is refused below
+            vector = np.array(parts, np.float32)
     except ValueError:
         raise DataError("expected numbers after the word", file=path, record=f"line {number}", value=line) from None
     if not np.isfinite(vector).all():
