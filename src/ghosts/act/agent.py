@@ -3,7 +3,7 @@
 `step(carry, observation) -> carry, action, trace`, for a batch of walkers. Nothing is hidden in the agent: all that an
 episode knows is in its carry, and the trace holds all that a picture of the step needs. Choosing an unvisited viewpoint
 means walking there, pausing at the first unvisited one on the way to look around; choosing a visited one means walking
-there and stopping (paper, section 3.3).
+there and stopping (paper, section 4.3).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ghosts.geometry import to_cells
 from ghosts.types import Grid
 
 MEAN_GOAL_DISTANCE_M = 7.6
-"""Mean straight-line distance from start to goal in R2R's training set (paper, section 4.2)."""
+"""Mean straight-line distance from start to goal in R2R's training set (paper, section 5.2)."""
 BLUR_SIZE_M, BLUR_SIGMA_M = 22.5, 3.55
 """45 cells of 0.5 m, and the σ that OpenCV gives a blur of that size: 0.3 · (44 / 2 − 1) + 0.8 = 7.1 cells."""
 

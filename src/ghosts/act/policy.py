@@ -1,4 +1,4 @@
-"""The policy over all viewpoints seen so far (paper, section 3.3), for ragged batches without loops over the batch.
+"""The policy over all viewpoints seen so far (paper, section 4.3), for ragged batches without loops over the batch.
 
 The paper's features of a candidate: position relative to the start (3), graph distances from the start and from the
 agent, visited, and the belief around it after each filter step. Most of the belief lies beyond the frontier, where this

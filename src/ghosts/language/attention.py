@@ -9,15 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 
-def dot_scores(
-    query: Float[Tensor, "b h t d"],
-    keys: Float[
-        Tensor,
-        (
-            b  # h l d
-        ),
-    ],
-) -> Float[Tensor, "b h t l"]:
+def dot_scores(query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b #h l d"]) -> Float[Tensor, "b h t l"]:
     """Luong's dot product."""
     return query @ keys.transpose(-1, -2)
 

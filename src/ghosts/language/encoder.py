@@ -1,4 +1,4 @@
-"""Instruction encoder: word embeddings and an LSTM in each direction (paper, section 3.2)."""
+"""Instruction encoder: word embeddings and an LSTM in each direction (paper, section 4.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning to act: filter and policy together, by imitation (paper, section 3.4).
+"""Learning to act: filter and policy together, by imitation (paper, section 4.4).
 
 An iteration has two parts. First the agent walks, without gradients or dropout: a share of its moves is sampled from
 its policy, the others are the target's. Then the loss of all it saw on the way is computed as one batch, as in goal

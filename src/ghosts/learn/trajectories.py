@@ -1,4 +1,4 @@
-"""Where the agent walks while it builds its map: the paper's sampler, seeded per episode (paper, section 4.2)."""
+"""Where the agent walks while it builds its map: the paper's sampler, seeded per episode (paper, section 5.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The semantic map: a convolutional GRU that integrates each step's observed cells (paper, section 3.1)."""
+"""The semantic map: a convolutional GRU that integrates each step's observed cells (paper, section 4.1)."""
 
 from __future__ import annotations
 

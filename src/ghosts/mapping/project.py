@@ -47,7 +47,7 @@ def project(
         points: with `b` items.
         origin_xy_m: world position of each map's centre.
         grid: the maps' grid.
-        reduce: "max" for image features (paper, section 3.1), "sum" for landmarks.
+        reduce: "max" for image features (paper, section 4.1), "sum" for landmarks.
 
     Returns:
         The map, in channels-last memory order, zero where nothing was observed; and the cells that received a point.
