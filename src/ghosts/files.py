@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -22,8 +23,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
     The temporary name keeps the suffix (image writers choose their format by it) and starts with a dot.
     Two processes writing the same path do not disturb each other: the last whole file wins.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -34,11 +38,25 @@ def atomic_path(path: Path) -> Iterator[Path]:
         os.chmod(temporary, 0o666 & ~umask)
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
-        if path.is_dir():
-            raise DataError("a folder is in the way", file=path, hint="remove it, or choose another place")
         os.replace(temporary, path)
+    except OSError as error:
+        # Of what the system refuses, a full or read-only disk is what a user can change; a network's error is not ours.
+        if error.errno not in _OF_DISKS:
+            raise
+        raise _unwritable(path, error) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+_OF_DISKS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
+    *(errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG),
+)
+
+
+def _unwritable(path: Path, error: OSError) -> DataError:
+    hint = "free some space, or choose another place (--out; GHOSTS_CACHE for the cache)"
+    return DataError(f"cannot be written ({error.strerror})", file=path, hint=hint)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -22,6 +22,7 @@ from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import atomic_path, cache_dir, is_finite, read_json
 
 CACHE_VERSION = 1
+FARTHEST_M = 1e6  # no building is there; a damaged number is, and its square overflows
 ROTATION_TOLERANCE = 1e-2  # released poses are orthonormal to 1e-5; a swapped or scaled matrix is off by far more
 
 
@@ -132,7 +133,7 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
     )
     rotation = poses[:, :3, :3]
     skew = np.abs(rotation @ rotation.transpose(0, 2, 1) - np.eye(3)).max((1, 2))
-    if skew.max() > ROTATION_TOLERANCE:
+    if not skew.max() <= ROTATION_TOLERANCE:  # written so that NaN fails as well
         row = int(skew.argmax())
         raise DataError("the pose's 3 × 3 part is no rotation", file=source, record=row, field="pose", value=ids[row])
     height = np.array([_number(source, row, record, "height") for row, record in enumerate(records)])
@@ -149,6 +150,11 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
             field="unobstructed",
         )
     position = poses[:, :3, 3]
+    if np.abs(position).max() > FARTHEST_M:
+        row = int(np.abs(position).max(1).argmax())
+        raise DataError(
+            f"farther than {FARTHEST_M:.0f} m from the origin", file=source, record=row, field="pose", value=ids[row]
+        )
     distance, next_hop = shortest_walks(position, adjacent)
     return NavGraph(scan, ids, position, rotation, height, included, visible, adjacent, distance, next_hop)
 
