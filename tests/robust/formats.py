@@ -62,7 +62,7 @@ from ghosts.world.landmarks.source import LandmarkSource
 from ghosts.world.landmarks.words import read_word_vectors
 from ghosts.world.matterport.graphs import take_episodes, take_graphs
 from ghosts.world.matterport.panorama import PrepareConfig, Prepared, _decode, make_note, read_note, write_panorama
-from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease
+from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, _open_zip
 from landmark_world import make_landmark_root, small_experiment
 from makers import SCAN, add_landmarks, make_root, viewpoint_id
 from view_fixtures import save_untrained
@@ -363,6 +363,7 @@ def make_raw_zip(folder: Path) -> Path:
 
 
 def read_raw_zip(path: Path) -> None:
+    _open_zip.cache_clear()
     release = RawRelease([work_of(path)])
     for scan in release.scans:
         release.viewpoints(scan)

@@ -81,8 +81,8 @@ def test_world_building_goes_on_after_kill_9(whole: dict[str, str], tmp_path: Pa
     seed = 9
     random = np.random.default_rng(seed)
     out, kills, kept = tmp_path / "out", 0, 0
-    for _ in range(3):
-        moment = str(int(random.integers(1, 9)))
+    for _ in range(2):
+        moment = str(int(random.integers(1, 5)))
         done = run_ghosts(KILLED, moment, *COMMAND, "--out", str(out))
         assert done.returncode in (0, -signal.SIGKILL), done.stderr[-2000:]
         kills += done.returncode != 0
@@ -93,7 +93,7 @@ def test_world_building_goes_on_after_kill_9(whole: dict[str, str], tmp_path: Pa
         assert len(there) >= kept
         kept = len(there)
     print(f"seed {seed}: killed {kills} times, {kept} of {len(whole)} files were there")
-    assert kills >= 2
+    assert kills == 2
     make_world(out, WORLD, images=False)
     assert digests(out) == whole
 

@@ -23,11 +23,13 @@ from ghosts.belief.histogram import arg_max_m, centre_of_mass_m, entropy, normal
 from ghosts.belief.kernel import displace
 from ghosts.belief.motion import factorised_kernels, joint_kernel
 from ghosts.errors import GhostsError
+from ghosts.evaluate.navigation import score_path
 from ghosts.files import is_finite, parse_json, read_json, write_json
 from ghosts.language.tokens import PAD, UNKNOWN, build_vocabulary, tokenise
 from ghosts.types import Grid, Intrinsics
 from ghosts.view.record import pack, unpack
 from ghosts.world.graph import parse_graph
+from makers import connectivity_records
 
 FIXED = settings(derandomize=True, max_examples=25, deadline=None)
 angles = st.floats(-20.0, 20.0)
@@ -296,3 +298,29 @@ def test_packed_arrays_come_back_within_their_rounding(seed: int, count: int, si
 )
 def test_finite_numbers(value: Any, expected: bool) -> None:
     assert is_finite(value) is expected
+
+
+# Scores
+
+
+def test_stopping_early_but_near_is_no_more_than_perfect() -> None:
+    """2 m walked of 4, ending within 3 m of the goal: SPL divides by the longer of the two."""
+    graph = parse_graph("s", connectivity_records(4), Path("s"))
+    assert score_path(graph, [0, 1], [0, 1, 2]).spl == 1.0
+    assert score_path(graph, [0, 1, 2, 1], [0, 1, 2]).spl == pytest.approx(4.0 / 6.0)
+
+
+@FIXED
+@given(seeds)
+def test_shares_of_scores_lie_between_0_and_1(seed: int) -> None:
+    graph = parse_graph("s", connectivity_records(5), Path("s"))
+    random = np.random.default_rng(seed)
+    walk, reference = ([int(random.integers(0, 5))] for _ in range(2))
+    for rows in (walk, reference):
+        for _ in range(int(random.integers(0, 6))):
+            rows.append(int(random.choice(graph.neighbours(rows[-1]))))
+    scores = score_path(graph, walk, reference)
+    for value in (scores.spl, scores.ndtw, scores.sdtw, scores.cls):
+        assert 0.0 <= value <= 1.0
+    assert scores.oracle_error_m <= scores.error_m
+    assert score_path(graph, reference, reference).ndtw == 1.0

@@ -16,7 +16,7 @@ from torch import Tensor
 
 try:
     import triton
-    import triton.language as tl
+    import triton.language as tl  # pragma: no cover - needs a GPU
 except ImportError:
     triton = None
 
@@ -29,7 +29,7 @@ def can_fuse(flow: Tensor) -> bool:
     return triton is not None and flow.is_cuda and flow.dtype == torch.float32
 
 
-if triton is not None:
+if triton is not None:  # pragma: no cover - needs a GPU
 
     @triton.jit
     def _forward_kernel(
@@ -96,7 +96,7 @@ if triton is not None:
         tl.store(to_flow + own, total, mask=on_map[None, :])
 
 
-class _Distribute(torch.autograd.Function):
+class _Distribute(torch.autograd.Function):  # pragma: no cover - needs a GPU
     @staticmethod
     def forward(ctx: Any, maps: Tensor, language: Tensor, flow: Tensor, arrival: Tensor) -> Tensor:
         inputs = tuple(value.contiguous() for value in (maps, language, flow, arrival))
@@ -120,7 +120,7 @@ class _Distribute(torch.autograd.Function):
         return to_maps, to_language.sum(1), to_flow, None
 
 
-def _programs(maps: Tensor) -> tuple[int, int]:
+def _programs(maps: Tensor) -> tuple[int, int]:  # pragma: no cover - needs a GPU
     return len(maps), math.ceil(maps.shape[-2] * maps.shape[-1] / BLOCK)
 
 
@@ -140,4 +140,4 @@ def distribute(
         flow: mass over its normaliser, b_θ / Z_θ.
         arrival: weights of the new heading.
     """
-    return _Distribute.apply(map_weights, language_weights, flow, arrival)
+    return _Distribute.apply(map_weights, language_weights, flow, arrival)  # pragma: no cover - needs a GPU

@@ -21,7 +21,7 @@ Track = Callable[[Tensor, Tensor, Tensor, Tensor], FilterTrace]
 """`BayesFilter.on_pooled`'s interface: maps, actions, observations, start."""
 
 
-class _Flat(nn.Module):
+class _Flat(nn.Module):  # pragma: no cover - needs a GPU
     """The filter's trace as a tuple, which a captured module must return."""
 
     def __init__(self, model: BayesFilter, dtype: torch.dtype) -> None:
@@ -56,6 +56,13 @@ def graph_filter(
     """
     if not maps.is_cuda:
         raise ConfigError(f"only a filter on a CUDA device can be captured, these maps are on {maps.device}")
+    return _capture(model, maps, actions, observations, start, dtype)  # pragma: no cover - needs a GPU
+
+
+def _capture(  # pragma: no cover - needs a GPU
+    model: BayesFilter, maps: Tensor, actions: Tensor, observations: Tensor, start: Tensor, dtype: torch.dtype
+) -> Track:
+    """`graph_filter` after its check."""
     example = tuple(value.detach().clone().requires_grad_() for value in (maps, actions, observations))
     run: Any = torch.cuda.make_graphed_callables(_Flat(model, dtype), (*example, start.detach().clone()))
     shapes = [tuple(value.shape) for value in (maps, actions, observations, start)]

@@ -210,7 +210,7 @@ class FactorisedKernel:
 
     def _moved(self, flow: Float[Tensor, "n c p"]) -> Float[Tensor, "n c p"]:
         """What arrives of the mass that moves, given the mass over its normaliser."""
-        if can_fuse(flow):
+        if can_fuse(flow):  # pragma: no cover - needs a GPU
             rows, cols = self.map_weights.shape[-2:]
             planes = flow.unflatten(2, (rows, cols))
             return distribute(self.map_weights, self.language_weights, planes, self.arrival).flatten(2)

@@ -34,12 +34,21 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"ghosts {__version__}")
         return
     if name not in known:
-        print(f"ghosts: unknown command {name!r}{did_you_mean(name, known)}; see 'ghosts --help'", file=sys.stderr)
+        print(
+            f"ghosts: unknown command {name!r}{did_you_mean(name, known)} (ghosts --help lists them)", file=sys.stderr
+        )
         raise SystemExit(2)
     try:
         importlib.import_module(f"ghosts.cli.{name}").main(rest)
     except GhostsError as error:
         print(f"ghosts {name}: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except OSError as error:
+        # A disk or a folder that refuses outside the package's own writers (logs, films, sockets).
+        if error.strerror is None:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        print(f"ghosts {name}: {where}{error.strerror}", file=sys.stderr)
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         print(f"ghosts {name}: interrupted; the same command goes on where it stopped", file=sys.stderr)

@@ -71,7 +71,11 @@ def chosen_scans(options: Options) -> list[str]:
     files = options.connectivity.glob("*_connectivity.json")
     found = sorted(file.name.removesuffix("_connectivity.json") for file in files)
     if not found:
-        raise DataError("no <scan>_connectivity.json here", file=options.connectivity)
+        raise DataError(
+            "no <scan>_connectivity.json here",
+            file=options.connectivity,
+            hint="give --connectivity the folder of the original simulator that holds them",
+        )
     for scan in options.scans:
         if scan not in found:
             raise UnknownNameError("scan", scan, found, str(options.connectivity))

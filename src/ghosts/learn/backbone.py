@@ -260,7 +260,7 @@ def _is_ours(path: Path) -> bool:
         with safe_open(path, framework="pt") as file:
             return "about" in (file.metadata() or {})
     except (SafetensorError, OSError) as error:
-        raise DataError(f"damaged ({error})", file=path) from None
+        raise DataError(f"damaged ({error})", file=path, hint="copy it again, or train it again") from None
 
 
 def weights_hash(model: nn.Module) -> str:

@@ -79,7 +79,7 @@ def sweep_on_device(
     # Not compiled: a compiled kernel is tied to the bank's size, which every building changes.
     rgb, depth = render_views(bank, which, torch.from_numpy(matrices).float().to(device), settings.camera, fused=False)
     if depth is None:
-        raise DataError("the panoramas have no depth; tiles need it")
+        raise DataError("the panoramas have no depth; tiles need it", hint="make it with: ghosts prepare")
     return rgb.unflatten(0, (batch, views)), depth.unflatten(0, (batch, views))
 
 

@@ -48,7 +48,7 @@ class Library:
 
     def __init__(self, roots: Sequence[Path], runs: Sequence[Path], *, baseline: bool = False) -> None:
         if not roots:
-            raise ConfigError("no data root to show; name --data ROOT")
+            raise ConfigError("no data root to show; name --data ROOT (make one with: ghosts world --out ROOT)")
         if not runs:
             raise ConfigError("no model to show; name --run RUN (a run's folder or a checkpoint)")
         self.roots = {name: DataRoot(path) for name, path in zip(_names(roots), roots)}
@@ -180,12 +180,12 @@ class Library:
 
     def _painting(self, world: str, scan: str, storey: int) -> Painting:
         if world not in self._stores:
-            raise DataError("there are no images in this world")
+            raise DataError("there are no images in this world", hint="the landmark view shows it without")
         return paint(self.root(world).graph(scan), self._stores[world], storey)
 
     def _panorama(self, world: str, scan: str, viewpoint: str, width: int = 1536) -> bytes:
         if world not in self._stores:
-            raise DataError("there are no images in this world")
+            raise DataError("there are no images in this world", hint="the landmark view shows it without")
         graph = self.root(world).graph(scan)
         row = graph.index(viewpoint)
         return jpeg(equirect(self._stores[world].load(scan, viewpoint), graph.rotation[row], width))

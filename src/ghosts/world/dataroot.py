@@ -32,7 +32,8 @@ class DataRoot:
             hint = f"make one with: ghosts world --out {self.path}"
             raise DataError("no such folder (expected a data root)", file=self.path, hint=hint)
         if not (self.path / "connectivity").is_dir():
-            raise DataError("no connectivity/ folder; a data root needs one", file=self.path)
+            hint = f"ghosts doctor {self.path} says what is missing and the next command"
+            raise DataError("no connectivity/ folder; a data root needs one", file=self.path, hint=hint)
         self._graphs: dict[str, NavGraph] = {}
         self._episodes: dict[str, list[Episode]] = {}
 
@@ -46,7 +47,7 @@ class DataRoot:
             files = (self.path / "connectivity").glob("*_connectivity.json")
             names = sorted(file.name.removesuffix("_connectivity.json") for file in files)
         if not names:
-            raise DataError("names no scan", file=listing)
+            raise DataError("names no scan", file=listing, hint="list one scan a line, or remove the file")
         return names
 
     @cached_property
@@ -102,7 +103,8 @@ class DataRoot:
             DataError: there is no `scans/` folder.
         """
         if not self.has_images:
-            raise DataError("no scans/ folder, so there are no images in this data root", file=self.path)
+            hint = f"make them with: ghosts prepare --raw SCANS --out {self.path}"
+            raise DataError("no scans/ folder, so there are no images in this data root", file=self.path, hint=hint)
         return PanoramaStore(self.path / "scans", depth=depth, cache_bytes=cache_bytes)
 
     def _check_path(self, episode: Episode, source: Path) -> None:

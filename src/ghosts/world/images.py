@@ -25,7 +25,7 @@ def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray,
     """
     data = _read(path, hint)
     check_whole(path, data)
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)
+    image = decode(data, cv2.IMREAD_COLOR)
     if image is None:
         raise DataError("cannot be decoded as a colour image", file=path)
     _check_strip(path, image)
@@ -54,7 +54,7 @@ def _read_plane(path: Path, hint: str | None, kind: np.dtype, what: str, form: s
     """Read six faces with one channel of the given type."""
     data = _read(path, hint)
     check_whole(path, data)
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    image = decode(data, cv2.IMREAD_UNCHANGED)
     if image is None:
         raise DataError(f"cannot be decoded as {what}", file=path)
     if image.dtype != kind or image.ndim != 2:
@@ -87,6 +87,14 @@ def _read(path: Path, hint: str | None) -> bytes:
     if not data:
         raise DataError("the file is empty", file=path)
     return data
+
+
+def decode(data: bytes, flags: int) -> np.ndarray | None:
+    """Pixels of an image file; None where OpenCV cannot decode it or it claims more than 2³⁰ pixels."""
+    try:
+        return cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+    except cv2.error:
+        return None
 
 
 def check_whole(path: Path, data: bytes) -> None:

@@ -109,7 +109,8 @@ class LabelSet:
         """
         value = read_json(path)
         if not isinstance(value, dict) or (value.get("format"), value.get("version")) != (FORMAT, VERSION):
-            raise DataError(f"expected format {FORMAT!r}, version {VERSION}", file=path)
+            found = (value.get("format"), value.get("version")) if isinstance(value, dict) else value
+            raise DataError(f"expected format {FORMAT!r}, version {VERSION}", file=path, value=found)
         return cls.from_list(value.get("labels"), path)
 
     @classmethod

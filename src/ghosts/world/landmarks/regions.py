@@ -87,5 +87,5 @@ def read_regions(path: Path) -> dict[str, Region]:
             raise DataError("viewpoint listed twice", file=path, record=where, field="viewpoint", value=viewpoint)
         regions[viewpoint] = Region(region, room)
     if not regions:
-        raise DataError("the file is empty", file=path)
+        raise DataError("the file is empty", file=path, hint="take it again from house_segmentations of the release")
     return regions

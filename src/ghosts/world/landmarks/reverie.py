@@ -65,7 +65,9 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
                     if handle is not None:
                         _add(listings, source, name, handle.read())
         except (tarfile.TarError, EOFError, OSError, ZlibError, ValueError, OverflowError) as error:
-            raise DataError(f"not a whole tar archive ({error})", file=source) from None
+            raise DataError(
+                f"not a whole tar archive ({error})", file=source, hint="download BBox.tar.gz again"
+            ) from None
     else:
         raise DataError("no such file or folder", file=source, hint="pass REVERIE's BBox folder or BBox.tar.gz")
     if not listings:

@@ -54,8 +54,10 @@ def take_episodes(source: Path, root: Path, scans: Sequence[str]) -> dict[str, t
     known = set(scans)
     for path in sorted(source.glob("R2R_*.json")):
         records = read_json(path)
-        if not isinstance(records, list) or not all(isinstance(item, dict) and "scan" in item for item in records):
-            raise DataError("expected a list of paths with a scan each", file=path)
+        if not isinstance(records, list) or not all(
+            isinstance(item, dict) and isinstance(item.get("scan"), str) for item in records
+        ):
+            raise DataError("expected a list of paths with a scan each", file=path, hint="take the released file again")
         kept = [item for item in records if item["scan"] in known]
         taken[path.stem.removeprefix("R2R_")] = len(kept), len(records)
         target = root / "r2r" / path.name

@@ -16,7 +16,7 @@ from jaxtyping import UInt8, UInt16
 from ghosts.config import require
 from ghosts.errors import DataError
 from ghosts.files import atomic_path
-from ghosts.world.images import PNG_SIGNATURE, check_whole, write_image
+from ghosts.world.images import PNG_SIGNATURE, check_whole, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
 from ghosts.world.matterport.fill import fill_faces
@@ -185,9 +185,9 @@ def _decode(data: bytes, path: Path, flags: int) -> np.ndarray:
     if not data:
         raise DataError("the file is empty", file=path)
     check_whole(path, data)
-    image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+    image = decode(data, flags)
     if image is None:
-        raise DataError("cannot be decoded as an image", file=path)
+        raise DataError("cannot be decoded as an image", file=path, hint="download it again")
     return image
 
 

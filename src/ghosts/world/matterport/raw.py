@@ -125,7 +125,8 @@ class RawRelease:
         elif source.is_file():
             self._add_zip(source)
         else:
-            raise DataError("no such folder or zip file", file=source)
+            hint = "give --raw the folder that holds the scans, or the downloaded zip files"
+            raise DataError("no such folder or zip file", file=source, hint=hint)
 
     def _add_zip(self, path: Path) -> None:
         for inside in _open_zip(path).namelist():
@@ -179,7 +180,7 @@ def _walk(folder: Path, levels: int) -> Iterator[Path]:
 def _open_zip(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError) as error:
         raise DataError(f"not a whole zip file ({error})", file=path, hint="download it again") from None
 
 
@@ -189,6 +190,6 @@ def _read_zip(path: Path, inside: str) -> bytes:
         raise DataError("a file of the release is never this large", file=path, record=inside)
     try:
         return archive.read(inside)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, LookupError) as error:
         hint = "download the zip file again"
         raise DataError(f"damaged inside the zip file ({error})", file=path, record=inside, hint=hint) from None

@@ -1,0 +1,73 @@
+"""Writes docs/licences.md: what the package needs, and under which licence, from the metadata of what is installed.
+
+Run `python tests/robust/licences.py` after dependencies changed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "docs" / "licences.md"
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def dependencies() -> dict[str, list[str]]:
+    """Names of the packages asked for in pyproject.toml, by group."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = {"always": project["dependencies"], **project["optional-dependencies"]}
+    found = {}
+    for group, lines in groups.items():
+        names = (_NAME.match(line) for line in lines)
+        found[group] = [name.group() for name in names if name is not None]
+    return found
+
+
+def licence(name: str) -> tuple[str, str] | None:
+    """Licence and home page of an installed package; None where it is not installed."""
+    try:
+        about = metadata(name)
+    except PackageNotFoundError:
+        return None
+    classifiers = [line.rsplit(" :: ", 1)[1] for line in about.get_all("Classifier", []) if line.startswith("License")]
+    text = about.get("License-Expression") or ", ".join(classifiers)
+    if not text:  # some put the licence's whole text there
+        text = (about.get("License") or "not stated").strip().splitlines()[0][:60]
+    pages = dict(line.split(", ", 1) for line in about.get_all("Project-URL", []) if ", http" in line)
+    kinds = ("homepage", "home", "repository", "source", "source code", "github", "documentation")
+    named = {kind.lower(): address for kind, address in pages.items()}
+    return text, about.get("Home-page") or next((named[kind] for kind in kinds if kind in named), "")
+
+
+def page() -> str:
+    """The whole document."""
+    lines = [
+        "# Licences",
+        "",
+        "Ghosts itself is under the MIT licence (`LICENSE`). Its direct dependencies, with the licences that their own",
+        "metadata state; `python tests/robust/licences.py` writes this page, and a test fails when a dependency of",
+        "`pyproject.toml` is not on it.",
+        "",
+        "| package | for | licence | home |",
+        "| --- | --- | --- | --- |",
+    ]
+    for group, names in dependencies().items():
+        for name in sorted(names):
+            text, home = licence(name) or ("not installed where this page was written", "")
+            lines.append(f"| {name} | {group} | {text} | {home} |")
+    lines += [
+        "",
+        "Data are not part of the package: Matterport3D, R2R and REVERIE have terms of their own, and ImageNet weights",
+        "of ResNet-34 come from torchvision (BSD-3-Clause). The shipped weights were trained on what `docs/weights.md`",
+        "says.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page(), encoding="utf-8")
+    print(f"{TARGET.relative_to(ROOT)} written")
