@@ -199,7 +199,9 @@ class Mind:
     @torch.inference_mode()
     def _read(self, text: str) -> Latents:
         tokens = torch.from_numpy(self.data.builder.vocabulary.encode([text]))
-        return self.task.model.read(tokens, (tokens > 0).sum(1))
+        model = self.task.model
+        assert isinstance(model, GoalModel), "only a filter reads step by step"
+        return model.read(tokens, (tokens > 0).sum(1))
 
     def _example(self, question: Question) -> Example:
         """What the batch builder wants; without a demonstration the goal stands in for the start."""
