@@ -108,10 +108,9 @@ main()
 """
 
 
-@pytest.mark.parametrize("limit", [100, 4096])
-def test_a_full_disk_leaves_no_half_file_and_says_so(whole: dict[str, str], tmp_path: Path, limit: int) -> None:
+def test_a_full_disk_leaves_no_half_file_and_says_so(whole: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run_ghosts(FULL, str(limit), *COMMAND, "--out", str(out))
+    done = run_ghosts(FULL, "4096", *COMMAND, "--out", str(out))
     assert done.returncode == 1, done.stderr[-2000:]
     assert "Traceback" not in done.stderr
     assert "File too large" in done.stderr
