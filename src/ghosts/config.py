@@ -41,7 +41,11 @@ class LanguageConfig:
         require(self.vocabulary >= 3, "language.vocabulary must be at least 3", self.vocabulary)
         for name in ("embedding", "hidden", "steps"):
             require(getattr(self, name) >= 1, f"language.{name} must be at least 1", getattr(self, name))
-        require(self.position >= 2 and self.position % 2 == 0, "language.position must be even", self.position)
+        require(
+            self.position >= 2 and self.position % 2 == 0,
+            "language.position must be even and at least 2",
+            self.position,
+        )
         require(self.attention in ("dot", "additive"), "language.attention must be dot or additive", self.attention)
         require(0.0 <= self.dropout < 1.0, "language.dropout must lie in [0, 1)", self.dropout)
 

@@ -162,13 +162,13 @@ class BackboneConfig:
 
     def __post_init__(self) -> None:
         for name in ("channels", "batch", "panoramas", "held_out_views", "log_every"):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
         for name in ("evaluate_every", "checkpoint_every", "iterations"):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
         for name in ("width", "height"):
             value = getattr(self, name)
-            require(value >= 16 and value % 16 == 0, f"{name} must be a multiple of 16", value)
-        require(self.learning_rate > 0.0, "learning_rate must be positive", self.learning_rate)
+            require(value >= 16 and value % 16 == 0, f"train.{name} must be a multiple of 16", value)
+        require(self.learning_rate > 0.0, "train.learning_rate must be positive", self.learning_rate)
 
 
 def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:

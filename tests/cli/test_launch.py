@@ -6,6 +6,7 @@ import pytest
 from lightning.fabric.utilities.rank_zero import rank_zero_only
 
 from ghosts.cli._launch import make_fabric, placement
+from ghosts.errors import ConfigError
 
 
 def test_without_torchrun_the_option_counts() -> None:
@@ -36,3 +37,12 @@ def test_fabric_knows_all_processes_of_all_machines(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(rank_zero_only, "rank", 0, raising=False)
     fabric = make_fabric("cpu", devices=1)
     assert (fabric.world_size, fabric.global_rank, fabric.local_rank, fabric.node_rank) == (4, 3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("device", "devices", "said"),
+    [("tpu", 1, "device must be cpu, cuda or auto, got 'tpu'"), ("cpu", 0, "--devices must be at least 1, got 0")],
+)
+def test_wrong_devices_are_refused_in_words(device: str, devices: int, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        make_fabric(device, devices)

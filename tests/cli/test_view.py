@@ -30,6 +30,19 @@ def test_it_binds_to_localhost(
     assert models(called["app"]) == ["small"]
 
 
+def test_a_port_in_use_is_said(
+    combs: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(app: Any, **options: Any) -> None:
+        raise SystemExit(3)  # as uvicorn does where it cannot listen
+
+    monkeypatch.setattr(uvicorn, "run", refuse)
+    with pytest.raises(SystemExit) as caught:
+        main(["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", "8123"])
+    assert caught.value.code == 1
+    assert "port 8123 of 127.0.0.1 cannot be used; choose another with --port" in capsys.readouterr().err
+
+
 def models(app: Any) -> list[str]:
     """What can be chosen."""
     told = TestClient(app, base_url="http://127.0.0.1:8471").get("/api/library").json()

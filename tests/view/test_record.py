@@ -75,7 +75,7 @@ def test_cropping_keeps_places(record: EpisodeRecord) -> None:
     ],
 )
 def test_bad_arrays_are_refused(value: object) -> None:
-    with pytest.raises(DataError, match="no packed array"):
+    with pytest.raises(DataError, match="not a packed array"):
         unpack(value, "beliefs")
 
 

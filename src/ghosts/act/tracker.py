@@ -109,7 +109,9 @@ class GoalTracker:
         """Read an instruction given at a pose; nothing is mapped yet."""
         words = list(self.tokenizer(instruction))
         if not words:
-            raise ConfigError(f"the instruction has no words, got {instruction!r}")
+            raise ConfigError(
+                f"the instruction has no words, got {instruction!r}; write a sentence, such as 'walk to the sofa'"
+            )
         tokens = torch.tensor([words], device=self.device)
         latents = self.model.read(tokens, torch.tensor([len(words)], device=self.device))
         grid = self.model.config.mapper.grid

@@ -55,7 +55,9 @@ def graph_filter(
         A function with the interface of the filter's `on_pooled`, gradients included.
     """
     if not maps.is_cuda:
-        raise ConfigError(f"only a filter on a CUDA device can be captured, these maps are on {maps.device}")
+        raise ConfigError(
+            f"only a filter on a CUDA device can be captured, these maps are on {maps.device}; call it as it is"
+        )
     return _capture(model, maps, actions, observations, start, dtype)  # pragma: no cover - needs a GPU
 
 

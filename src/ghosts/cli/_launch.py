@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ghosts.config import require
 from ghosts.presets import GoalExperiment
 
 if TYPE_CHECKING:
@@ -70,9 +71,16 @@ def make_fabric(accelerator: str, devices: int, strategy: str = "ddp", **setting
         devices: processes on this machine, where torchrun did not start them.
         strategy: of several processes.
         settings: others of Fabric's.
+
+    Raises:
+        ConfigError: no such device here, or no process.
     """
     from lightning.fabric import Fabric
 
+    from ghosts.learn.devices import choose_device
+
+    choose_device(accelerator)  # Lightning's own refusal is a traceback
+    require(devices >= 1, "--devices must be at least 1", devices)
     here, machines = placement(devices, os.environ)
     several = here * machines > 1
     return Fabric(

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
         raise DataError("a backbone is written as safetensors", file=options.out, hint="end --out in .safetensors")
     if options.out.is_file():
         hint = "remove it to train again, or choose another --out"
-        raise DataError("there already", file=options.out, hint=hint)
+        raise DataError("the file is there already", file=options.out, hint=hint)
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.learn.backbone import BackboneRun, train_backbone
     from ghosts.learn.devices import choose_device

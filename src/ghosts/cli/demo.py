@@ -39,7 +39,7 @@ class Options:
 
     def __post_init__(self) -> None:
         require(self.instructions >= 1, "--instructions must be at least 1", self.instructions)
-        require(self.seed != 5, "--seed 5 made the houses the weights were trained on; choose another", self.seed)
+        require(self.seed != 5, "--seed must not be the one of the houses that the weights were trained on", self.seed)
 
 
 def main(arguments: list[str]) -> None:

@@ -86,7 +86,11 @@ def copy_files(source: Path, target: Path, patterns: list[str]) -> None:
     """Copy files into a data root, each whole or not at all."""
     files = sorted(file for pattern in patterns for file in source.glob(pattern))
     if not files:
-        raise DataError(f"holds no {patterns[0]}", file=source)
+        raise DataError(
+            f"no {patterns[0]} in this folder",
+            file=source,
+            hint="name the folder that holds them, or leave the option out",
+        )
     if source.resolve() == target.resolve():
         return
     for file in files:

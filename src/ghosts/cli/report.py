@@ -102,7 +102,13 @@ def _stored(path: Path, mind: Mind) -> Shown:
     records = read_records(path)
     for record in records:
         if record.scan not in mind.root.scans:
-            raise DataError("an episode of another data root", file=path, field="scan", value=record.scan)
+            raise DataError(
+                "an episode of a building that this data root lacks",
+                file=path,
+                field="scan",
+                value=record.scan,
+                hint="name the root it was recorded in with --data",
+            )
     models = " and ".join(record.model for record in records)
     return Shown(f"{path.stem} {records[0].instr_id}".strip(), f"record of {models}", records)
 

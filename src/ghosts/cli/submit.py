@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts submit`."""
     options = tyro.cli(Submit, args=arguments, prog="ghosts submit")
     if (options.run is None) == (options.check is None):
-        raise ConfigError("name either --run RUN, to write a submission, or --check FILE")
+        raise ConfigError("nothing to do: name either --run RUN, to write a submission, or --check FILE")
     if options.batch < 1:
         raise ConfigError(f"--batch must be at least 1, got {options.batch}")
     if options.check is not None:
@@ -71,7 +71,7 @@ def _write(options: Submit) -> None:
     if not (agent.acts or options.planner):
         raise ConfigError(f"{options.run} predicts goals and was not trained to act; add --planner")
     if agent.experiment.navigation.true_beliefs:
-        raise ConfigError(f"{options.run} acts on the true trajectory, which no test split shows; it is an upper bound")
+        raise ConfigError(f"{options.run} acts on the true trajectory, which no test split shows; submit another run")
     episodes = root.episodes(options.split)
     also = tuple(sorted({episode.scan for episode in episodes}))
     data = DataMemory().load(root, agent.experiment, agent, also)

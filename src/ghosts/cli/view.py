@@ -58,4 +58,8 @@ def main(arguments: list[str]) -> None:
 
         webbrowser.open(address)
     app = make_app(library, frozenset({options.host}))
-    uvicorn.run(app, host=options.host, port=options.port, log_level="warning", access_log=False)
+    try:
+        uvicorn.run(app, host=options.host, port=options.port, log_level="warning", access_log=False)
+    except SystemExit:  # uvicorn's way to say that it cannot listen there
+        where = f"port {options.port} of {options.host}"
+        raise ConfigError(f"{where} cannot be used; choose another with --port, or stop what holds it") from None

@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> None:
 def _make(root: Path, options: Options) -> None:
     config = WorldConfig(options.houses, options.seed, options.paths, options.unseen, options.seen, options.faces)
     if options.device not in ("cpu", "cuda"):
-        raise ConfigError(f"device must be cpu or cuda, got {options.device!r}")
+        raise ConfigError(f"--device must be cpu or cuda, got {options.device!r}")
     workers = options.workers or os.cpu_count() or 1
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -36,7 +36,9 @@ def draw_paths(instr_ids: Sequence[str], samples: int = SAMPLES, seed: int = SEE
         seed: equal seeds give equal intervals.
     """
     if not instr_ids or samples < 1:
-        raise ConfigError(f"a bootstrap needs instructions and samples, got {len(instr_ids)} and {samples}")
+        raise ConfigError(
+            f"a bootstrap needs at least one instruction and one sample, got {len(instr_ids)} and {samples}"
+        )
     names, path = np.unique([name.rsplit("_", 1)[0] for name in instr_ids], return_inverse=True)
     random = np.random.default_rng(seed)
     times = random.multinomial(len(names), np.full(len(names), 1.0 / len(names)), size=samples)

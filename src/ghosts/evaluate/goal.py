@@ -94,7 +94,9 @@ def evaluate_goal(
         DataError: there is nothing to evaluate.
     """
     if not examples:
-        raise DataError("no instructions to evaluate", file=root.path)
+        raise DataError(
+            "no instructions to evaluate", file=root.path, hint="choose another split; ghosts doctor lists them"
+        )
     task.eval()
     walks = [
         sample_walk(

@@ -77,7 +77,12 @@ def check_submission(path: Path, root: DataRoot, split: str) -> int:
     """
     records = read_json(path, hint="write one with: ghosts submit --run RUN --data ROOT --out FILE")
     if not isinstance(records, list):
-        raise DataError("expected a list of trajectories", file=path, value=type(records).__name__)
+        raise DataError(
+            "expected a list of trajectories",
+            file=path,
+            value=records,
+            hint="write one with: ghosts submit --run RUN",
+        )
     _refuse(problems_of(records, root, split), path)
     return len(records)
 

@@ -61,7 +61,9 @@ def walk_split(
         DataError: there is nothing to walk.
     """
     if not examples:
-        raise DataError("no instructions to evaluate", file=root.path)
+        raise DataError(
+            "no instructions to evaluate", file=root.path, hint="choose another split; ghosts doctor lists them"
+        )
     was_training = task.training
     task.eval()
     scans = sorted({example.scan for example in examples})

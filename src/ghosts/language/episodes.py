@@ -64,7 +64,7 @@ def load_episodes(path: Path) -> list[Episode]:
     """
     records = read_json(path, hint="a data root holds r2r/R2R_<split>.json")
     if not isinstance(records, list) or not records:
-        raise DataError("expected a non-empty list of paths", file=path, value=type(records).__name__)
+        raise DataError("expected a non-empty list of paths", file=path, value=records)
     episodes = [parse_episode(record, number, path) for number, record in enumerate(records)]
     seen: set[int] = set()
     for episode in episodes:

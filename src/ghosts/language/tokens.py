@@ -57,7 +57,7 @@ class Vocabulary:
         if self.words[:2] != (PAD, UNKNOWN):
             raise DataError(f"a vocabulary starts with {PAD} and {UNKNOWN}", field="words", value=self.words[:2])
         if len(set(self.words)) != len(self.words):
-            raise DataError("a word is listed twice in the vocabulary", field="words")
+            raise DataError("a word is listed twice in the vocabulary", field="words", hint="remove one of the two")
 
     @cached_property
     def _ids(self) -> dict[str, int]:
@@ -105,7 +105,7 @@ class Vocabulary:
         value = read_json(path)
         words = value.get("words") if isinstance(value, dict) else None
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise DataError("expected a list of words", file=path, field="words", value=type(words).__name__)
+            raise DataError("expected a list of words", file=path, field="words", value=words)
         return cls(tuple(words))
 
 

@@ -231,22 +231,34 @@ def load_backbone(path: Path) -> SmallBackbone | ResNetBackbone:
     """
     path = resolve(path)
     if not path.is_file():
-        hint = "train one with: ghosts backbone --data ROOT --out FILE, or give torchvision's resnet34 .pth file"
+        hint = "name houses-backbone (shipped), torchvision's resnet34 .pth, or train one with: ghosts backbone"
         raise DataError("no such backbone", file=path, hint=hint)
     model: SmallBackbone | ResNetBackbone
     if _is_ours(path):
         stored = load_checkpoint(path)
         if stored.about.get("kind") != KIND:
-            raise DataError("not a backbone", file=path, field="kind", value=stored.about.get("kind"))
+            raise DataError(
+                "a checkpoint, but not of a backbone",
+                file=path,
+                field="kind",
+                value=stored.about.get("kind"),
+                hint="train one with: ghosts backbone",
+            )
         channels, labels = stored.about.get("channels"), stored.about.get("labels")
         if type(channels) is not int or not 1 <= channels <= _MOST_CHANNELS or not isinstance(labels, list):
-            raise DataError("not a backbone's description", file=path, field="channels", value=channels)
+            raise DataError(
+                "not a backbone's description",
+                file=path,
+                field="channels",
+                value=channels,
+                hint="copy it again, or train it again",
+            )
         model = SmallBackbone(channels, len(labels))
         try:
             model.load_state_dict(stored.part("model"))
         except RuntimeError as error:
             problem = f"not the weights of a small backbone ({str(error).splitlines()[-1].strip()})"
-            raise DataError(problem, file=path) from None
+            raise DataError(problem, file=path, hint="copy it again, or train it again") from None
     else:
         model = ResNetBackbone()
         model.load_imagenet(path)

@@ -88,8 +88,8 @@ def choose_observation(root: DataRoot, experiment: GoalExperiment) -> Literal["l
     if wanted in ("images", "any") and root.has_images:
         return "images"
     folders = {"landmarks": "landmarks/", "images": "scans/", "any": "landmarks/ or scans/"}[wanted]
-    others = "images" if root.has_images else "landmarks" if root.has_landmarks else "neither"
-    hint = f"this data root has {others}; choose another preset or another --data"
+    others = "images" if root.has_images else "landmarks" if root.has_landmarks else "neither landmarks nor images"
+    hint = f"this data root has {others}; choose another preset, run or --data"
     raise DataError(f"preset {experiment.name} needs {folders}", file=root.path, hint=hint)
 
 

@@ -18,7 +18,7 @@ def choose_device(name: str) -> torch.device:
     if name not in ("auto", "cpu", "cuda"):
         raise ConfigError(f"device must be cpu, cuda or auto, got {name!r}")
     if name == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("device is cuda, but torch finds no CUDA device here; use --device cpu")
+        raise ConfigError("device is cuda, but torch finds no CUDA device here; choose cpu or auto")
     if name == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())

@@ -142,7 +142,11 @@ class TileMaker:
         tiles = tiles_from_points(points, self.settings.cell_m)
         features = tiles.features.half().cpu()
         if not torch.isfinite(features).all():
-            raise DataError("the backbone's features do not fit into 16 bits", record=f"building {scan}")
+            raise DataError(
+                "the backbone's features do not fit into 16 bits",
+                record=f"building {scan}",
+                hint="use another --backbone",
+            )
         return Tiles(features, tiles.cells.cpu(), tiles.counts, tiles.cell_m)
 
     def probe(self, scan: str) -> tuple[float, float]:
@@ -270,7 +274,11 @@ def load_tile_bank(
     command = f"ghosts tiles --data {root.path} --backbone FILE --cell-m {mapper.cell_m:g}"
     command += f" --out {folder}" if folder is not None else ""
     if not path.is_file():
-        raise DataError("no tiles of this data root", file=path, hint=f"make them with: {command}")
+        raise DataError(
+            "no tiles of this data root",
+            file=path,
+            hint=f"make them with: {command} (for houses, FILE is houses-backbone)",
+        )
     stored = read_tiles(path)
     settings = stored.settings
     if (settings.cell_m, settings.height_clip_m) != (mapper.cell_m, mapper.height_clip_m):
@@ -282,7 +290,9 @@ def load_tile_bank(
             f"another backbone ({command}) or set --model.mapper.features {settings.channels}"
         )
     if features and fingerprint is not None and settings.fingerprint != fingerprint:
-        raise ConfigError(f"{path}: the model was trained on tiles of another backbone or camera; run: {command}")
+        raise ConfigError(
+            f"{path}: the model was trained on tiles of another backbone or camera; run: {command} (with its FILE)"
+        )
     entries = {building.scan: building for building in stored.buildings}
     for scan in scans:
         if scan not in entries:

@@ -29,6 +29,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.render import LABELS, skybox_paths
 from ghosts.world.images import read_skybox_labels, read_skybox_rgb
 
+_ANEW = "make the world anew with: ghosts world"
 LABEL_STEP = 4
 """Labels are looked up at every fourth pixel: 16 samples a feature pixel."""
 VFOV_RAD = math.radians(60.0)
@@ -84,7 +85,11 @@ def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
         seen, held_out = seen[:-1], seen[-1:]
     if not seen or not held_out:
         hint = f"make more houses with: ghosts world --out {root.path}"
-        raise DataError("fewer than two houses of train are in no other split", file=root.path, hint=hint)
+        raise DataError(
+            "fewer than two houses of train are in no other split: one to train on, one to check",
+            file=root.path,
+            hint=hint,
+        )
     return seen, held_out
 
 
@@ -102,7 +107,9 @@ def load_labelled(root: DataRoot, scans: Sequence[str], limit: int, device: torc
     """
     places = [(scan, row) for scan in scans for row in included(root, scan)]
     if not places:
-        raise DataError("no included viewpoint in the houses to train on", file=root.path)
+        raise DataError(
+            "no included viewpoint in the houses to train on", file=root.path, hint="make houses with: ghosts world"
+        )
     places = [places[k] for k in np.linspace(0, len(places) - 1, min(limit, len(places))).round().astype(int)]
 
     def decode(place: tuple[str, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -112,9 +119,11 @@ def load_labelled(root: DataRoot, scans: Sequence[str], limit: int, device: torc
         labels = read_skybox_labels(label_path, hint="only houses have label images; make some with: ghosts world")
         if labels.shape != rgb.shape[:2]:
             size = f"{labels.shape[0]} px faces, colour {rgb.shape[0]} px"
-            raise DataError("colour and label skyboxes differ in size", file=label_path, field="size", value=size)
+            raise DataError(
+                "colour and label skyboxes differ in size", file=label_path, field="size", value=size, hint=_ANEW
+            )
         if labels.max() >= len(LABELS):
-            raise DataError(f"labels must be below {len(LABELS)}", file=label_path, value=int(labels.max()))
+            raise DataError(f"labels must be below {len(LABELS)}", file=label_path, value=int(labels.max()), hint=_ANEW)
         return pack_rgb(rgb), labels.ravel()
 
     texels = len(decode(places[0])[1])
@@ -123,7 +132,9 @@ def load_labelled(root: DataRoot, scans: Sequence[str], limit: int, device: torc
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, (words, strip) in enumerate(pool.map(decode, places)):
             if len(words) != texels:
-                raise DataError("houses have faces of different sizes", file=root.path, record=places[number][0])
+                raise DataError(
+                    "houses have faces of different sizes", file=root.path, record=places[number][0], hint=_ANEW
+                )
             rgbx[number], labels[number] = torch.from_numpy(words), torch.from_numpy(strip)
     rotations = np.stack([root.graph(scan).rotation[row] for scan, row in places])
     return LabelledPanoramas(PanoramaBank(rgbx, None, math.isqrt(texels // 6)), labels, rotations)

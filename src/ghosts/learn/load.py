@@ -16,6 +16,8 @@ from ghosts.presets import GoalExperiment, VlnExperiment
 from ghosts.weights import resolve, shipped
 from ghosts.world.landmarks.labels import LabelSet
 
+_AGAIN = "copy it again, or train it again"
+
 
 class LoadedTask(NamedTuple):
     """A trained task and what it was trained with."""
@@ -80,7 +82,12 @@ def described(checkpoint: Checkpoint, path: Path) -> tuple[GoalExperiment, Vocab
     about = checkpoint.about
     for field in ("experiment", "iteration", "vocabulary", "labels"):
         if field not in about:
-            raise DataError("missing in the checkpoint's description", file=path, field=field)
+            raise DataError(
+                "missing in the checkpoint's description",
+                file=path,
+                field=field,
+                hint="it is no run of ghosts train; name another",
+            )
     try:
         acts = "navigation" in about["experiment"]
         experiment: GoalExperiment = from_dict(
@@ -90,11 +97,11 @@ def described(checkpoint: Checkpoint, path: Path) -> tuple[GoalExperiment, Vocab
         hint = "it was written by another version; train again or use the version that wrote it"
         raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
     if type(about["iteration"]) is not int:
-        raise DataError("expected a whole number", file=path, field="iteration", value=about["iteration"])
+        raise DataError("expected a whole number", file=path, field="iteration", value=about["iteration"], hint=_AGAIN)
     labels = LabelSet.from_list(about["labels"], path) if about["labels"] is not None else None
     words = about["vocabulary"]
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise DataError("expected a list of words", file=path, field="vocabulary", value=words)
+        raise DataError("expected a list of words", file=path, field="vocabulary", value=words, hint=_AGAIN)
     return experiment, Vocabulary(tuple(words)), labels
 
 
@@ -103,5 +110,6 @@ def load_weights(task: nn.Module, checkpoint: Checkpoint, path: Path) -> None:
     try:
         task.load_state_dict({**checkpoint.part("model"), **checkpoint.part("ema")})
     except RuntimeError as error:
-        raise DataError(f"weights do not fit the settings ({str(error).splitlines()[-1].strip()})", file=path) from None
+        problem = f"weights do not fit the settings ({str(error).splitlines()[-1].strip()})"
+        raise DataError(problem, file=path, hint=_AGAIN) from None
     task.eval()

@@ -55,7 +55,13 @@ def load_agent(path: Path) -> LoadedAgent:
     checkpoint = load_checkpoint(file)
     found, vocabulary, labels = described(checkpoint, file)
     if found.kind != "filter":
-        raise DataError("this model has no filter to act on", file=file, field="kind", value=found.kind)
+        raise DataError(
+            "this model has no filter to act on",
+            file=file,
+            field="kind",
+            value=found.kind,
+            hint="name a run of a filter",
+        )
     acts = isinstance(found, VlnExperiment)
     experiment = found if isinstance(found, VlnExperiment) else VlnExperiment(**vars(found))
     task = make_navigation_task(experiment, len(labels) if labels is not None else 0)

@@ -155,7 +155,7 @@ class Mapper(nn.Module):
         if cells.features.shape[1] != self.config.features:
             raise ConfigError(
                 f"the mapper takes {self.config.features} features a cell (mapper.features), "
-                f"got {cells.features.shape[1]}"
+                f"got {cells.features.shape[1]}; make both the same"
             )
         # Split rather than sliced: the gradient of a slice is a whole tensor of zeros, once a step.
         from_input = self._input_gates(cells, plan, masks).split(cells.counts)

@@ -87,7 +87,7 @@ def read_torch_archive(path: Path) -> dict[str, Tensor]:
     except _Unknown as error:
         raise DataError(f"cannot be read without unpickling: it holds {error}", file=path, hint=_HINT) from error
     except _DAMAGE as error:
-        raise DataError(f"no torch file, or a damaged one: {error}", file=path, hint=_HINT) from error
+        raise DataError("no torch file, or a damaged one", file=path, hint="download it again, or " + _HINT) from error
 
 
 Loader = Callable[[_Storage], np.ndarray]

@@ -34,7 +34,7 @@ def save_figure(figure: Figure, path: Path) -> None:
         DataError: another suffix.
     """
     if path.suffix.lower() not in KINDS:
-        raise DataError(f"a figure is written as {', '.join(KINDS)}", file=path)
+        raise DataError(f"a figure is written as {', '.join(KINDS)}", file=path, hint="end the name in .png")
     from matplotlib import rc_context
 
     # Publishers refuse the default's Type 3 fonts.
@@ -105,7 +105,7 @@ def attention_figure(record: EpisodeRecord) -> Figure:
         ConfigError: the model has no attention over steps.
     """
     if not record.filter_steps:
-        raise ConfigError(f"model {record.model} has no attention over filter steps")
+        raise ConfigError(f"model {record.model} has no attention over filter steps; name a run of a filter")
     words = len(record.words)
     figure = new_figure(max(5.0, 1.2 + 0.24 * words), 0.9 + 0.44 * record.filter_steps + 1.1, "drawing attention")
     panels = (

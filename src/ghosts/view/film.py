@@ -43,7 +43,7 @@ def write_film(
     """
     kind = path.suffix.lower()
     if kind not in (".mp4", ".gif"):
-        raise DataError("a film is written as .mp4 or .gif", file=path)
+        raise DataError("a film is written as .mp4 or .gif", file=path, hint="end the name in .mp4")
     pictures = [(picture, hold) for picture, hold in film_pictures(records, scene, painting)]
     with atomic_path(path) as temporary:
         _write_mp4(temporary, pictures) if kind == ".mp4" else _write_gif(temporary, pictures)

@@ -97,7 +97,9 @@ class Served:
         self._thread.start()
         while not self._server.started:
             if not self._thread.is_alive():
-                raise GhostsError("the viewer's server did not start")
+                raise GhostsError(
+                    f"the viewer's server did not start on port {self.port}; another program may hold it: try again"
+                )
             time.sleep(0.05)
         return self
 
@@ -113,7 +115,8 @@ def _photograph(folder: Path, library: Library, world: str, split: str, record: 
     except ImportError:
         raise MissingExtraError("playwright", "dev", "photographing the viewer") from None
     if chromium is None:
-        raise MissingExtraError("Chromium is not installed")
+        names = ", ".join(CHROMIUM)
+        raise MissingExtraError(f"photographing the viewer needs a browser (one of {names}); install Chromium")
     lines = []
     episode: dict[str, Any] = {
         "w": world,

@@ -101,7 +101,9 @@ class Library:
                 return hand_coded_mind(model, self.mind(world, other), self._loaded[other])
             except GhostsError:
                 continue
-        raise ConfigError(f"no model reads {world}, and the hand-coded baseline is shown what a model is shown")
+        raise ConfigError(
+            f"the hand-coded baseline sees what a run sees, and none can read {world}; name one with --run"
+        )
 
     def _shared(self, world: str, loaded: LoadedTask) -> GoalData | None:
         """Data that another model has read in this world, where this one would read the same."""
@@ -152,7 +154,7 @@ class Library:
         """
         listed = self.episodes(mind, split)
         if not listed:
-            raise DataError(f"split {split} holds no episode", file=mind.root.path)
+            raise DataError(f"split {split} holds no episode", file=mind.root.path, hint="choose another split")
         return listed[0].instr_id
 
     def question(self, mind: Mind, split: str, instr_id: str) -> Question:
@@ -164,7 +166,7 @@ class Library:
         for example in examples_of(mind.data, split):
             if example.instr_id == instr_id:
                 return mind.question(example, demonstration(mind.root, split, example))
-        raise UnknownNameError("episode", instr_id, [])
+        raise UnknownNameError("episode", instr_id, [], f"split {split}")
 
     def storeys(self, world: str, scan: str) -> int:
         """How many storeys a building has."""
@@ -180,12 +182,16 @@ class Library:
 
     def _painting(self, world: str, scan: str, storey: int) -> Painting:
         if world not in self._stores:
-            raise DataError("there are no images in this world", hint="the landmark view shows it without")
+            raise DataError(
+                "there are no images in this world", file=self.root(world).path, hint="leave out the photos (--photo)"
+            )
         return paint(self.root(world).graph(scan), self._stores[world], storey)
 
     def _panorama(self, world: str, scan: str, viewpoint: str, width: int = 1536) -> bytes:
         if world not in self._stores:
-            raise DataError("there are no images in this world", hint="the landmark view shows it without")
+            raise DataError(
+                "there are no images in this world", file=self.root(world).path, hint="leave out the photos (--photo)"
+            )
         graph = self.root(world).graph(scan)
         row = graph.index(viewpoint)
         return jpeg(equirect(self._stores[world].load(scan, viewpoint), graph.rotation[row], width))
@@ -224,7 +230,7 @@ def open_mind(name: str, loaded: LoadedTask, root: DataRoot, data: GoalData | No
     shows_labels = data.builder.bank.entries is not None
     if shows_labels != (loaded.labels is not None):
         reads, shows = ("images", "landmarks") if shows_labels else ("landmarks", "images")
-        raise ConfigError(f"model {name} reads {reads}, but {root.path.name} has {shows}")
+        raise ConfigError(f"model {name} reads {reads}, but {root.path.name} has {shows}; name another --run or --data")
     return Mind(name, loaded, data)
 
 

@@ -160,7 +160,9 @@ class Mind:
         origin = self.origin(question)
         col, row = np.floor(geometry.to_cells(np.array(xy_m) - origin, self.grid) + 0.5).astype(int).tolist()
         if not (0 <= row < self.grid.rows and 0 <= col < self.grid.cols):
-            raise ConfigError(f"({xy_m[0]:.1f}, {xy_m[1]:.1f}) m lies off the map of this episode")
+            raise ConfigError(
+                f"({xy_m[0]:.1f}, {xy_m[1]:.1f}) m lies off the map of this episode; choose a point on it"
+            )
         with self._lock:
             kernel = self._kernel(trace, filter_step - 1, row, col)
         x_m, y_m = (geometry.from_cells(np.array([col, row], float), self.grid) + origin).tolist()

@@ -102,7 +102,9 @@ def _points(
 ) -> tuple[Float[np.ndarray, "n 3"], UInt8[np.ndarray, "n 3"]]:
     panorama = store.load(graph.scan, graph.ids[row])
     if panorama.depth is None:
-        raise DataError("the panoramas have no depth; painting needs it", file=store.scans)
+        raise DataError(
+            "the panoramas have no depth; painting needs it", file=store.scans, hint="make it with: ghosts prepare"
+        )
     rays = equirect_rays(2 * _RAYS, _RAYS)[_RAYS // 3 :]  # from 30° above the horizon down: the rest is ceiling
     column, line = (np.rint(part).astype(int) for part in cube_texels(rays, graph.rotation[row], panorama.face_px))
     distance = panorama.depth[line, column] / DEPTH_UNITS_PER_M
@@ -120,7 +122,7 @@ def _trim(height: np.ndarray, colour: np.ndarray, low: np.ndarray, pixel_m: floa
         seen = seen | hole
     rows, cols = np.flatnonzero(seen.any(1)), np.flatnonzero(seen.any(0))
     if not len(rows):
-        raise DataError("nothing to paint: no depth reading below the cut")
+        raise DataError("nothing to paint: no depth reading below the cut; raise cut_m")
     box = slice(rows[0], rows[-1] + 1), slice(cols[0], cols[-1] + 1)
     rgba = np.concatenate([colour[box], np.where(seen[box], 255, 0).astype(np.uint8)[..., None]], -1)
     left, bottom = float(low[0] + cols[0] * pixel_m), float(low[1] + rows[0] * pixel_m)

@@ -71,5 +71,5 @@ def png(rgba: UInt8[np.ndarray, "h w 4"]) -> bytes:
 def _encode(kind: str, pixels: np.ndarray, options: list[int]) -> bytes:
     done, data = cv2.imencode(kind, np.ascontiguousarray(pixels), options)
     if not done:
-        raise GhostsError(f"the picture could not be encoded as {kind[1:]}")
+        raise GhostsError(f"the picture could not be encoded as {kind[1:]}; reinstall opencv-python-headless")
     return bytes(data.tobytes())

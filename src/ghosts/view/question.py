@@ -26,9 +26,11 @@ class Question:
 
     def __post_init__(self) -> None:
         if not self.walk:
-            raise ConfigError("a walk needs at least its start")
+            raise ConfigError("a walk needs at least one viewpoint: its start")
         if not tokenise(self.text):
-            raise ConfigError(f"the instruction has no words, got {self.text[:80]!r}")
+            raise ConfigError(
+                f"the instruction has no words, got {self.text[:80]!r}; write a sentence, such as 'walk to the sofa'"
+            )
 
 
 @dataclass(frozen=True, eq=False)

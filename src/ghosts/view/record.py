@@ -23,6 +23,7 @@ from ghosts.files import read_json
 from ghosts.types import Grid
 from ghosts.view.motion import MotionWeights, motion_from_json, motion_to_json
 
+_EXPORT = "write one with the viewer's export"
 FORMAT, VERSION = "ghosts-episode", 2
 ChosenBy = Literal["policy", "planner", "mass"]
 _LARGEST = 1e30
@@ -197,7 +198,7 @@ def unpack(value: Any, where: str) -> Float[np.ndarray, "..."]:
         if len(raw) != count:
             raise ValueError
     except (TypeError, LookupError, ValueError, OverflowError, zlib.error):
-        raise DataError("no packed array in the episode record", field=where) from None
+        raise DataError("not a packed array of an episode record", field=where, hint=_EXPORT) from None
     share = (raw.astype(np.float64) / 255.0) ** 2
     return share.reshape(shape) * scale.reshape(-1, *[1] * (len(shape) - 1))
 
@@ -253,9 +254,9 @@ def from_json(value: Any) -> EpisodeRecord:
     """
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         found = value.get("format") if isinstance(value, dict) else value
-        raise DataError(f"expected {FORMAT!r}", field="format", value=found)
+        raise DataError(f"expected {FORMAT!r}", field="format", value=found, hint=_EXPORT)
     if value.get("version") != VERSION:
-        raise DataError(f"expected {VERSION}", field="version", value=value.get("version"))
+        raise DataError(f"expected {VERSION}", field="version", value=value.get("version"), hint=_EXPORT)
     try:
         words = len(value["words"])
         attention: dict[str, Any] = {
@@ -281,7 +282,7 @@ def from_json(value: Any) -> EpisodeRecord:
         _check_sizes(record)
         return record
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise DataError(f"a field of the episode record is missing or malformed ({error})") from None
+        raise DataError(f"a field of the episode record is missing or malformed ({error})", hint=_EXPORT) from None
 
 
 def read_records(path: Path) -> tuple[EpisodeRecord, ...]:
@@ -296,7 +297,7 @@ def read_records(path: Path) -> tuple[EpisodeRecord, ...]:
     except GhostsError as error:
         raise DataError(str(error), file=path) from None
     if not records:
-        raise DataError("holds no episode", file=path)
+        raise DataError("holds no episode", file=path, hint=_EXPORT)
     return records
 
 

@@ -85,7 +85,7 @@ def _address(kind: str, data: bytes) -> str:
 def _webp(painting: Painting) -> str:
     done, data = cv2.imencode(".webp", painting.rgba[..., [2, 1, 0, 3]], [cv2.IMWRITE_WEBP_QUALITY, 82])
     if not done:
-        raise GhostsError("the painted map could not be encoded")
+        raise GhostsError("the painted map could not be encoded as WebP; reinstall opencv-python-headless")
     return _address("image/webp", data.tobytes())
 
 
@@ -105,7 +105,7 @@ def build_report(
         ConfigError: there is no episode, two have the same name, or models did not walk the same way.
     """
     if not episodes:
-        raise ConfigError("a report needs at least one episode")
+        raise ConfigError("a report needs at least one episode; raise --show or --examples")
     names = [item.name for item in episodes]
     if len(set(names)) != len(names):
         raise ConfigError(f"two episodes of the report have the same name, got {names}")

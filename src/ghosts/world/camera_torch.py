@@ -42,9 +42,11 @@ def make_bank(panoramas: list[Panorama], device: torch.device | str) -> Panorama
     """
     sizes = {panorama.face_px for panorama in panoramas}
     if len(sizes) != 1:
-        raise ConfigError(f"panoramas of one bank need one face size, got {sorted(sizes)}")
+        raise ConfigError(
+            f"panoramas read together need one face size, got {sorted(sizes)}; make them again with one --faces"
+        )
     if len({panorama.depth is None for panorama in panoramas}) != 1:
-        raise ConfigError("panoramas of one bank all have depth or all have none")
+        raise ConfigError("some of these panoramas have depth and some have none; complete them with: ghosts prepare")
     words = np.stack([pack_rgb(panorama.rgb) for panorama in panoramas])
     depths = [panorama.depth.ravel().view(np.int16) for panorama in panoramas if panorama.depth is not None]
     distance = torch.from_numpy(np.stack(depths)).to(device) if depths else None

@@ -30,6 +30,8 @@ class DataRoot:
         self.path = Path(path)
         if not self.path.is_dir():
             hint = f"make one with: ghosts world --out {self.path}"
+            if self.path.exists():
+                hint = "it is a file; name the folder with connectivity/ and r2r/ in it"
             raise DataError("no such folder (expected a data root)", file=self.path, hint=hint)
         if not (self.path / "connectivity").is_dir():
             hint = f"ghosts doctor {self.path} says what is missing and the next command"

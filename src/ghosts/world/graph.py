@@ -119,7 +119,7 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
         source: the file, for error messages.
     """
     if not isinstance(records, list) or not records:
-        raise DataError("expected a non-empty list of viewpoints", file=source, value=type(records).__name__)
+        raise DataError("expected a non-empty list of viewpoints", file=source, value=records)
     count = len(records)
     for row, record in enumerate(records):
         if not isinstance(record, dict):

@@ -13,6 +13,7 @@ from jaxtyping import UInt8, UInt16
 from ghosts.errors import DataError
 from ghosts.files import atomic_path
 
+_AGAIN = "make it again (ghosts world, ghosts prepare), or download it again"
 FACES = 6
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -27,7 +28,7 @@ def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray,
     check_whole(path, data)
     image = decode(data, cv2.IMREAD_COLOR)
     if image is None:
-        raise DataError("cannot be decoded as a colour image", file=path)
+        raise DataError("cannot be decoded as a colour image", file=path, hint=_AGAIN)
     _check_strip(path, image)
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
@@ -56,7 +57,7 @@ def _read_plane(path: Path, hint: str | None, kind: np.dtype, what: str, form: s
     check_whole(path, data)
     image = decode(data, cv2.IMREAD_UNCHANGED)
     if image is None:
-        raise DataError(f"cannot be decoded as {what}", file=path)
+        raise DataError(f"cannot be decoded as {what}", file=path, hint=_AGAIN)
     if image.dtype != kind or image.ndim != 2:
         found = f"{image.dtype}, {1 if image.ndim == 2 else image.shape[2]} channel(s)"
         raise DataError(f"expected {form} with one channel", file=path, value=found)
@@ -74,7 +75,9 @@ def write_image(path: Path, image: np.ndarray, *, quality: int = 92) -> None:
         if path.suffix.lower() == ".png":
             options = [cv2.IMWRITE_PNG_COMPRESSION, 1]
         if not cv2.imwrite(str(temporary), image, options):
-            raise DataError("the image could not be written", file=path)
+            raise DataError(
+                "the image could not be written", file=path, hint="free some space, or choose another --out"
+            )
 
 
 def _read(path: Path, hint: str | None) -> bytes:
@@ -85,7 +88,7 @@ def _read(path: Path, hint: str | None) -> bytes:
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", file=path) from None
     if not data:
-        raise DataError("the file is empty", file=path)
+        raise DataError("the file is empty", file=path, hint=_AGAIN)
     return data
 
 
@@ -101,11 +104,11 @@ def check_whole(path: Path, data: bytes) -> None:
     """OpenCV fills what is missing of a truncated file with grey and says nothing; look for the end ourselves."""
     if data.startswith(b"\xff\xd8"):
         if b"\xff\xd9" not in data[-64:]:
-            raise DataError("truncated JPEG (no end marker)", file=path)
+            raise DataError("truncated JPEG (no end marker)", file=path, hint=_AGAIN)
     elif data.startswith(PNG_SIGNATURE):
         _check_png(path, data)
     else:
-        raise DataError("neither a JPEG nor a PNG", file=path, value=data[:8])
+        raise DataError("neither a JPEG nor a PNG", file=path, value=data[:8], hint=_AGAIN)
 
 
 def _check_png(path: Path, data: bytes) -> None:
@@ -117,11 +120,11 @@ def _check_png(path: Path, data: bytes) -> None:
             break
         (checksum,) = struct.unpack_from(">I", data, end - 4)
         if zlib.crc32(memoryview(data)[offset + 4 : end - 4]) != checksum:
-            raise DataError(f"damaged PNG (checksum of chunk {kind!r} at byte {offset})", file=path)
+            raise DataError(f"damaged PNG (checksum of chunk {kind!r} at byte {offset})", file=path, hint=_AGAIN)
         if kind == b"IEND":
             return
         offset = end
-    raise DataError("truncated PNG (no end chunk)", file=path)
+    raise DataError("truncated PNG (no end chunk)", file=path, hint=_AGAIN)
 
 
 def _check_strip(path: Path, image: np.ndarray) -> None:

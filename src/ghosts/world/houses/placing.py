@@ -169,7 +169,8 @@ def _anchor(house: House, pool: np.ndarray, room_index: int, rng: np.random.Gene
     room = house.rooms[room_index]
     if not len(pool):
         raise DataError(
-            f"house {house.name!r} (seed {house.seed}): no free place to stand in the {room.kind} (room {room_index})"
+            f"house {house.name!r} (seed {house.seed}): no free place to stand in the {room.kind} (room {room_index})",
+            hint="choose another --seed",
         )
     away = np.hypot(pool[:, 0] - room.center_m[0], pool[:, 1] - room.center_m[1])
     score = 2.0 * np.minimum(pool[:, 2], 0.8) - 0.5 * away + rng.uniform(0.0, 0.5, len(pool))

@@ -55,7 +55,7 @@ def make_solids(primitives: tuple[Primitive, ...], device: torch.device | str = 
         device: where to cast.
     """
     if not primitives:
-        raise ConfigError("a scene needs at least one primitive")
+        raise ConfigError("a scene needs at least one primitive; there is nothing to draw")
     forms, halves, turns = [], [], []
     for p in primitives:
         quarter = p.yaw_rad / (math.pi / 2)

@@ -226,7 +226,9 @@ def write_skybox(root: Path, scan: str, viewpoint: str, pictures: Pictures) -> N
 def _write(path: Path, image: np.ndarray, options: list[int]) -> None:
     with atomic_path(path) as temporary:
         if not cv2.imwrite(str(temporary), image, options):
-            raise DataError("the image could not be written", file=path)
+            raise DataError(
+                "the image could not be written", file=path, hint="free some space, or choose another --out"
+            )
 
 
 def side_by_side(faces: np.ndarray) -> np.ndarray:

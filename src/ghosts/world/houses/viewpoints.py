@@ -107,7 +107,9 @@ def make_graph(house: House) -> HouseGraph:
     lost = {room.index for room in house.rooms} - {site.room for site in sites}
     if lost:
         names = ", ".join(f"the {house.rooms[index].kind} (room {index})" for index in sorted(lost))
-        raise DataError(f"house {house.name!r} (seed {house.seed}): no way on foot to {names}")
+        raise DataError(
+            f"house {house.name!r} (seed {house.seed}): no way on foot to {names}", hint="choose another --seed"
+        )
     sites, sight, walk = _thin(sites, sight[np.ix_(keep, keep)], walk[np.ix_(keep, keep)])
     return _finish(house, sites, sight, walk)
 

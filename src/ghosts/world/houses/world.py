@@ -64,8 +64,8 @@ class WorldConfig:
         )
         require(0 <= self.seed < 400_000, "seed must lie in 0..399999", self.seed)
         require(1 <= self.paths <= 1000, "paths must lie in 1..1000", self.paths)
-        require(0.0 < self.unseen < 1.0, "unseen must lie in (0, 1)", self.unseen)
-        require(0.0 <= self.seen < 1.0, "seen must lie in [0, 1)", self.seen)
+        require(0.0 < self.unseen < 1.0, "unseen, the share of houses, must lie in (0, 1)", self.unseen)
+        require(0.0 <= self.seen < 1.0, "seen, the share of paths, must lie in [0, 1)", self.seen)
         require(self.faces >= 16 and self.faces % 16 == 0, "faces must be a multiple of 16", self.faces)
 
 

@@ -66,7 +66,9 @@ def build_scene(scan: str, inputs: Inputs, target: Path) -> bool:
     for viewpoint in sorted(listings):
         file = f"{inputs.bbox}/{scan}_{viewpoint}.json"
         if viewpoint not in known:
-            raise DataError(f"viewpoint not in {graph_file.name}", file=file, value=viewpoint)
+            raise DataError(
+                f"viewpoint not in {graph_file.name}", file=file, value=viewpoint, hint="use files of one release"
+            )
         sightings[viewpoint] = parse_listing(listings[viewpoint], viewpoint, file)
     write_landmarks(target, assemble(graph, sightings, regions, source))
     return True

@@ -118,7 +118,7 @@ def read_landmarks(path: Path) -> SceneLandmarks:
     """
     value = read_json(path, hint="make it with: ghosts landmarks --out ROOT (see docs/landmarks.md)")
     if not isinstance(value, dict):
-        raise DataError("expected an object", file=path, value=type(value).__name__)
+        raise DataError("expected an object", file=path, value=value)
     if value.get("format") != FORMAT:
         raise DataError(f"expected {FORMAT!r}", file=path, field="format", value=value.get("format"))
     if value.get("version") != VERSION:
@@ -131,7 +131,7 @@ def read_landmarks(path: Path) -> SceneLandmarks:
     if not isinstance(value["viewpoints"], dict) or not isinstance(value["objects"], list):
         field = "objects" if isinstance(value["viewpoints"], dict) else "viewpoints"
         expected = "a list" if field == "objects" else "an object"
-        raise DataError(f"expected {expected}", file=path, field=field, value=type(value[field]).__name__)
+        raise DataError(f"expected {expected}", file=path, field=field, value=value[field])
     viewpoints = {name: _region(record, name, path) for name, record in value["viewpoints"].items()}
     objects = tuple(_object(record, row, viewpoints, path) for row, record in enumerate(value["objects"]))
     seen: set[str] = set()

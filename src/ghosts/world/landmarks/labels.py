@@ -56,7 +56,7 @@ class LabelSet:
 
     def __post_init__(self) -> None:
         if len(self._ids) != len(self.labels):
-            raise DataError("a label is listed twice", field="labels")
+            raise DataError("a label is listed twice", field="labels", hint="remove one of the two")
         for kind, names in (("structure", STRUCTURE), ("room", ROOM_NAMES)):
             for name in names:
                 if (kind, name) not in self._ids:
@@ -117,7 +117,7 @@ class LabelSet:
     def from_list(cls, rows: Any, path: Path) -> LabelSet:
         """From plain JSON values, read from `path`."""
         if not isinstance(rows, list):
-            raise DataError("expected a list", file=path, field="labels", value=type(rows).__name__)
+            raise DataError("expected a list", file=path, field="labels", value=rows)
         labels = []
         for number, row in enumerate(rows):
             if not isinstance(row, dict) or row.keys() != {"kind", "name", "words"}:

@@ -64,9 +64,9 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
                     handle = archive.extractfile(member)
                     if handle is not None:
                         _add(listings, source, name, handle.read())
-        except (tarfile.TarError, EOFError, OSError, ZlibError, ValueError, OverflowError) as error:
+        except (tarfile.TarError, EOFError, OSError, ZlibError, ValueError, OverflowError):
             raise DataError(
-                f"not a whole tar archive ({error})", file=source, hint="download BBox.tar.gz again"
+                "not a whole tar archive", file=source, hint="pass REVERIE's BBox folder, or download BBox.tar.gz again"
             ) from None
     else:
         raise DataError("no such file or folder", file=source, hint="pass REVERIE's BBox folder or BBox.tar.gz")

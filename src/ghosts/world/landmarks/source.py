@@ -21,6 +21,8 @@ from ghosts.world.graph import NavGraph
 from ghosts.world.landmarks.format import UNPLACED, SceneLandmarks, read_landmarks
 from ghosts.world.landmarks.labels import DEFAULT_OBJECTS, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
 
+_ANEW = "make the landmarks again with: ghosts landmarks"
+
 
 @dataclass(frozen=True)
 class LandmarkConfig:
@@ -141,10 +143,14 @@ def load_scene(root: DataRoot, scan: str) -> SceneLandmarks:
     known = set(graph.ids)
     for name in scene.viewpoints:
         if name not in known:
-            raise DataError("viewpoint not in the navigation graph", file=path, field="viewpoints", value=name)
+            raise DataError(
+                "viewpoint not in the navigation graph", file=path, field="viewpoints", value=name, hint=_ANEW
+            )
     for row, name in enumerate(graph.ids):
         if graph.included[row] and name not in scene.viewpoints:
-            raise DataError("viewpoint of the navigation graph is missing", file=path, field="viewpoints", value=name)
+            raise DataError(
+                "viewpoint of the navigation graph is missing", file=path, field="viewpoints", value=name, hint=_ANEW
+            )
     return scene
 
 
