@@ -15,7 +15,7 @@ demo: $(VENV)/.ready
 	$(BIN)/ghosts demo
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

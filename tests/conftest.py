@@ -11,6 +11,8 @@ import pytest
 from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Workers fill the cores (make test): threads beyond that only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 install_import_hook("ghosts", "beartype.beartype")
 # A test never times: on a busy machine every deadline is missed. The same examples in every run.
 hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)

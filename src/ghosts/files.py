@@ -48,6 +48,12 @@ def atomic_path(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def remove_leftovers(path: Path) -> None:
+    """Remove what a process that was killed while writing `path` left beside it. Nobody may be writing it now."""
+    for leftover in path.parent.glob(f".{path.stem}.*{path.suffix}"):
+        leftover.unlink(missing_ok=True)
+
+
 _OF_DISKS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
     *(errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG),
@@ -95,7 +101,7 @@ def read_json(path: Path, *, hint: str | None = None) -> Any:
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", file=path) from None
     if not text.strip():
-        raise DataError("the file is empty", file=path)
+        raise DataError("the file is empty", file=path, hint=hint)
     return parse_json(text, path)
 
 
@@ -140,7 +146,9 @@ def read_words(path: Path) -> list[str]:
         raise DataError(f"cannot be read ({error.strerror})", file=path) from None
     for word in words:
         if not word.isprintable() or "/" in word or len(word) > 200:
-            raise DataError("not a name", file=path, value=word)
+            raise DataError(
+                "a word that cannot be a file's name", file=path, value=word, hint="list names alone, one a line"
+            )
     return words
 
 

@@ -12,12 +12,12 @@ import torch
 from safetensors.torch import save_file
 
 from ghosts.errors import DataError
+from ghosts.files import remove_leftovers
 from ghosts.learn.checkpoint import (
     LAST,
     differences,
     load_checkpoint,
     optimiser_tensors,
-    remove_leftovers,
     restore_optimiser,
     save_checkpoint,
 )
@@ -130,12 +130,12 @@ def test_kill_nine_while_writing_leaves_a_whole_checkpoint(tmp_path: Path) -> No
     process.wait()
     stored = load_checkpoint(path)
     assert stored.tensors["model/a"].unique().tolist() == [stored.about["iteration"]]
-    remove_leftovers(tmp_path)
+    remove_leftovers(path)
     assert [item.name for item in tmp_path.iterdir()] == [LAST]
 
 
 def test_leftovers_of_other_files_stay(tmp_path: Path) -> None:
-    for name in (".last.abc.safetensors", ".best.x1.safetensors", ".other.abc.safetensors", "last.safetensors"):
+    for name in (".last.abc.safetensors", ".last.x1.safetensors", ".other.abc.safetensors", "last.safetensors"):
         (tmp_path / name).write_text(json.dumps(name))
-    remove_leftovers(tmp_path)
+    remove_leftovers(tmp_path / LAST)
     assert sorted(item.name for item in tmp_path.iterdir()) == [".other.abc.safetensors", "last.safetensors"]

@@ -206,7 +206,7 @@ def test_training_filter_and_policy_learns_the_way(data: GoalData, tmp_path: Pat
     few = replace(data, train=data.train[:24:3], splits={"train": data.train[:24:3]})
     navigation = NavigationConfig(step_limit=8, policy_weight=1.0)
     before = success(make_navigation_task(agent_experiment(navigation), len(data.labels or ())), few, "train")
-    settings = {"iterations": 40, "batch": 8, "learning_rate": 1e-2, "checkpoint_every": 40, "mirrored": 0.0}
+    settings = {"iterations": 28, "batch": 8, "learning_rate": 1e-2, "checkpoint_every": 28, "mirrored": 0.0}
     after = success(train_vln(run_of(few, tmp_path, navigation, **settings), fabric()), few, "train")
     assert after >= before + 0.5
 

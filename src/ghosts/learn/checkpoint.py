@@ -69,13 +69,6 @@ def _checksum(tensors: dict[str, Tensor]) -> int:
     return total
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what a process that was killed while writing a checkpoint left beside it."""
-    for name in (LAST, BEST):
-        for path in folder.glob(f".{Path(name).stem}.*{Path(name).suffix}"):
-            path.unlink(missing_ok=True)
-
-
 def differences(old: Any, new: Any, where: str = "") -> list[str]:
     """Where two configs differ, as "train.batch 32 → 64"; tuples equal lists, since JSON knows no tuples.
 
@@ -107,7 +100,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         tensors = load(content)
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
     except (SafetensorError, OSError) as error:
-        raise DataError(f"damaged checkpoint ({error})", file=path, hint=_DAMAGED) from None
+        raise DataError(f"no checkpoint, or a damaged checkpoint ({error})", file=path, hint=_DAMAGED) from None
     if metadata.get("format") != str(FORMAT):
         hint = f"this version reads format {FORMAT}; train again or use the version that wrote it"
         raise DataError("unknown checkpoint format", file=path, field="format", value=metadata.get("format"), hint=hint)

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from ghosts.config import to_dict
 from ghosts.errors import ConfigError, DataError
+from ghosts.files import remove_leftovers
 from ghosts.learn.batches import Batch, Turn, pinned, prefetch
 from ghosts.learn.checkpoint import (
     BEST,
@@ -29,7 +30,6 @@ from ghosts.learn.checkpoint import (
     load_checkpoint,
     optimiser_tensors,
     provenance,
-    remove_leftovers,
     restore_optimiser,
     save_checkpoint,
 )
@@ -284,7 +284,8 @@ def _resume(run: Run, task: Any, optimiser: Any, fabric: Fabric) -> _State:
     if not path.is_file():
         return _State(0, average, -math.inf, torch.zeros(0))
     if fabric.is_global_zero:
-        remove_leftovers(run.out)
+        for name in (LAST, BEST):
+            remove_leftovers(run.out / name)
     stored = load_checkpoint(path)
     changed = differences(stored.about["experiment"], to_dict(run.experiment))
     hint = "choose another --out, or remove the folder"

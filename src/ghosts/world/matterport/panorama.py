@@ -15,7 +15,7 @@ from jaxtyping import UInt8, UInt16
 
 from ghosts.config import require
 from ghosts.errors import DataError
-from ghosts.files import atomic_path
+from ghosts.files import atomic_path, remove_leftovers
 from ghosts.world.images import PNG_SIGNATURE, check_whole, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
@@ -111,7 +111,11 @@ def make_panorama(
     """
     lacking = [f"{tilt}_{turn}" for tilt, turn in CAMERAS if (tilt, turn) not in rig]
     if lacking:
-        raise DataError(f"camera parameters of scan {scan} lack images {', '.join(lacking)}", record=viewpoint)
+        raise DataError(
+            f"camera parameters of scan {scan} lack images {', '.join(lacking)}",
+            record=viewpoint,
+            hint="download undistorted_camera_parameters again",
+        )
     centres = np.array([camera.position_m for camera in rig.values()])
     centre = centres.mean(0) if config.parallax else None
     warped = warp_depth(rig, read_depth(release, scan, viewpoint), config.faces, centre)
@@ -145,10 +149,14 @@ def write_panorama(
     colour_path: Path, depth_path: Path, rgb: UInt8[np.ndarray, "f w 3"], depth: UInt16[np.ndarray, "f w"], note: str
 ) -> None:
     """Write both files, depth last: a depth file with the right note says that the panorama is done."""
+    for path in (colour_path, depth_path):
+        remove_leftovers(path)
     write_image(colour_path, rgb)
     done, buffer = cv2.imencode(".png", depth, [cv2.IMWRITE_PNG_COMPRESSION, 1])
     if not done:
-        raise DataError("the image could not be written", file=depth_path)
+        raise DataError(
+            "the image could not be written", file=depth_path, hint="free some space, or choose another --out"
+        )
     data = buffer.tobytes()
     body = b"tEXt" + _KEY + note.encode("latin-1")
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
@@ -183,7 +191,7 @@ def read_note(depth_path: Path, config: PrepareConfig) -> Prepared | None:
 
 def _decode(data: bytes, path: Path, flags: int) -> np.ndarray:
     if not data:
-        raise DataError("the file is empty", file=path)
+        raise DataError("the file is empty", file=path, hint="download it again")
     check_whole(path, data)
     image = decode(data, flags)
     if image is None:
