@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY := PASSIVE
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs audit clean
 
 $(VENV)/.ready: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,docs,viz,web,log]"
 	@touch $@
 
@@ -25,6 +25,11 @@ lint: $(VENV)/.ready
 docs: $(VENV)/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open build/site/index.html (to search it: $(BIN)/python -m http.server -d build/site)"
+
+# Known vulnerabilities of everything installed, by PyPI's advisories; needs a network. In its own environment, so that it does not audit itself.
+audit: $(VENV)/.ready
+	@test -x build/audit/bin/pip-audit || ($(PYTHON) -m venv --upgrade-deps build/audit && build/audit/bin/pip install --quiet pip-audit)
+	build/audit/bin/pip-audit --strict --skip-editable --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
 bench: $(VENV)/.ready
 	$(BIN)/ghosts bench simulator
