@@ -11,6 +11,7 @@ import pytest
 import torch
 from lightning.fabric import Fabric
 
+from ghosts import weights
 from ghosts.act.known import look_around, start_graph
 from ghosts.config import Seq2SeqConfig
 from ghosts.errors import ConfigError, DataError
@@ -229,6 +230,24 @@ def test_warm_start_takes_the_filter_and_leaves_the_policy(root: DataRoot, tmp_p
         if not name.startswith("model.policy."):
             torch.testing.assert_close(own[name], value, rtol=0, atol=0)
     assert own["model.policy.hidden.weight"].shape != trained.state_dict()["model.policy.hidden.weight"].shape
+
+
+def test_a_shipped_filter_is_named_without_the_policy_beside_it(
+    data: GoalData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`landmarks-improved` and `landmarks-agent` are one file; only the second name means its policy."""
+    run = run_of(data, tmp_path / "first", iterations=1, batch=2, checkpoint_every=1)
+    trained = train_vln(run, fabric()).state_dict()
+    first = tmp_path / "first" / "last.safetensors"
+    monkeypatch.setattr(weights, "shipped", lambda: {"landmarks-agent": first, "landmarks-improved": first})
+    taken = {}
+    for name in ("landmarks-agent", "landmarks-improved"):
+        run = run_of(data, tmp_path / name, iterations=0, seed=1)
+        own = train_vln(run, fabric(), Path(name)).state_dict()
+        taken[name] = {part for part, value in trained.items() if torch.equal(own[part], value)}
+    assert taken["landmarks-agent"] == set(trained)
+    assert "model.policy.hidden.weight" in taken["landmarks-agent"] - taken["landmarks-improved"]
+    assert taken["landmarks-improved"] >= {part for part in trained if not part.startswith("model.policy.")}
 
 
 def test_warm_start_refuses_other_models(root: DataRoot, data: GoalData, tmp_path: Path) -> None:

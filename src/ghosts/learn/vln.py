@@ -25,6 +25,7 @@ from ghosts.learn.rollout import World
 from ghosts.learn.schedule import batch_numbers
 from ghosts.learn.seq2seq import Seq2SeqTask
 from ghosts.presets import VlnExperiment
+from ghosts.weights import only_filter
 from ghosts.world.landmarks.labels import LabelSet
 
 NavTask = NavigationTask | Seq2SeqTask
@@ -82,7 +83,7 @@ def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTa
     Args:
         run: its experiment is a `VlnExperiment`.
         fabric: the processes.
-        warm_start: run or checkpoint of goal prediction whose filter is the first one.
+        warm_start: run, checkpoint or shipped weights to start from: the filter, and an agent's policy.
     """
     experiment = cast(VlnExperiment, run.experiment)
     if warm_start is not None and experiment.navigation.agent == "seq2seq":
@@ -98,7 +99,7 @@ def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTa
         task = make_navigation_task(experiment, len(run.data.labels) if run.data.labels is not None else 0)
         start_labels(task.features, run.data.labels, experiment.landmarks.word_vectors, run.out)
         if warm_start is not None:
-            start_from(task, run, find_checkpoint(warm_start))
+            start_from(task, run, find_checkpoint(warm_start), policy=not only_filter(warm_start))
         return task
 
     return cast(NavTask, train(run, fabric, Job(make_task, make_walk_plan, partial(prepare_walks, fabric=fabric))))
@@ -141,8 +142,14 @@ def prepare_walks(
     return walk
 
 
-def start_from(task: NavTask, run: Run, path: Path) -> None:
-    """Load a goal predictor's weights into a task; its policy, which goal prediction does not train, is left out.
+def start_from(task: NavTask, run: Run, path: Path, *, policy: bool = True) -> None:
+    """Load another model's weights into a task.
+
+    Args:
+        task: what is to be trained.
+        run: its run.
+        path: checkpoint.
+        policy: whether an agent's policy is taken as well; goal prediction does not train one.
 
     Raises:
         DataError: the checkpoint was trained on other words, labels or tiles, or has other sizes.
@@ -166,7 +173,7 @@ def start_from(task: NavTask, run: Run, path: Path) -> None:
     if shown:
         hint = "use the same --landmarks options"
         raise DataError(f"--warm-start: trained on other landmarks: {'; '.join(shown)}", file=path, hint=hint)
-    acts = isinstance(before, VlnExperiment)
+    acts = policy and isinstance(before, VlnExperiment)
     weights = {**stored.part("model"), **stored.part("ema")}
     weights = {name: value for name, value in weights.items() if acts or not name.startswith(POLICY)}
     own = task.state_dict()

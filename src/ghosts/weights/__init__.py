@@ -18,3 +18,8 @@ def shipped() -> dict[str, Path]:
 def resolve(path: Path) -> Path:
     """The shipped file of that name, where nothing of the user's has it; otherwise the path itself."""
     return path if path.exists() else shipped().get(str(path), path)
+
+
+def only_filter(path: Path) -> bool:
+    """Whether this names a shipped goal predictor: of the file it is in, the agent's policy is not meant."""
+    return str(path) in FILTERS and not path.exists()
