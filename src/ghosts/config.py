@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_type_hints
+from typing import Any, ClassVar, Literal, get_type_hints
 
 from ghosts.errors import ConfigError, did_you_mean
 from ghosts.types import Grid
@@ -73,7 +73,7 @@ class MapperConfig:
     """Points more than this above the camera are dropped."""
 
     def __post_init__(self) -> None:
-        for name in ("features", "channels", "kernel"):
+        for name in ("features", "channels", "kernel", "rows", "cols"):
             require(getattr(self, name) >= 1, f"mapper.{name} must be at least 1", getattr(self, name))
         require(self.kernel % 2 == 1, "mapper.kernel must be odd", self.kernel)
         require(
@@ -125,10 +125,12 @@ class LingUNetConfig:
     """Channels of the language-filtered skip connections."""
     output: int = 128
     """Channels of the last stage."""
+    part: ClassVar[str] = "observation"
+    """What messages call it: the part of the model's settings it is."""
 
     def __post_init__(self) -> None:
         for name in ("levels", "channels", "language", "output"):
-            require(getattr(self, name) >= 1, f"lingunet.{name} must be at least 1", getattr(self, name))
+            require(getattr(self, name) >= 1, f"{self.part}.{name} must be at least 1", getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,7 @@ class BaselineConfig(LingUNetConfig):
     """Convolutions down, and up again."""
     sigma_m: float = 2.0
     """Standard deviation of its goal and path targets."""
+    part: ClassVar[str] = "baseline"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -267,7 +270,7 @@ def to_dict(config: Any) -> dict[str, Any]:
     return dataclasses.asdict(config)
 
 
-def from_dict(kind: type, values: dict[str, Any], where: str = "config") -> Any:
+def from_dict(kind: type, values: Any, where: str = "config") -> Any:
     """A config from plain JSON values; unknown fields are refused with the nearest known name."""
     if not isinstance(values, dict):
         raise ConfigError(f"{where} must be an object with its settings, got {values!r:.60}")
@@ -281,11 +284,12 @@ def from_dict(kind: type, values: dict[str, Any], where: str = "config") -> Any:
         nested = default if isinstance(default, type) and dataclasses.is_dataclass(default) else None
         arguments[name] = from_dict(nested, value, f"{where}.{name}") if nested else value
         if types[name] in _KINDS and not (type(value) in _KINDS[types[name]] and _sensible(value)):
-            raise ConfigError(f"{where}.{name} must be {types[name].__name__}, got {value!r:.60}")
+            raise ConfigError(f"{where}.{name} must be {_SAID[types[name]]}, got {value!r:.60}")
     return kind(**arguments)
 
 
 _KINDS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
+_SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _MOST = 1 << 40
 """No whole number in a config is larger; what is comes from a damaged file and would only exhaust memory."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,9 +18,10 @@ class DataError(GhostsError):
     Args:
         problem: what is wrong, in one sentence.
         file: the file or folder at fault.
-        record: which record in it (index or identifier).
+        record: which record in it: an index, an identifier, or words that say so themselves ("line 3").
         field: which field of the record.
-        value: the offending value, quoted in the message (shortened).
+        value: the offending value, quoted in the message (shortened, as JSON writes it); None is JSON's null, or a
+            field that is not there.
         hint: the next command or action.
     """
 
@@ -30,7 +32,7 @@ class DataError(GhostsError):
         file: Path | str | None = None,
         record: object = None,
         field: str | None = None,
-        value: object = None,
+        value: object = ...,
         hint: str | None = None,
     ) -> None:
         self.problem, self.file, self.record, self.field, self.value, self.hint = (
@@ -43,11 +45,11 @@ class DataError(GhostsError):
         )
         where = [str(file)] if file is not None else []
         if record is not None:
-            where.append(f"record {record}")
+            where.append(str(record) if " " in str(record) else f"record {record}")
         if field is not None:
             where.append(f"field {field!r}")
         text = f"{', '.join(where)}: {problem}" if where else problem
-        if value is not None:
+        if value is not ...:
             text += f" (got {_shorten(value)})"
         if hint is not None:
             text += f"; {hint}"
@@ -100,5 +102,14 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
 
 
 def _shorten(value: object, limit: int = 80) -> str:
-    text = repr(value)
+    text = _json(value) if isinstance(value, bool | list | tuple | dict) else repr(value)
+    text = "nothing" if value is None else str(value) if isinstance(value, Path) else text
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _json(value: object) -> str:
+    """As the user's file has it, rather than as Python does; Python's way where JSON has none."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)

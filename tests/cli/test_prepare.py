@@ -92,7 +92,7 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     small = ["--model.mapper.rows", "32", "--model.mapper.cols", "32", "--train.agent-steps", "2"]
     steps = ["--train.iterations", "2", "--train.evaluate-every", "2", "--train.log-every", "1"]
     places = ["--data", str(root), "--out", str(run)]
-    select = ["--select", "val_seen", "--accelerator", "cpu"]
+    select = ["--select", "val_seen", "--device", "cpu"]
     main(["train", "goal", "--preset", "paper", *places, *select, *small, *steps])
     losses = [json.loads(line)["loss"] for line in (run / "log.jsonl").read_text().splitlines() if '"loss"' in line]
     assert len(losses) == 2
@@ -135,7 +135,7 @@ def test_what_the_doctor_advises_repairs_a_damaged_file(downloads: Path, tmp_pat
     colour.write_bytes(b"")
     depth.write_bytes(whole[1][:-300])
     findings = [item for item in diagnose(root).findings if item.level == "wrong"]
-    assert {item.problem for item in findings} == {"the file is empty", "truncated PNG (no end chunk)"}
+    assert {item.problem for item in findings} == {"the file is empty", "truncated PNG (its end is missing)"}
     [advice] = {item.next for item in findings}
     assert advice == f"ghosts prepare --raw SCANS --out {root} --scan {SCAN} --faces 96 --again"
     main([str(downloads) if word == "SCANS" else word for word in f"{advice} --workers 1".split()[1:]])

@@ -74,7 +74,7 @@ def test_a_film_of_two_models(combs: Path, baseline: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["report", "--out", "x.pdf"], "a report is written as HTML"),
+        (["report", "--out", "x.pdf"], "a report is written as .html or .htm; end --out in .html"),
         (["film", "--out", "x.avi"], "a film is written as .mp4 or .gif"),
         (["report", "--split", "nowhere"], "unknown split 'nowhere'"),
         (["report", "--episode", "nobody"], "unknown episode 'nobody'"),

@@ -24,7 +24,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (root / "r2r" / "R2R_test.json").write_text(json.dumps(test))
     for name in ("agent", "seq2seq"):
-        place = ("--data", str(root), "--out", str(folder / name), "--accelerator", "cpu", "--threads", "0")
+        place = ("--data", str(root), "--out", str(folder / name), "--device", "cpu", "--threads", "0")
         main(["train", "vln", "--preset", f"tiny-{name}", *place, *TINY])
     return folder
 

@@ -18,7 +18,7 @@ from ghosts.world.dataroot import DataRoot
 from landmark_world import make_landmark_root
 
 SMALL = [
-    *("--preset", "tiny", "--accelerator", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
+    *("--preset", "tiny", "--device", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
     *("--model.mapper.features", "8", "--model.mapper.channels", "8", "--train.batch", "4", "--train.iterations", "4"),
     *("--train.log-every", "2", "--train.evaluate-every", "2", "--select-examples", "4"),
 ]
@@ -121,7 +121,7 @@ def test_the_tiny_preset_learns(data: Path, tmp_path: Path) -> None:
     scores = evaluate_goal(untrained, loaded.root, examples, loaded.builder, stored=None, device=torch.device("cpu"))
     before = float(scores.success.mean())
     out = tmp_path / "run"
-    main(["train", "goal", "--preset", "tiny", "--accelerator", "cpu", "--data", str(data), "--out", str(out)])
+    main(["train", "goal", "--preset", "tiny", "--device", "cpu", "--data", str(data), "--out", str(out)])
     rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     losses = [row["loss"] for row in rows if "loss" in row]
     after = rows[-1]["dev_unseen success"]

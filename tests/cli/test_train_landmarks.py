@@ -17,7 +17,7 @@ from ghosts.world.dataroot import DataRoot
 from landmark_world import make_landmark_root
 
 SMALL = [
-    *("--preset", "tiny", "--accelerator", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
+    *("--preset", "tiny", "--device", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
     *("--model.mapper.features", "8", "--model.mapper.channels", "8", "--train.batch", "4", "--train.iterations", "2"),
     *("--train.log-every", "2", "--train.evaluate-every", "2", "--select-examples", "4"),
 ]

@@ -228,7 +228,7 @@ def test_other_versions_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"unknown field 'hiden'; did you mean 'hidden'.*another version"):
         load_task(path)
     save_checkpoint(path, {"model/a": torch.ones(2)}, {**about, "experiment": {"model": {"language": {"hidden": "9"}}}})
-    with pytest.raises(DataError, match=r"language\.hidden must be int, got '9'"):
+    with pytest.raises(DataError, match=r"language\.hidden must be a whole number, got '9'"):
         load_task(path)
 
 

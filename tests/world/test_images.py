@@ -66,7 +66,7 @@ def test_wrong_shapes_and_kinds(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"six square faces.*40 × 8"):
         read_skybox_rgb(path)
     cv2.imwrite(str(path), np.zeros((8, 48), np.uint8))
-    with pytest.raises(DataError, match=r"16-bit image.*uint8"):
+    with pytest.raises(DataError, match="expected a 16-bit image with one channel, found 8 bits and 1 channel; make"):
         read_skybox_depth(path)
 
 
@@ -86,11 +86,12 @@ def test_store_says_which_viewpoint_and_checks_sizes(tmp_path: Path) -> None:
     store = PanoramaStore(tmp_path)
     assert store.load("scan", "v").face_px == FACE_PX
     with pytest.raises(
-        DataError, match="no colour skybox for viewpoint w of scan scan; run: ghosts prepare --scan scan"
+        DataError,
+        match="no colour skybox for viewpoint w of scan scan; run: ghosts prepare --raw RAW --out ROOT --scan scan",
     ):
         store.load("scan", "w")
     cv2.imwrite(str(folder / "v_skybox_depth_small.png"), np.ones((8, 48), np.uint16))
-    with pytest.raises(DataError, match="differ in size"):
+    with pytest.raises(DataError, match="depth skybox has faces of 8 pixels, the colour one of 32"):
         PanoramaStore(tmp_path).load("scan", "v")
     assert PanoramaStore(tmp_path, depth=False).load("scan", "v").depth is None
 

@@ -29,7 +29,7 @@ class TrainOptions:
     """Split on which the best checkpoint is chosen."""
     select_examples: int = 640
     """How many of its instructions are used for that."""
-    accelerator: str = "auto"
+    device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
     """Processes on this machine; under torchrun (several machines) its own numbers count."""
@@ -63,11 +63,11 @@ def placement(devices: int, environment: Mapping[str, str]) -> tuple[int, int]:
     return here, int(environment["WORLD_SIZE"]) // here
 
 
-def make_fabric(accelerator: str, devices: int, strategy: str = "ddp", **settings: Any) -> Fabric:
+def make_fabric(device: str, devices: int, strategy: str = "ddp", **settings: Any) -> Fabric:
     """Fabric over all processes, not yet launched.
 
     Args:
-        accelerator: cpu, cuda or auto.
+        device: cpu, cuda or auto.
         devices: processes on this machine, where torchrun did not start them.
         strategy: of several processes.
         settings: others of Fabric's.
@@ -79,12 +79,12 @@ def make_fabric(accelerator: str, devices: int, strategy: str = "ddp", **setting
 
     from ghosts.learn.devices import choose_device
 
-    choose_device(accelerator)  # Lightning's own refusal is a traceback
+    choose_device(device)  # Lightning's own refusal is a traceback
     require(devices >= 1, "--devices must be at least 1", devices)
     here, machines = placement(devices, os.environ)
     several = here * machines > 1
     return Fabric(
-        accelerator=accelerator,
+        accelerator=device,
         devices=here,
         num_nodes=machines,
         strategy=strategy if several else "auto",
@@ -106,7 +106,7 @@ def launch(options: TrainOptions, experiment: GoalExperiment) -> Launched:
     # Each task leaves a part of the model alone (goal prediction the policy, LingUNet the decoder, the upper bound the
     # filter), which plain data parallelism refuses.
     strategy = "ddp_find_unused_parameters_true"
-    fabric = make_fabric(options.accelerator, options.devices, strategy, precision=experiment.train.precision)
+    fabric = make_fabric(options.device, options.devices, strategy, precision=experiment.train.precision)
     fabric.launch()
     half = torch.bfloat16 if experiment.train.precision == "bf16-mixed" else torch.float32
     return Launched(data, chosen, fabric, half)

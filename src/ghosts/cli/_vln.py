@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 import tyro
 
 from ghosts.cli._launch import TrainOptions, launch, make_fabric
+from ghosts.cli._out import check_out_folder
 from ghosts.cli._preset import take_preset
 from ghosts.cli._runs import DataMemory, group_runs
 from ghosts.config import to_dict
@@ -46,7 +47,9 @@ def train(arguments: list[str]) -> None:
     """Run `ghosts train vln`."""
     name, rest = take_preset(arguments, DEFAULT_PRESET)
     prog = f"ghosts train vln --preset {name}"
-    _train(tyro.cli(TrainVln, default=TrainVln(experiment=vln_preset(name)), args=rest, prog=prog))
+    options = tyro.cli(TrainVln, default=TrainVln(experiment=vln_preset(name)), args=rest, prog=prog)
+    check_out_folder(options.out)
+    _train(options)
 
 
 def _train(options: TrainVln) -> None:
@@ -111,6 +114,8 @@ def evaluate(arguments: list[str]) -> None:
     for name, value in (("batch", options.batch), ("devices", options.devices)):
         if value < 1:
             raise ConfigError(f"--{name} must be at least 1, got {value}")
+    if options.out is not None:
+        check_out_folder(options.out)
     _evaluate(options, names)
 
 

@@ -12,6 +12,7 @@ import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ghosts.cli._out import check_out_file
 from ghosts.errors import DataError
 from ghosts.presets import BackboneConfig
 
@@ -34,8 +35,7 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts backbone`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts backbone", description=__doc__)
-    if options.out.suffix != ".safetensors":
-        raise DataError("a backbone is written as safetensors", file=options.out, hint="end --out in .safetensors")
+    check_out_file(options.out, "a backbone", (".safetensors",))
     if options.out.is_file():
         hint = "remove it to train again, or choose another --out"
         raise DataError("the file is there already", file=options.out, hint=hint)

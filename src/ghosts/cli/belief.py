@@ -11,6 +11,7 @@ from pathlib import Path
 
 import tyro
 
+from ghosts.cli._out import check_out_folder
 from ghosts.errors import ConfigError
 
 
@@ -46,6 +47,7 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts belief`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts belief", description=__doc__)
+    check_out_folder(options.out)
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.files import write_json
     from ghosts.view.figures import write_figures

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ghosts import __version__
+from ghosts.cli._out import check_out_file
 from ghosts.errors import ConfigError
 from ghosts.files import write_json
 
@@ -82,6 +83,8 @@ def main(arguments: list[str]) -> None:
         args=arguments,
         prog="ghosts bench",
     )
+    if options.out is not None:
+        check_out_file(options.out, "a table of figures", (".json",))
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler that counts memory writes two lines a run otherwise
     import torch  # here, so that `ghosts bench --help` does not wait for it
 

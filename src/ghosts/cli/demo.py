@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import tyro
 from rich.console import Console
 
+from ghosts.cli._out import check_out_folder
 from ghosts.config import require
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts demo`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts demo", description=__doc__)
+    check_out_folder(options.out)
     from ghosts.cli import tiles, world
 
     console, root = Console(), options.out / f"world-{options.seed}"

@@ -10,6 +10,7 @@ import tyro
 
 from ghosts.cli import _vln
 from ghosts.cli._launch import make_fabric
+from ghosts.cli._out import check_out_folder
 from ghosts.cli._runs import DataMemory, group_runs
 from ghosts.config import to_dict
 from ghosts.errors import ConfigError, UnknownNameError
@@ -69,6 +70,8 @@ def main(arguments: list[str]) -> None:
     for name, value in (("batch", options.batch), ("devices", options.devices)):
         if value < 1:
             raise ConfigError(f"--{name} must be at least 1, got {value}")
+    if options.out is not None:
+        check_out_folder(options.out)
     _evaluate(options)
 
 

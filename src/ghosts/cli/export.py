@@ -7,6 +7,8 @@ from pathlib import Path
 
 import tyro
 
+from ghosts.cli._out import check_out_file
+
 
 @dataclass(frozen=True)
 class Options:
@@ -21,6 +23,7 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts export`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts export", description=__doc__)
+    check_out_file(options.out, "a checkpoint", (".safetensors",))
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.learn.export import export_weights
     from ghosts.learn.load import find_checkpoint

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tyro
 
-from ghosts.errors import DataError
+from ghosts.cli._out import check_out_file
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts film`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts film", description=__doc__)
-    if options.out.suffix.lower() not in (".mp4", ".gif"):
-        raise DataError("a film is written as .mp4 or .gif", file=options.out, hint="end --out in .mp4")
+    check_out_file(options.out, "a film", (".mp4", ".gif"))
     # Imported here: torch takes seconds, and wrong options should not wait for it.
-    from ghosts.view.film import write_film
+    from ghosts.view.film import check_film, write_film
     from ghosts.view.open import open_world
 
+    check_film(options.out)
     library, world, minds, split = open_world(options.data, options.run, options.split)
     question = library.question(minds[0], split, options.episode or library.first(minds[0], split))
     records = [mind.record(question) for mind in minds]

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from ghosts.cli._out import check_out_folder
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import atomic_path, write_json
 from ghosts.world.landmarks.build import Inputs, build_scene, summarise
@@ -42,6 +43,7 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts landmarks`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts landmarks", description=Options.__doc__)
+    check_out_folder(options.out)
     console = Console()
     scans = chosen_scans(options)
     inputs = Inputs(options.connectivity, options.bbox, read_listings(options.bbox), options.regions)

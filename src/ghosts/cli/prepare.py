@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
+from ghosts.cli._out import check_out_folder
 from ghosts.config import require
 from ghosts.errors import ConfigError
 
@@ -67,6 +68,7 @@ def main(arguments: list[str]) -> None:
         return
     if not options.raw:
         raise ConfigError("nothing to prepare; name --raw FOLDER (or zip files)")
+    check_out_folder(options.out)
     if not _prepare(options):
         raise SystemExit(1)
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from ghosts.errors import ConfigError, DataError
+from ghosts.cli._out import check_out_file, check_out_folder
+from ghosts.config import require
+from ghosts.errors import DataError
 
 if TYPE_CHECKING:
     from ghosts.evaluate.goal import GoalScores
@@ -49,15 +51,16 @@ class Options:
     """Folder for the documentation's pictures (belief, attention, inside, and the viewer where Chromium is)."""
 
     def __post_init__(self) -> None:
-        if self.show < 1 or self.examples < 0:
-            raise ConfigError(f"--show must be at least 1, --examples at least 0, got {self.show}, {self.examples}")
+        require(self.show >= 1, "--show must be at least 1", self.show)
+        require(self.examples >= 0, "--examples must not be negative", self.examples)
 
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts report`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts report", description=__doc__)
-    if options.out.suffix.lower() not in (".html", ".htm"):
-        raise DataError("a report is written as HTML", file=options.out, hint="end --out in .html")
+    check_out_file(options.out, "a report", (".html", ".htm"))
+    if options.figures is not None:
+        check_out_folder(options.figures, "--figures")
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.files import write_text
     from ghosts.view.images import remake_images

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import tyro
 
+from ghosts.cli._out import check_out_file
 from ghosts.errors import ConfigError
 
 
@@ -42,6 +43,7 @@ def main(arguments: list[str]) -> None:
     if options.check is not None:
         _check(options.check, options)
     else:
+        check_out_file(options.out, "a submission", (".json",))
         _write(options)
 
 

@@ -15,6 +15,7 @@ import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ghosts.cli._out import check_out_folder
 from ghosts.config import MapperConfig, require
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts tiles`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts tiles", description=__doc__)
+    if options.out is not None:
+        check_out_folder(options.out)
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.learn.backbone import load_backbone, weights_hash
     from ghosts.learn.devices import choose_device

@@ -10,6 +10,7 @@ import tyro
 
 from ghosts.cli import _vln
 from ghosts.cli._launch import TrainOptions, launch
+from ghosts.cli._out import check_out_folder
 from ghosts.cli._preset import take_preset
 from ghosts.errors import UnknownNameError
 from ghosts.presets import PRESETS, VLN_PRESETS, GoalExperiment, preset
@@ -45,6 +46,7 @@ def main(arguments: list[str]) -> None:
     options = tyro.cli(
         TrainGoal, default=TrainGoal(experiment=preset(name)), args=rest, prog=f"ghosts train goal --preset {name}"
     )
+    check_out_folder(options.out)
     _train(options)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import tyro
 
+from ghosts.cli._out import check_out_file
+
 
 @dataclass(frozen=True)
 class Options:
@@ -21,6 +23,8 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts weights`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts weights", description=__doc__)
+    if options.out is not None:
+        check_out_file(options.out)
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.mapping.weights import default_path, install_weights
 

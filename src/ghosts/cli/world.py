@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ghosts.errors import ConfigError, DataError
+from ghosts.cli._out import check_out_file, check_out_folder
+from ghosts.errors import ConfigError
 from ghosts.files import atomic_path
 from ghosts.world.houses.world import WorldConfig, make_world
 
@@ -63,6 +64,7 @@ def main(arguments: list[str]) -> None:
     elif options.out is None:
         raise ConfigError("say where to write the world: --out DIR (or use --show or --stats ROOT)")
     else:
+        check_out_folder(options.out)
         _make(options.out, options)
 
 
@@ -108,8 +110,7 @@ def _show(options: Options) -> None:
     from ghosts.world.houses.viewpoints import make_graph
 
     target = options.out or Path(f"house-{options.seed}.png")
-    if target.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise DataError("a floor plan is written as PNG, SVG or PDF", file=target, hint="end --out in .png")
+    check_out_file(target, "a floor plan", (".png", ".svg", ".pdf"))
     house = make_house(options.seed)
     graph = make_graph(house)
     path, text = None, None

@@ -84,7 +84,7 @@ def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
     if not held_out and len(seen) >= 2:
         seen, held_out = seen[:-1], seen[-1:]
     if not seen or not held_out:
-        hint = f"make more houses with: ghosts world --out {root.path}"
+        hint = "make a world of more houses with: ghosts world --out DIR --houses 20"
         raise DataError(
             "fewer than two houses of train are in no other split: one to train on, one to check",
             file=root.path,
@@ -118,10 +118,8 @@ def load_labelled(root: DataRoot, scans: Sequence[str], limit: int, device: torc
         rgb = read_skybox_rgb(rgb_path, hint="make houses with: ghosts world")
         labels = read_skybox_labels(label_path, hint="only houses have label images; make some with: ghosts world")
         if labels.shape != rgb.shape[:2]:
-            size = f"{labels.shape[0]} px faces, colour {rgb.shape[0]} px"
-            raise DataError(
-                "colour and label skyboxes differ in size", file=label_path, field="size", value=size, hint=_ANEW
-            )
+            problem = f"the label skybox has faces of {labels.shape[0]} pixels, the colour one of {rgb.shape[0]}"
+            raise DataError(problem, file=label_path, hint=_ANEW)
         if labels.max() >= len(LABELS):
             raise DataError(f"labels must be below {len(LABELS)}", file=label_path, value=int(labels.max()), hint=_ANEW)
         return pack_rgb(rgb), labels.ravel()

@@ -39,15 +39,37 @@ def write_film(
 
     Raises:
         DataError: another suffix.
-        MissingExtraError: matplotlib or imageio-ffmpeg is not installed.
+        MissingExtraError: matplotlib, imageio-ffmpeg or its program is not installed.
+    """
+    check_film(path)
+    pictures = [(picture, hold) for picture, hold in film_pictures(records, scene, painting)]
+    with atomic_path(path) as temporary:
+        _write_mp4(temporary, pictures) if path.suffix.lower() == ".mp4" else _write_gif(temporary, pictures)
+    return sum(hold for _, hold in pictures)
+
+
+def check_film(path: Path) -> None:
+    """Refuse, before anything is drawn, a film that could not be written.
+
+    Raises:
+        DataError: a suffix other than .mp4 and .gif.
+        MissingExtraError: an MP4 without imageio-ffmpeg, or without the program that it brings along.
     """
     kind = path.suffix.lower()
     if kind not in (".mp4", ".gif"):
         raise DataError("a film is written as .mp4 or .gif", file=path, hint="end the name in .mp4")
-    pictures = [(picture, hold) for picture, hold in film_pictures(records, scene, painting)]
-    with atomic_path(path) as temporary:
-        _write_mp4(temporary, pictures) if kind == ".mp4" else _write_gif(temporary, pictures)
-    return sum(hold for _, hold in pictures)
+    if kind == ".gif":
+        return
+    try:
+        import imageio_ffmpeg
+
+        imageio_ffmpeg.get_ffmpeg_exe()
+    except ImportError:
+        raise MissingExtraError("imageio-ffmpeg", "viz", "writing an MP4") from None
+    except RuntimeError:  # a package built without the program, and none on the PATH
+        raise MissingExtraError(
+            "writing an MP4 needs the program ffmpeg, which is not installed; install it, or end --out in .gif"
+        ) from None
 
 
 def film_pictures(
@@ -152,10 +174,8 @@ def _patch(corner: tuple[float, float], width: float, height: float, colour: Any
 
 
 def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
-    try:
-        import imageio_ffmpeg
-    except ImportError:
-        raise MissingExtraError("imageio-ffmpeg", "viz", "writing an MP4") from None
+    import imageio_ffmpeg
+
     height, width = pictures[0][0].shape[:2]
     writer = imageio_ffmpeg.write_frames(
         str(path),

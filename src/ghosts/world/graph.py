@@ -22,6 +22,7 @@ from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import atomic_path, cache_dir, is_finite, read_json
 
 CACHE_VERSION = 1
+_AGAIN = "take the file again from where it came from"
 FARTHEST_M = 1e6  # no building is there; a damaged number is, and its square overflows
 ROTATION_TOLERANCE = 1e-2  # released poses are orthonormal to 1e-5; a swapped or scaled matrix is off by far more
 
@@ -135,7 +136,8 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
     skew = np.abs(rotation @ rotation.transpose(0, 2, 1) - np.eye(3)).max((1, 2))
     if not skew.max() <= ROTATION_TOLERANCE:  # written so that NaN fails as well
         row = int(skew.argmax())
-        raise DataError("the pose's 3 × 3 part is no rotation", file=source, record=row, field="pose", value=ids[row])
+        problem = f"the pose of viewpoint {ids[row]} is no rotation (its first 3 × 3 numbers)"
+        raise DataError(problem, file=source, record=row, field="pose", hint=_AGAIN)
     height = np.array([_number(source, row, record, "height") for row, record in enumerate(records)])
     included = np.array([_field(source, row, record, "included", bool) for row, record in enumerate(records)])
     visible = np.array([_flags(source, row, record, "visible", count) for row, record in enumerate(records)])
@@ -153,7 +155,11 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
     if np.abs(position).max() > FARTHEST_M:
         row = int(np.abs(position).max(1).argmax())
         raise DataError(
-            f"farther than {FARTHEST_M:.0f} m from the origin", file=source, record=row, field="pose", value=ids[row]
+            f"viewpoint {ids[row]} is farther than {FARTHEST_M:.0f} m from the origin",
+            file=source,
+            record=row,
+            field="pose",
+            hint=_AGAIN,
         )
     distance, next_hop = shortest_walks(position, adjacent)
     return NavGraph(scan, ids, position, rotation, height, included, visible, adjacent, distance, next_hop)
@@ -173,11 +179,14 @@ def shortest_walks(
     return distance, next_hop
 
 
+_SAID = {str: "a text", bool: "true or false", list: "a list"}
+
+
 def _field(source: Path, row: int, record: dict[str, Any], name: str, kind: type) -> Any:
     if name not in record:
         raise DataError("missing", file=source, record=row, field=name)
     if not isinstance(record[name], kind):
-        raise DataError(f"expected {kind.__name__}", file=source, record=row, field=name, value=record[name])
+        raise DataError(f"expected {_SAID[kind]}", file=source, record=row, field=name, value=record[name])
     return record[name]
 
 
@@ -191,7 +200,7 @@ def _number(source: Path, row: int, record: dict[str, Any], name: str) -> float:
 def _numbers(source: Path, row: int, record: dict[str, Any], name: str, count: int) -> list[float]:
     values = _field(source, row, record, name, list)
     if len(values) != count:
-        raise DataError(f"expected {count} numbers", file=source, record=row, field=name, value=f"{len(values)} values")
+        raise DataError(f"expected {count} numbers, found {len(values)}", file=source, record=row, field=name)
     for value in values:
         if not is_finite(value):
             raise DataError("expected finite numbers", file=source, record=row, field=name, value=value)
@@ -200,10 +209,12 @@ def _numbers(source: Path, row: int, record: dict[str, Any], name: str, count: i
 
 def _flags(source: Path, row: int, record: dict[str, Any], name: str, count: int) -> list[bool]:
     values = _field(source, row, record, name, list)
-    if len(values) != count or not all(isinstance(value, bool) for value in values):
-        raise DataError(
-            f"expected {count} booleans", file=source, record=row, field=name, value=f"{len(values)} values"
-        )
+    if len(values) != count:
+        problem = f"expected true or false for each of the {count} viewpoints, found {len(values)}"
+        raise DataError(problem, file=source, record=row, field=name)
+    for value in values:
+        if not isinstance(value, bool):
+            raise DataError("expected true or false", file=source, record=row, field=name, value=value)
     return values
 
 

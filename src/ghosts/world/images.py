@@ -59,8 +59,9 @@ def _read_plane(path: Path, hint: str | None, kind: np.dtype, what: str, form: s
     if image is None:
         raise DataError(f"cannot be decoded as {what}", file=path, hint=_AGAIN)
     if image.dtype != kind or image.ndim != 2:
-        found = f"{image.dtype}, {1 if image.ndim == 2 else image.shape[2]} channel(s)"
-        raise DataError(f"expected {form} with one channel", file=path, value=found)
+        channels = 1 if image.ndim == 2 else image.shape[2]
+        found = f"{8 * image.dtype.itemsize} bits and {channels} channel{'s' if channels > 1 else ''}"
+        raise DataError(f"expected {form} with one channel, found {found}", file=path, hint=_AGAIN)
     _check_strip(path, image)
     return image
 
@@ -104,11 +105,13 @@ def check_whole(path: Path, data: bytes) -> None:
     """OpenCV fills what is missing of a truncated file with grey and says nothing; look for the end ourselves."""
     if data.startswith(b"\xff\xd8"):
         if b"\xff\xd9" not in data[-64:]:
-            raise DataError("truncated JPEG (no end marker)", file=path, hint=_AGAIN)
+            raise DataError("truncated JPEG (its end is missing)", file=path, hint=_AGAIN)
     elif data.startswith(PNG_SIGNATURE):
         _check_png(path, data)
     else:
-        raise DataError("neither a JPEG nor a PNG", file=path, value=data[:8], hint=_AGAIN)
+        raise DataError(
+            f"neither a JPEG nor a PNG (it starts with the bytes {data[:8].hex(' ')})", file=path, hint=_AGAIN
+        )
 
 
 def _check_png(path: Path, data: bytes) -> None:
@@ -120,16 +123,16 @@ def _check_png(path: Path, data: bytes) -> None:
             break
         (checksum,) = struct.unpack_from(">I", data, end - 4)
         if zlib.crc32(memoryview(data)[offset + 4 : end - 4]) != checksum:
-            raise DataError(f"damaged PNG (checksum of chunk {kind!r} at byte {offset})", file=path, hint=_AGAIN)
+            raise DataError(f"damaged PNG (the checksum of its part at byte {offset} differs)", file=path, hint=_AGAIN)
         if kind == b"IEND":
             return
         offset = end
-    raise DataError("truncated PNG (no end chunk)", file=path, hint=_AGAIN)
+    raise DataError("truncated PNG (its end is missing)", file=path, hint=_AGAIN)
 
 
 def _check_strip(path: Path, image: np.ndarray) -> None:
     height, width = image.shape[:2]
     if width != FACES * height:
         raise DataError(
-            "expected six square faces side by side", file=path, field="size", value=f"{width} × {height} pixels"
+            f"expected six square faces side by side, found {width} × {height} pixels", file=path, hint=_AGAIN
         )

@@ -125,13 +125,13 @@ class PanoramaStore:
         depth = read_skybox_depth(distance, hint=_hint("depth", scan, viewpoint))
         if depth.shape != rgb.shape[:2]:
             raise DataError(
-                "colour and depth skyboxes differ in size",
+                f"the depth skybox has faces of {depth.shape[0]} pixels, the colour one of {rgb.shape[0]}",
                 file=distance,
-                field="size",
-                value=f"{depth.shape[0]} px faces, colour {rgb.shape[0]} px",
+                hint=f"make both again: ghosts prepare --raw RAW --out ROOT --scan {scan} --again",
             )
         return Panorama.from_rgb(rgb, depth)
 
 
 def _hint(kind: str, scan: str, viewpoint: str) -> str:
-    return f"no {kind} skybox for viewpoint {viewpoint} of scan {scan}; run: ghosts prepare --scan {scan}"
+    command = f"ghosts prepare --raw RAW --out ROOT --scan {scan}"
+    return f"no {kind} skybox for viewpoint {viewpoint} of scan {scan}; run: {command} (for houses: ghosts world)"

@@ -118,7 +118,7 @@ def test_files_that_are_no_listing(content: bytes) -> None:
         ("", "the file is empty"),
         ("0 v1 3\n", "line 1: expected four words"),
         ("0 v1 x a\n", r"line 1, field 'region_index': expected a whole number \(got 'x'\)"),
-        ("0 v1 3 q\n", r"field 'region_letter': no such room letter \(got 'q'\)"),
+        ("0 v1 3 q\n", r"field 'region_letter': expected one of the room letters a b .* \(got 'q'\)"),
         ("0 v1 3 a\n1 v1 3 a\n", r"line 2, field 'viewpoint': viewpoint listed twice \(got 'v1'\)"),
     ],
 )

@@ -84,7 +84,7 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
         read_word_vectors(binary, ["bed"])
     wrong = tmp_path / "vectors.gz"
     wrong.write_bytes(b"bed 1 2\n")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="not a whole gzip file"):
         read_word_vectors(wrong, ["bed"])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from ghosts.errors import DataError
 
 # Matterport3D's legend of region letters.
+_AGAIN = "take it again from house_segmentations of the release"
 ROOM_NAMES = {
     "a": "bathroom",
     "b": "bedroom",
@@ -67,8 +68,10 @@ def read_regions(path: Path) -> dict[str, Region]:
     except FileNotFoundError:
         hint = "Matterport3D keeps it as house_segmentations/panorama_to_region.txt of each scan; copy it to this name"
         raise DataError("no such file", file=path, hint=hint) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read ({error})", file=path) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 text (byte {error.start})", file=path, hint=_AGAIN) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", file=path) from None
     regions: dict[str, Region] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
@@ -82,10 +85,16 @@ def read_regions(path: Path) -> dict[str, Region]:
         if not region.lstrip("-").isdigit():
             raise DataError("expected a whole number", file=path, record=where, field="region_index", value=region)
         if room not in ROOM_NAMES:
-            raise DataError("no such room letter", file=path, record=where, field="region_letter", value=room)
+            raise DataError(
+                f"expected one of the room letters {' '.join(ROOM_NAMES)}",
+                file=path,
+                record=where,
+                field="region_letter",
+                value=room,
+            )
         if viewpoint in regions:
             raise DataError("viewpoint listed twice", file=path, record=where, field="viewpoint", value=viewpoint)
         regions[viewpoint] = Region(region, room)
     if not regions:
-        raise DataError("the file is empty", file=path, hint="take it again from house_segmentations of the release")
+        raise DataError("the file is empty", file=path, hint=_AGAIN)
     return regions

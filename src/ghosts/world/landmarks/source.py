@@ -59,7 +59,7 @@ class LandmarkConfig:
         require(self.step_m > 0.0, "landmarks.step_m must be positive", self.step_m)
         require(self.exact_m >= 0.0, "landmarks.exact_m must be at least 0", self.exact_m)
         if not (self.objects or self.rooms or self.floor):
-            raise ConfigError("landmarks: objects, rooms and floor are all off, so there is nothing to see")
+            raise ConfigError("landmarks: objects, rooms and floor are all off: nothing to see; leave one of them on")
 
 
 @dataclass(frozen=True, eq=False)

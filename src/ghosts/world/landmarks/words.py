@@ -55,8 +55,10 @@ def read_word_vectors(path: Path, wanted: Collection[str]) -> WordVectors:
         raise DataError("no such file", file=path, hint=HINT) from None
     except UnicodeDecodeError:
         raise DataError("not UTF-8 text", file=path, hint=HINT) from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"cannot be read ({error})", file=path, hint=HINT) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise DataError("not a whole gzip file", file=path, hint=HINT) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", file=path, hint=HINT) from None
 
 
 def _read(text: Iterable[str], path: Path, wanted: set[str]) -> tuple[dict[str, np.ndarray], int]:

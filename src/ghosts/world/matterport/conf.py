@@ -97,8 +97,8 @@ def _numbers(words: list[str], count: int, source: Path, number: int) -> list[fl
     except ValueError:
         raise DataError("expected numbers", file=source, record=f"line {number}", value=" ".join(words)) from None
     if len(values) != count or not all(math.isfinite(value) for value in values):
-        problem = f"expected {count} finite numbers"
-        raise DataError(problem, file=source, record=f"line {number}", value=f"{len(values)} numbers")
+        found = f"{len(values)}" if len(values) != count else "infinity or no number among them"
+        raise DataError(f"expected {count} finite numbers, found {found}", file=source, record=f"line {number}")
     return values
 
 
@@ -115,7 +115,7 @@ def _scan(
 ) -> tuple[str, tuple[int, int], RawCamera]:
     record = f"line {number}"
     if len(words) < 2:
-        raise DataError("expected scan DEPTH COLOUR and 16 numbers", file=source, record=record)
+        raise DataError("expected scan DEPTH COLOUR and 16 numbers", file=source, record=record, value=" ".join(words))
     depth, image = _DEPTH.fullmatch(words[0]), _IMAGE.fullmatch(words[1])
     if depth is None or image is None or depth.groups() != image.groups():
         value = " ".join(words[:2])
@@ -123,7 +123,8 @@ def _scan(
     pose = np.array(_numbers(words[2:], 16, source, number)).reshape(4, 4)
     rotation = pose[:3, :3]
     if np.abs(rotation @ rotation.T - np.eye(3)).max() > _TOLERANCE or np.linalg.det(rotation) < 0.0:
-        raise DataError("the pose's 3 × 3 part is no rotation", file=source, record=record, value=words[1])
+        problem = f"the pose of {words[1]} is no rotation (its first 3 × 3 numbers)"
+        raise DataError(problem, file=source, record=record, hint="download undistorted_camera_parameters again")
     # The file's six digits leave matrices orthonormal to 1e-5; depth is multiplied by them, so clean them up.
     left, _, right = np.linalg.svd(rotation)
     camera = RawCamera(*lens, origin, left @ right, pose[:3, 3])

@@ -1,0 +1,154 @@
+"""Every setting out of its range: the message names the setting first and quotes the value.
+
+(Words that a setting does not know are refused by the tests' type checks before its own check is reached.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ghosts.cli import belief, demo, doctor, prepare, report, tiles, view
+from ghosts.config import (
+    BaselineConfig,
+    FilterConfig,
+    LanguageConfig,
+    LingUNetConfig,
+    MapperConfig,
+    ModelConfig,
+    MotionConfig,
+    PlannerConfig,
+    PolicyConfig,
+    RegionConfig,
+    Seq2SeqConfig,
+    from_dict,
+)
+from ghosts.errors import ConfigError
+from ghosts.presets import BackboneConfig, NavigationConfig, TrainConfig
+from ghosts.types import Grid, Intrinsics, Pose
+from ghosts.world.houses.world import WorldConfig
+from ghosts.world.landmarks.source import LandmarkConfig
+from ghosts.world.matterport.panorama import PrepareConfig
+from ghosts.world.store import ByteCache
+
+X = Path("x")
+NAN = float("nan")
+WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (LanguageConfig, {"vocabulary": 2}, "language.vocabulary must be at least 3, got 2"),
+    (LanguageConfig, {"hidden": 0}, "language.hidden must be at least 1, got 0"),
+    (LanguageConfig, {"position": 3}, "language.position must be even and at least 2, got 3"),
+    (LanguageConfig, {"dropout": 1.0}, "language.dropout must lie in [0, 1), got 1.0"),
+    (MapperConfig, {"rows": 0}, "mapper.rows must be at least 1, got 0"),
+    (MapperConfig, {"kernel": 2}, "mapper.kernel must be odd, got 2"),
+    (MapperConfig, {"dropout": -0.1}, "mapper.dropout must lie in [0, 1), got -0.1"),
+    (MotionConfig, {"kernel": 1}, "motion.kernel must be odd and at least 3, got 1"),
+    (MotionConfig, {"hidden": 0}, "motion.hidden must be at least 1, got 0"),
+    (MotionConfig, {"dropout": NAN}, "motion.dropout must lie in [0, 1), got nan"),
+    (LingUNetConfig, {"levels": 0}, "observation.levels must be at least 1, got 0"),
+    (BaselineConfig, {"levels": 0}, "baseline.levels must be at least 1, got 0"),
+    (BaselineConfig, {"sigma_m": 0.0}, "baseline.sigma_m must be positive, got 0.0"),
+    (FilterConfig, {"headings": 3}, "filter.headings must be 1, 4 or 8, got 3"),
+    (FilterConfig, {"pool": 0}, "filter.pool must be at least 1, got 0"),
+    (FilterConfig, {"sigma_m": -1.0}, "filter.sigma_m must be positive, got -1.0"),
+    (FilterConfig, {"likelihood_floor": 1.0}, "filter.likelihood_floor must lie in (0, 1), got 1.0"),
+    (RegionConfig, {"unseen_cost": 0.5}, "regions.unseen_cost must be at least 1, got 0.5"),
+    (RegionConfig, {"own_m": 0.0}, "regions.own_m must be positive, got 0.0"),
+    (PolicyConfig, {"layers": 0}, "policy.layers must be at least 1, got 0"),
+    (PolicyConfig, {"sigma_m": 0.0}, "policy.sigma_m must be positive, got 0.0"),
+    (PlannerConfig, {"sure": 1.5}, "planner.sure must lie in [0, 1], got 1.5"),
+    (PlannerConfig, {"metre_cost": -1.0}, "planner.metre_cost must not be negative, got -1.0"),
+    (Seq2SeqConfig, {"sectors": 0}, "seq2seq.sectors must be at least 1, got 0"),
+    (Seq2SeqConfig, {"dropout": 1.0}, "seq2seq.dropout must lie in [0, 1), got 1.0"),
+    (TrainConfig, {"batch": 0}, "train.batch must be at least 1, got 0"),
+    (TrainConfig, {"iterations": -1}, "train.iterations must not be negative, got -1"),
+    (TrainConfig, {"ema": 1.1}, "train.ema must lie in [0, 1], got 1.1"),
+    (NavigationConfig, {"step_limit": 0}, "navigation.step_limit must be at least 1, got 0"),
+    (NavigationConfig, {"own_actions": 2.0}, "navigation.own_actions must lie in [0, 1], got 2.0"),
+    (NavigationConfig, {"policy_weight": -1.0}, "navigation.policy_weight must not be negative, got -1.0"),
+    (
+        NavigationConfig,
+        {"agent": "seq2seq", "true_beliefs": True},
+        "navigation.true_beliefs needs navigation.agent filter, got 'seq2seq'",
+    ),
+    (
+        NavigationConfig,
+        {"agent": "seq2seq", "freeze_filter": True},
+        "navigation.freeze_filter needs navigation.agent filter, got 'seq2seq'",
+    ),
+    (BackboneConfig, {"channels": 0}, "train.channels must be at least 1, got 0"),
+    (BackboneConfig, {"iterations": 0}, "train.iterations must be at least 1, got 0"),
+    (BackboneConfig, {"width": 100}, "train.width must be a multiple of 16, got 100"),
+    (BackboneConfig, {"learning_rate": 0.0}, "train.learning_rate must be positive, got 0.0"),
+    (WorldConfig, {"houses": 1}, "houses must lie in 2..2500 (train and unseen), got 1"),
+    (WorldConfig, {"seed": -1}, "seed must lie in 0..399999, got -1"),
+    (WorldConfig, {"paths": 0}, "paths must lie in 1..1000, got 0"),
+    (WorldConfig, {"unseen": 1.0}, "unseen, the share of houses, must lie in (0, 1), got 1.0"),
+    (WorldConfig, {"seen": 1.0}, "seen, the share of paths, must lie in [0, 1), got 1.0"),
+    (WorldConfig, {"faces": 100}, "faces must be a multiple of 16, got 100"),
+    (LandmarkConfig, {"sight_m": -1.0}, "landmarks.sight_m must be at least 0, got -1.0"),
+    (LandmarkConfig, {"stairs_m": 0.0}, "landmarks.stairs_m must be positive, got 0.0"),
+    (LandmarkConfig, {"patch_m": -1.0}, "landmarks.patch_m must be at least 0, got -1.0"),
+    (LandmarkConfig, {"step_m": 0.0}, "landmarks.step_m must be positive, got 0.0"),
+    (LandmarkConfig, {"exact_m": -0.1}, "landmarks.exact_m must be at least 0, got -0.1"),
+    (
+        LandmarkConfig,
+        {"objects": False, "rooms": False, "floor": False},
+        "landmarks: objects, rooms and floor are all off: nothing to see; leave one of them on",
+    ),
+    (PrepareConfig, {"faces": 4096}, "--faces must lie in 16..2048, got 4096"),
+    (demo.Options, {"instructions": 0}, "--instructions must be at least 1, got 0"),
+    (demo.Options, {"seed": 5}, "--seed must not be the one of the houses that the weights were trained on, got 5"),
+    (doctor.Options, {"root": X, "sample": -1}, "--sample must not be negative, got -1"),
+    (prepare.Options, {"workers": -1}, "--workers must not be negative, got -1"),
+    (prepare.Options, {"bench": -1}, "--bench must not be negative, got -1"),
+    (report.Options, {"data": X, "show": 0}, "--show must be at least 1, got 0"),
+    (report.Options, {"data": X, "examples": -1}, "--examples must not be negative, got -1"),
+    (tiles.Options, {"data": X, "backbone": X, "batch": 0}, "--batch must be at least 1, got 0"),
+    (tiles.Options, {"data": X, "backbone": X, "cell_m": 0.0}, "--cell-m must be positive, got 0.0"),
+    (view.Options, {"port": 70000}, "--port must lie in 1..65535, got 70000"),
+    (
+        belief.Options,
+        {"data": X, "run": X, "out": X, "kinds": "png,doc"},
+        "--kinds must name png, pdf or svg, got 'png,doc'",
+    ),
+    (Pose, {"x_m": 0.0, "y_m": NAN, "z_m": 0.0, "heading_rad": 0.0}, "Pose.y_m must be finite, got nan"),
+    (
+        Intrinsics,
+        {"width": 0, "height": 4, "vfov_rad": 1.0},
+        "image size must be at least 1 × 1, got width 0, height 4",
+    ),
+    (
+        Intrinsics,
+        {"width": 4, "height": 4, "vfov_rad": 4.0},
+        "vertical field of view must lie in (0, π), got 4.0 rad",
+    ),
+    (Grid, {"rows": 0, "cols": 2, "cell_m": 1.0}, "a grid needs at least one cell, got 0 rows × 2 columns"),
+    (Grid, {"rows": 2, "cols": 2, "cell_m": 0.0}, "cell_m must be positive, got 0.0"),
+    (Grid(5, 5, 1.0).coarser, {"factor": 2}, "a 5 × 5 grid cannot be pooled by 2; choose a multiple"),
+    (ByteCache, {"limit_bytes": -1, "size_of": len}, "a cache's bound must not be negative, got -1 bytes"),
+    (
+        from_dict,
+        {"kind": ModelConfig, "values": []},
+        "config must be an object with its settings, got []",
+    ),
+    (
+        from_dict,
+        {"kind": ModelConfig, "values": {"mapper": {"rows": "9"}}},
+        "config.mapper.rows must be a whole number, got '9'",
+    ),
+    (
+        from_dict,
+        {"kind": ModelConfig, "values": {"mappr": {}}},
+        "config: unknown field 'mappr'; did you mean 'mapper'?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "values", "told"), WRONG, ids=[told[:40] for _, _, told in WRONG])
+def test_a_setting_out_of_range(make: Callable[..., Any], values: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make(**values)
+    assert str(caught.value) == told
