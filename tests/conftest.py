@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import hypothesis
@@ -13,12 +16,27 @@ from jaxtyping import install_import_hook
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Workers fill the cores (make test): threads beyond that only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Until all tests are collected nothing that was made is garbage, and looking for it takes a quarter of the time.
+gc.disable()
+# What a checked module imports is compiled from source (the hook looks for its own kind of bytecode): 2 500 modules.
+for heavy in (
+    *("beartype", "cv2", "fastapi", "gymnasium", "lightning.fabric", "matplotlib.pyplot", "safetensors.torch"),
+    *("scipy.stats", "torch", "tyro"),
+):
+    with suppress(ImportError):  # extras
+        importlib.import_module(heavy)
 install_import_hook("ghosts", "beartype.beartype")
 # A test never times: on a busy machine every deadline is missed. The same examples in every run.
 hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ghosts")
 
 SHARED = Path(os.environ.get("GHOSTS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+def pytest_collection_finish() -> None:
+    """Modules live until the end: later searches for garbage leave them out."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

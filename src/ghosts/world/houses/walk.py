@@ -73,30 +73,40 @@ class Solids:
             For every segment and solid the fraction of the segment at which it enters (0 when it starts inside),
             infinity when it misses.
         """
+        # One array an axis: reducing over a last axis of length 3 takes NumPy twice as long as all the rest.
         cos, sin = np.cos(self.yaw_rad), np.sin(self.yaw_rad)
-        start, step = origin_m[:, None, :] - self.center_m, (target_m - origin_m)[:, None, :]
-        local = np.stack([start[..., 0] * cos + start[..., 1] * sin, start[..., 1] * cos - start[..., 0] * sin], -1)
-        way = np.stack([step[..., 0] * cos + step[..., 1] * sin, step[..., 1] * cos - step[..., 0] * sin], -1)
+        x, y, z = origin_m.T[:, :, None] - self.center_m.T[:, None, :]
+        dx, dy, dz = (target_m - origin_m).T[:, :, None]
         # In units of the half extents every solid becomes a unit cube, cylinder or ball.
-        position = np.concatenate([local, start[..., 2:]], -1) / self.half_m
-        motion = np.concatenate([way, np.broadcast_to(step[..., 2:], start[..., 2:].shape)], -1) / self.half_m
-        safe = np.where(np.abs(motion) < 1e-12, 1e-12, motion)
-        low, high = (-1.0 - position) / safe, (1.0 - position) / safe
-        first, last = np.minimum(low, high), np.maximum(low, high)
+        hx, hy, hz = self.half_m.T
+        position = ((x * cos + y * sin) / hx, (y * cos - x * sin) / hy, z / hz)
+        motion = ((dx * cos + dy * sin) / hx, (dy * cos - dx * sin) / hy, dz / hz)
+        slabs = [_slab_interval(*axis) for axis in zip(position, motion)]
         for code, axes in ((1, 2), (2, 3)):
-            round_ = self.shape == code
-            if round_.any():
-                inside, outside = _ball_interval(position[:, round_, :axes], motion[:, round_, :axes])
-                first[:, round_, :axes], last[:, round_, :axes] = inside[..., None], outside[..., None]
-        enter, leave = np.maximum(first.max(-1), 0.0), np.minimum(last.min(-1), 1.0)
+            round_ = np.flatnonzero(self.shape == code)
+            if round_.size:
+                ball = _ball_interval([p[:, round_] for p in position[:axes]], [m[:, round_] for m in motion[:axes]])
+                for first, last in slabs[:axes]:
+                    first[:, round_], last[:, round_] = ball
+        (enter, leave), *others = slabs
+        for first, last in others:
+            enter, leave = np.maximum(enter, first), np.minimum(leave, last)
+        enter, leave = np.maximum(enter, 0.0), np.minimum(leave, 1.0)
         return np.where(enter <= leave, enter, np.inf)
 
 
-def _ball_interval(position: np.ndarray, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Fractions at which lines enter and leave the unit disc or ball; (inf, −inf) when they miss."""
-    a = np.maximum((motion**2).sum(-1), 1e-18)
-    b = (position * motion).sum(-1)
-    root = b**2 - a * ((position**2).sum(-1) - 1.0)
+def _slab_interval(position: np.ndarray, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Fractions at which lines enter and leave −1..1 along one axis."""
+    safe = np.where(np.abs(motion) < 1e-12, 1e-12, motion)
+    low, high = (-1.0 - position) / safe, (1.0 - position) / safe
+    return np.minimum(low, high), np.maximum(low, high)
+
+
+def _ball_interval(position: list[np.ndarray], motion: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Fractions at which lines enter and leave the unit disc or ball, given by axis; (inf, −inf) when they miss."""
+    a = np.maximum(sum(m**2 for m in motion), 1e-18)
+    b = sum(p * m for p, m in zip(position, motion))
+    root = b**2 - a * (sum(p**2 for p in position) - 1.0)
     spread = np.sqrt(np.maximum(root, 0.0))
     return np.where(root < 0.0, np.inf, (-b - spread) / a), np.where(root < 0.0, -np.inf, (-b + spread) / a)
 
