@@ -6,14 +6,14 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_type_hints
 
-from ghosts.errors import ConfigError, did_you_mean
+from ghosts.errors import ConfigError, did_you_mean, quoted
 from ghosts.types import Grid
 
 
 def require(condition: bool, what: str, value: object) -> None:
     """Raise `ConfigError` quoting the bad value unless the condition holds."""
     if not condition:
-        raise ConfigError(f"{what}, got {value!r}")
+        raise ConfigError(f"{what}, got {quoted(value)}")
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def to_dict(config: Any) -> dict[str, Any]:
 def from_dict(kind: type, values: Any, where: str = "config") -> Any:
     """A config from plain JSON values; unknown fields are refused with the nearest known name."""
     if not isinstance(values, dict):
-        raise ConfigError(f"{where} must be an object with its settings, got {values!r:.60}")
+        raise ConfigError(f"{where} must be an object with its settings, got {quoted(values)}")
     known = {item.name: item for item in dataclasses.fields(kind)}
     types = get_type_hints(kind)
     arguments = {}
@@ -284,7 +284,7 @@ def from_dict(kind: type, values: Any, where: str = "config") -> Any:
         nested = default if isinstance(default, type) and dataclasses.is_dataclass(default) else None
         arguments[name] = from_dict(nested, value, f"{where}.{name}") if nested else value
         if types[name] in _KINDS and not (type(value) in _KINDS[types[name]] and _sensible(value)):
-            raise ConfigError(f"{where}.{name} must be {_SAID[types[name]]}, got {value!r:.60}")
+            raise ConfigError(f"{where}.{name} must be {_SAID[types[name]]}, got {quoted(value)}")
     return kind(**arguments)
 
 

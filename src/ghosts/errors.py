@@ -50,10 +50,15 @@ class DataError(GhostsError):
             where.append(f"field {field!r}")
         text = f"{', '.join(where)}: {problem}" if where else problem
         if value is not ...:
-            text += f" (got {_shorten(value)})"
+            text += f" (got {quoted(value)})"
         if hint is not None:
             text += f"; {hint}"
         super().__init__(text)
+
+    def in_file(self, file: Path) -> DataError:
+        """The same error, told by a reader that knows the file."""
+        told = {"record": self.record, "field": self.field, "value": self.value, "hint": self.hint}
+        return DataError(self.problem, file=file, **told)  # type: ignore[arg-type]
 
 
 class ConfigError(GhostsError):
@@ -101,7 +106,13 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     return ""
 
 
-def _shorten(value: object, limit: int = 80) -> str:
+def quoted(value: object, limit: int = 80) -> str:
+    """A value for a message: as a user's file or command has it, shortened.
+
+    Example:
+        >>> quoted(None), quoted("x"), quoted([True, None])
+        ('nothing', "'x'", '[true, null]')
+    """
     text = _json(value) if isinstance(value, bool | list | tuple | dict) else repr(value)
     text = "nothing" if value is None else str(value) if isinstance(value, Path) else text
     return text if len(text) <= limit else text[: limit - 1] + "…"

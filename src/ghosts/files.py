@@ -15,6 +15,8 @@ from typing import Any, TypeGuard
 
 from ghosts.errors import DataError
 
+_AGAIN = "mend the file, or copy, download or make it again"
+
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
@@ -61,7 +63,8 @@ _OF_DISKS = (
 
 
 def _unwritable(path: Path, error: OSError) -> DataError:
-    hint = "free some space, or choose another place (--out; GHOSTS_CACHE for the cache)"
+    space = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    hint = ("free some space, or " if space else "") + "choose another place (--out; GHOSTS_CACHE for the cache)"
     return DataError(f"cannot be written ({error.strerror})", file=path, hint=hint)
 
 
@@ -71,7 +74,9 @@ def write_text(path: Path, text: str) -> None:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         bad = text[error.start : error.end]
-        raise DataError("a text that UTF-8 cannot hold (half of a surrogate pair)", file=path, value=bad) from None
+        raise DataError(
+            "a character that no file can hold", file=path, value=bad, hint="remove it from the text"
+        ) from None
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
 
@@ -97,11 +102,11 @@ def read_json(path: Path, *, hint: str | None = None) -> Any:
     except FileNotFoundError:
         raise DataError("no such file", file=path, hint=hint) from None
     except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 text (byte {error.start})", file=path) from None
+        raise DataError(f"not UTF-8 text (byte {error.start})", file=path, hint=_AGAIN) from None
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", file=path) from None
     if not text.strip():
-        raise DataError("the file is empty", file=path, hint=hint)
+        raise DataError("the file is empty", file=path, hint=hint or _AGAIN)
     return parse_json(text, path)
 
 
@@ -123,13 +128,13 @@ def parse_json(text: str | bytes, source: Path | str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         where = f"{error.msg} at line {error.lineno} column {error.colno}"
-        raise DataError(f"not valid JSON: {where}", file=source) from None
+        raise DataError(f"not valid JSON: {where}", file=source, hint=_AGAIN) from None
     except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 text (byte {error.start})", file=source) from None
+        raise DataError(f"not UTF-8 text (byte {error.start})", file=source, hint=_AGAIN) from None
     except ValueError:
-        raise DataError("not valid JSON: a number of too many digits", file=source) from None
+        raise DataError("not valid JSON: a number of too many digits", file=source, hint=_AGAIN) from None
     except RecursionError:
-        raise DataError("not valid JSON: nested too deeply", file=source) from None
+        raise DataError("not valid JSON: nested too deeply", file=source, hint=_AGAIN) from None
 
 
 def read_words(path: Path) -> list[str]:
@@ -141,7 +146,7 @@ def read_words(path: Path) -> list[str]:
     try:
         words = path.read_text(encoding="utf-8").split()
     except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 text (byte {error.start})", file=path) from None
+        raise DataError(f"not UTF-8 text (byte {error.start})", file=path, hint=_AGAIN) from None
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", file=path) from None
     for word in words:

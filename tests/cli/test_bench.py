@@ -51,7 +51,7 @@ def test_model_prints_a_table_and_writes_what_it_depends_on(
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
 @pytest.mark.parametrize("what", ["model", "simulator", "growth"])
 def test_a_missing_gpu_is_named(what: str) -> None:
-    with pytest.raises(ConfigError, match="torch sees no CUDA device; use --device cpu"):
+    with pytest.raises(ConfigError, match="torch finds no CUDA device here; use --device cpu"):
         bench.main([what, "--device", "cuda"])
 
 

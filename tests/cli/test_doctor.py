@@ -102,7 +102,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "no scans": (lambda root: (root / "connectivity/scans.txt").write_text(""), "names no scan", "copy <scan>_conn"),
     "unknown viewpoint": (
         lambda root: edit(root / TRAIN, lambda records: records[0]["path"].append("nowhere")),
-        "viewpoint not in its scan",
+        "no such viewpoint in scan",
         "take the released file again",
     ),
     "wrong length": (
@@ -163,13 +163,17 @@ def test_no_root_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     ("make", "what", "command"),
     [
         ("", "an empty folder", "ghosts world --out"),
-        ("notes/todo.txt", "no data root (no connectivity/, scans/ or r2r/)", "ghosts landmarks --out"),
+        (
+            "notes/todo.txt",
+            "no data root (no connectivity/, scans/ or r2r/)",
+            "ghosts landmarks --bbox FOLDER --regions",
+        ),
         (
             "scans/a/matterport_skybox_images/x.jpg",
             "a data root without its navigation graphs",
             "--connectivity FOLDER",
         ),
-        ("a1/undistorted_depth_images/v_d0_0.png", "the raw Matterport3D release (1 scans)", "ghosts prepare --raw"),
+        ("a1/undistorted_depth_images/v_d0_0.png", "the raw Matterport3D release (1 scan)", "ghosts prepare --raw"),
     ],
 )
 def test_a_folder_that_is_no_root_is_told_what_it_is(

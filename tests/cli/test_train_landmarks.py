@@ -62,7 +62,7 @@ def test_nothing_to_see(data: Path, tmp_path: Path, capfd: pytest.CaptureFixture
         main(["train", "goal", *SMALL, *options, "--data", str(data), "--out", str(tmp_path)])
     captured = capfd.readouterr()
     text = " ".join((captured.out + captured.err).replace("│", " ").split())
-    assert "objects, rooms and floor are all off, so there is nothing to see" in text
+    assert "objects, rooms and floor are all off: nothing to see" in text
 
 
 def test_word_vectors(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

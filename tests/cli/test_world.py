@@ -35,7 +35,7 @@ def test_show_draws_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     [
         ([], "--out DIR"),
         (["--out", "x", "--houses", "1"], "houses must lie in"),
-        (["--out", "x", "--device", "tpu"], "device must be cpu or cuda"),
+        (["--out", "x", "--device", "tpu"], "--device must be cpu, cuda or auto"),
         (["--show", "--out", "plan.txt"], "end --out in .png"),
     ],
 )

@@ -73,7 +73,7 @@ def test_nan_and_doubles(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="heading"):
         load_episodes(path)
     path.write_text(json.dumps([episode_record(5), episode_record(5)]))
-    with pytest.raises(DataError, match="used twice"):
+    with pytest.raises(DataError, match="used by two paths"):
         load_episodes(path)
 
 

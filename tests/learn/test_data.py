@@ -149,6 +149,9 @@ def test_training_from_pixels(root: DataRoot) -> None:
     # With the weights the tiles were made with, pixels give what is stored.
     torch.testing.assert_close(features[fresh.rows], data.stored[batch.rows].float(), atol=2e-3, rtol=2e-3)
     torch.testing.assert_close(task(batch, None, None), goal(batch, data.stored, None), atol=1e-2, rtol=1e-2)
+    other = PixelTask(goal, backbone, root, data.builder.bank, replace(settings, height_clip_m=-1.0))
+    with pytest.raises(DataError, match="the tiles do not show the cells the pictures show; make them again"):
+        other.features(batch)
 
     backbone.requires_grad_(True)
     before = {name: value.detach().clone() for name, value in backbone.named_parameters()}

@@ -49,9 +49,9 @@ def test_stored_features_are_looked_up(data: GoalData, batch: Batch) -> None:
 
 
 def test_the_wrong_world_is_refused(data: GoalData, batch: Batch) -> None:
-    with pytest.raises(ConfigError, match="the data has labels"):
+    with pytest.raises(ConfigError, match="this model reads tiles of images, but the data has landmarks"):
         CellFeatures(2, 0)(batch, None)
-    with pytest.raises(ConfigError, match="the data has stored features"):
+    with pytest.raises(ConfigError, match="this model reads landmarks, but the data has tiles of images"):
         CellFeatures(2, 5)(replace(batch, labels=None), torch.zeros(3, 2))
 
 

@@ -22,7 +22,6 @@ JARGON = re.compile(
 )
 PASSED_ON = {
     ("learn/image_tiles.py", "error.problem"): "the store's problem, told again with the command that repairs it",
-    ("view/record.py", "str(error)"): "the record's problem, told again with the file's name",
     ("world/landmarks/reverie.py", "problem"): "a helper; its callers write a sentence each",
 }
 """Messages that are written elsewhere, and why."""

@@ -231,7 +231,7 @@ def test_a_report_is_one_file_that_no_instruction_breaks(record: EpisodeRecord, 
     assert page.count("data-go='") == 2  # episodes that can be looked into are linked from the list
     with pytest.raises(ConfigError, match="at least one"):
         build_report("t", "a", [], Assets({}))
-    with pytest.raises(ConfigError, match="same name"):
+    with pytest.raises(ConfigError, match="is to be shown twice; name it once"):
         build_report("t", "a", [shown[0], shown[0]], Assets({}))
     with pytest.raises(ConfigError, match="same walk"):
         build_report("t", "a", [Shown("x", "", (record, replace(record, walk=record.walk[::-1])))], Assets({}))

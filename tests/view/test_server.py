@@ -216,6 +216,21 @@ def test_nothing_else_can_be_read(client: TestClient, combs: Path, path: str) ->
     assert str(combs.parent) not in answer.text
 
 
+def test_what_a_world_does_not_have(client: TestClient) -> None:
+    header = pick(client)
+    place = f"world=combs&scan={header['scan']}"
+    wrong = {"world": "combs", "model": "small", "split": "trian", "instr_id": "300_0"}
+    answers = [
+        client.get(f"/api/painting?{place}&storey=0"),
+        client.get(f"/api/panorama?{place}&viewpoint={header['walk'][0]}"),
+        client.post("/api/pick", json=wrong),
+    ]
+    told = ["there are no images in this world", "there are no images in this world", "did you mean 'train'?"]
+    for answer, words in zip(answers, told):
+        assert answer.status_code in (400, 404)
+        assert words in answer.json()["error"]
+
+
 def test_malformed_bodies(client: TestClient) -> None:
     headers = {"content-type": "application/json"}
     for body in (b"", b"{", b"[1, 2]", b"\xff\xfe", b"null", b'{"a": NaN}'):

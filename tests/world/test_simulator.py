@@ -90,8 +90,11 @@ def test_data_root_errors(tmp_path: Path) -> None:
     ("change", "words"),
     [
         ({"scan": "other"}, "scan without navigation graph"),
-        ({"path": [viewpoint_id(0), viewpoint_id(77)]}, "viewpoint not in its scan"),
-        ({"path": [viewpoint_id(0), viewpoint_id(2)]}, "no edge between viewpoints"),
+        ({"path": [viewpoint_id(0), viewpoint_id(77)]}, "no such viewpoint in scan"),
+        (
+            {"path": [viewpoint_id(0), viewpoint_id(2)]},
+            f"nobody can walk straight from viewpoint {viewpoint_id(0)} to {viewpoint_id(2)}",
+        ),
     ],
 )
 def test_paths_are_checked_against_the_graph(tmp_path: Path, change: dict, words: str) -> None:

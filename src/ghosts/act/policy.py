@@ -143,7 +143,7 @@ class Policy(nn.Module):
         """Log-probabilities from features, normalised over the candidates of each of `count` episodes."""
         if self.training and self.regions is None and len(episode) < 2:
             raise ConfigError(
-                "the policy's batch-norm needs at least 2 candidates in training, got 1; use a larger batch"
+                "the policy's batch-norm needs at least 2 candidates in training, got 1; use a larger --train.batch"
             )
         hidden = torch.relu(self.hidden(self.norm(features)))
         for layer in self.deeper:

@@ -7,7 +7,7 @@ import platform
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
@@ -15,7 +15,6 @@ from rich.table import Table
 
 from ghosts import __version__
 from ghosts.cli._out import check_out_file
-from ghosts.errors import ConfigError
 from ghosts.files import write_json
 
 
@@ -23,8 +22,8 @@ from ghosts.files import write_json
 class Simulator:
     """RGB-D frames a second of the simulator."""
 
-    device: Literal["cpu", "cuda"] = "cpu"
-    """Where to render."""
+    device: str = "cpu"
+    """Where to render: cpu, cuda or auto."""
     seconds: float = 3.0
     """How long each row is measured."""
     out: Path | None = None
@@ -35,8 +34,8 @@ class Simulator:
 class Model:
     """Time and peak memory of each part of the model and of a training iteration, at the paper's shapes."""
 
-    device: Literal["cpu", "cuda"] = "cpu"
-    """Where to run."""
+    device: str = "cpu"
+    """Where to run: cpu, cuda or auto."""
     quick: bool = False
     """One timed run a row instead of five."""
     batch: int = 5
@@ -51,8 +50,8 @@ class Model:
 class Growth:
     """Training speed against batch, map size, heading bins and number of buildings; needs no data."""
 
-    device: Literal["cpu", "cuda"] = "cpu"
-    """Where to train."""
+    device: str = "cpu"
+    """Where to train: cpu, cuda or auto."""
     preset: str | None = None
     """What to train, `landmarks-filter` by default (`tiny` on the CPU); each axis is varied with the others as it has
     them."""
@@ -86,10 +85,9 @@ def main(arguments: list[str]) -> None:
     if options.out is not None:
         check_out_file(options.out, "a table of figures", (".json",))
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler that counts memory writes two lines a run otherwise
-    import torch  # here, so that `ghosts bench --help` does not wait for it
+    from ghosts.learn.devices import choose_device  # torch: here, so that `ghosts bench --help` does not wait for it
 
-    if options.device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("--device cuda: torch sees no CUDA device; use --device cpu")
+    options = replace(options, device=choose_device(options.device).type)
     if isinstance(options, Simulator):
         rows = simulator_rows(options)
     elif isinstance(options, Model):

@@ -47,9 +47,9 @@ def main(arguments: list[str]) -> None:
     library = Library(options.data, options.run, baseline=options.baseline)
     print("reading models and worlds …", flush=True)
     if not library.pairs():
-        raise ConfigError(f"none of these models can read any of these worlds: {library.why_not()}")
+        raise ConfigError(f"none of these models can read any of these worlds:{library.why_not()}")
     if library.why_not():
-        print(f"left out: {library.why_not()}")
+        print(f"left out:{library.why_not()}")
     name = f"[{options.host}]" if ":" in options.host else options.host
     address = f"http://{name}:{options.port}/"
     print(f"open {address} in a browser (stop with Ctrl-C)", flush=True)

@@ -45,7 +45,7 @@ class Options:
     workers: int = 0
     """Processes; 0 = one a core."""
     device: str = "cpu"
-    """Where to render: cpu or cuda."""
+    """Where to render: cpu, cuda or auto."""
     show: bool = False
     """Draw the floor plan of the house of --seed with a path and its instruction."""
     path: int = 0
@@ -70,8 +70,11 @@ def main(arguments: list[str]) -> None:
 
 def _make(root: Path, options: Options) -> None:
     config = WorldConfig(options.houses, options.seed, options.paths, options.unseen, options.seen, options.faces)
-    if options.device not in ("cpu", "cuda"):
-        raise ConfigError(f"--device must be cpu or cuda, got {options.device!r}")
+    device = options.device
+    if device != "cpu":
+        from ghosts.learn.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
+
+        device = choose_device(device).type
     workers = options.workers or os.cpu_count() or 1
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -83,7 +86,7 @@ def _make(root: Path, options: Options) -> None:
         def report(what: str, count: int) -> None:
             progress.advance(houses if what == "house" else panoramas, count)
 
-        world = make_world(root, config, images=options.images, workers=workers, device=options.device, report=report)
+        world = make_world(root, config, images=options.images, workers=workers, device=device, report=report)
         total = sum(house["viewpoints"] for house in world["houses"].values())
         progress.update(panoramas, total=total, completed=total)
     console.print(

@@ -95,7 +95,9 @@ def evaluate_goal(
     """
     if not examples:
         raise DataError(
-            "no instructions to evaluate", file=root.path, hint="choose another split; ghosts doctor lists them"
+            "no instructions to evaluate",
+            file=root.path,
+            hint=f"choose another split (ghosts doctor {root.path} lists them)",
         )
     task.eval()
     walks = [

@@ -62,7 +62,9 @@ def walk_split(
     """
     if not examples:
         raise DataError(
-            "no instructions to evaluate", file=root.path, hint="choose another split; ghosts doctor lists them"
+            "no instructions to evaluate",
+            file=root.path,
+            hint=f"choose another split (ghosts doctor {root.path} lists them)",
         )
     was_training = task.training
     task.eval()

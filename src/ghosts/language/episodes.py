@@ -69,7 +69,7 @@ def load_episodes(path: Path) -> list[Episode]:
     seen: set[int] = set()
     for episode in episodes:
         if episode.path_id in seen:
-            raise DataError("path_id used twice", file=path, field="path_id", value=episode.path_id)
+            raise DataError("used by two paths", file=path, field="path_id", value=episode.path_id)
         seen.add(episode.path_id)
     return episodes
 

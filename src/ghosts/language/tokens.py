@@ -57,7 +57,8 @@ class Vocabulary:
         if self.words[:2] != (PAD, UNKNOWN):
             raise DataError(f"a vocabulary starts with {PAD} and {UNKNOWN}", field="words", value=self.words[:2])
         if len(set(self.words)) != len(self.words):
-            raise DataError("a word is listed twice in the vocabulary", field="words", hint="remove one of the two")
+            twice = next(word for word, count in Counter(self.words).items() if count > 1)
+            raise DataError("a word is listed twice", field="words", value=twice, hint="remove one of the two")
 
     @cached_property
     def _ids(self) -> dict[str, int]:
@@ -106,7 +107,10 @@ class Vocabulary:
         words = value.get("words") if isinstance(value, dict) else None
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise DataError("expected a list of words", file=path, field="words", value=words)
-        return cls(tuple(words))
+        try:
+            return cls(tuple(words))
+        except DataError as error:
+            raise error.in_file(path) from None
 
 
 def build_vocabulary(texts: Iterable[str], min_count: int = MIN_COUNT) -> Vocabulary:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from ghosts.errors import DataError
 from ghosts.learn.checkpoint import (
     load_checkpoint,
+    misfit,
     optimiser_tensors,
     provenance,
     restore_optimiser,
@@ -39,6 +40,8 @@ from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
 from ghosts.presets import BackboneConfig
 from ghosts.weights import resolve
 from ghosts.world.houses.render import LABELS
+
+_AGAIN = "copy it again, or train it again with: ghosts backbone"
 
 KIND = "small-backbone"
 _MOST_CHANNELS = 1 << 16
@@ -251,14 +254,14 @@ def load_backbone(path: Path) -> SmallBackbone | ResNetBackbone:
                 file=path,
                 field="channels",
                 value=channels,
-                hint="copy it again, or train it again",
+                hint=_AGAIN,
             )
         model = SmallBackbone(channels, len(labels))
         try:
             model.load_state_dict(stored.part("model"))
-        except RuntimeError as error:
-            problem = f"not the weights of a small backbone ({str(error).splitlines()[-1].strip()})"
-            raise DataError(problem, file=path, hint="copy it again, or train it again") from None
+        except RuntimeError:
+            problem = f"not the weights of a small backbone ({misfit(model.state_dict(), stored.part('model'))})"
+            raise DataError(problem, file=path, hint=_AGAIN) from None
     else:
         model = ResNetBackbone()
         model.load_imagenet(path)
@@ -271,8 +274,8 @@ def _is_ours(path: Path) -> bool:
     try:
         with safe_open(path, framework="pt") as file:
             return "about" in (file.metadata() or {})
-    except (SafetensorError, OSError) as error:
-        raise DataError(f"damaged ({error})", file=path, hint="copy it again, or train it again") from None
+    except (SafetensorError, OSError):
+        raise DataError("not a safetensors file, or a damaged one", file=path, hint=_AGAIN) from None
 
 
 def weights_hash(model: nn.Module) -> str:

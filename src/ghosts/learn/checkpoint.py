@@ -9,6 +9,7 @@ import json
 import platform
 import sys
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
         content = path.read_bytes()
         tensors = load(content)
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
-    except (SafetensorError, OSError) as error:
-        raise DataError(f"no checkpoint, or a damaged checkpoint ({error})", file=path, hint=_DAMAGED) from None
+    except (SafetensorError, OSError):
+        raise DataError("no checkpoint, or a damaged checkpoint", file=path, hint=_DAMAGED) from None
     if metadata.get("format") != str(FORMAT):
         hint = f"this version reads format {FORMAT}; train again or use the version that wrote it"
         raise DataError("unknown checkpoint format", file=path, field="format", value=metadata.get("format"), hint=hint)
@@ -110,6 +111,20 @@ def load_checkpoint(path: Path) -> Checkpoint:
     if not isinstance(about, dict):
         raise DataError("expected an object in its description", file=path, field="about", value=about, hint=_DAMAGED)
     return Checkpoint(tensors, about)
+
+
+def misfit(ours: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> str:
+    """In words, the first of a model's weights that is missing or of another size, or a weight it does not have."""
+    for name, value in ours.items():
+        if name not in weights:
+            return f"{name} is missing"
+        if weights[name].shape != value.shape:
+            return f"{name} has the size {_size(weights[name])}, expected {_size(value)}"
+    return "the model has no " + next((name for name in weights if name not in ours), "such weights")
+
+
+def _size(value: Tensor) -> str:
+    return " × ".join(map(str, value.shape)) or "of one number"
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

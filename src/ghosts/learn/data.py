@@ -50,7 +50,13 @@ def split_episodes(root: DataRoot) -> tuple[list[str], list[str]]:
     The best checkpoint is chosen on buildings that no model is trained on and no table reports. R2R's public part here
     has no `val_unseen`, so every eighth building is held out to stand for it; a root that brings its own gives up every
     sixteenth (none where there are fewer than four).
+
+    Raises:
+        DataError: the root has no training split, without which nobody knows which buildings are unseen.
     """
+    if "train" not in root.splits:
+        hint = "it says which buildings are unseen, so evaluation needs it as well; copy it there from the release"
+        raise DataError("no such file", file=root.path / "r2r" / "R2R_train.json", hint=hint)
     scans = sorted({episode.scan for episode in root.episodes("train")})
     held_out = unseen_buildings(scans, every=16 if "val_unseen" in root.splits else 8)
     return [scan for scan in scans if scan not in set(held_out)], held_out

@@ -16,9 +16,9 @@ def choose_device(name: str) -> torch.device:
         ConfigError: another name, or CUDA is asked for and not there.
     """
     if name not in ("auto", "cpu", "cuda"):
-        raise ConfigError(f"device must be cpu, cuda or auto, got {name!r}")
+        raise ConfigError(f"--device must be cpu, cuda or auto, got {name!r}")
     if name == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("device is cuda, but torch finds no CUDA device here; choose cpu or auto")
+        raise ConfigError("--device cuda: torch finds no CUDA device here; use --device cpu or auto")
     if name == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())

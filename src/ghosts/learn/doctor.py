@@ -103,14 +103,20 @@ def _check_folder(path: Path) -> None:
     try:
         scans = RawRelease([path]).scans
     except DataError:
+        given = "--connectivity FOLDER --r2r FOLDER"
         hint = (
-            f"next: ghosts world --out {path} (procedural houses), ghosts landmarks --out {path} (labels instead of "
-            f"images), or ghosts prepare --raw SCANS --out {path} --connectivity FOLDER --r2r FOLDER (Matterport3D)"
+            f"next: ghosts world --out {path} (procedural houses), "
+            f"ghosts landmarks --bbox FOLDER --regions FOLDER {given} --out {path} (labels instead of images), "
+            f"or ghosts prepare --raw SCANS {given} --out {path} (Matterport3D)"
         )
         what = "an empty folder" if not any(path.iterdir()) else "no data root (no connectivity/, scans/ or r2r/)"
         raise DataError(what, file=path, hint=hint) from None
     hint = f"next: ghosts prepare --raw {path} --out ROOT --connectivity FOLDER --r2r FOLDER"
-    raise DataError(f"the raw Matterport3D release ({len(scans)} scans), not a data root", file=path, hint=hint)
+    raise DataError(
+        f"the raw Matterport3D release ({len(scans)} scan{'s' if len(scans) > 1 else ''}), not a data root",
+        file=path,
+        hint=hint,
+    )
 
 
 def _check_prepared(path: Path) -> Iterator[Finding]:

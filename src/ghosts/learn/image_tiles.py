@@ -79,7 +79,9 @@ def sweep_on_device(
     # Not compiled: a compiled kernel is tied to the bank's size, which every building changes.
     rgb, depth = render_views(bank, which, torch.from_numpy(matrices).float().to(device), settings.camera, fused=False)
     if depth is None:
-        raise DataError("the panoramas have no depth; tiles need it", hint="make it with: ghosts prepare")
+        raise DataError(
+            "the panoramas have no depth; tiles need it", hint="make it with: ghosts prepare --raw RAW --out ROOT"
+        )
     return rgb.unflatten(0, (batch, views)), depth.unflatten(0, (batch, views))
 
 
@@ -272,6 +274,9 @@ def load_tile_bank(
     """
     path = (folder or root.path / FOLDER) / JOINED
     command = f"ghosts tiles --data {root.path} --backbone FILE --cell-m {mapper.cell_m:g}"
+    command += (
+        f" --height-clip-m {mapper.height_clip_m:g}" if mapper.height_clip_m != MapperConfig.height_clip_m else ""
+    )
     command += f" --out {folder}" if folder is not None else ""
     if not path.is_file():
         raise DataError(
@@ -282,8 +287,10 @@ def load_tile_bank(
     stored = read_tiles(path)
     settings = stored.settings
     if (settings.cell_m, settings.height_clip_m) != (mapper.cell_m, mapper.height_clip_m):
-        made = f"cells of {settings.cell_m:g} m, clipped {settings.height_clip_m:g} m above the camera"
-        raise ConfigError(f"{path}: tiles have {made}; the model wants others; run: {command}")
+        made, wanted = (
+            f"{part.cell_m:g} m, cut {part.height_clip_m:g} m above the camera" for part in (settings, mapper)
+        )
+        raise ConfigError(f"{path}: tiles have cells of {made}; the model expects cells of {wanted}; run: {command}")
     if features and settings.channels != mapper.features:
         raise ConfigError(
             f"{path}: tiles have {settings.channels} channels, the model expects {mapper.features}; make tiles with "

@@ -10,7 +10,7 @@ from torch import nn
 from ghosts.config import from_dict
 from ghosts.errors import ConfigError, DataError
 from ghosts.language.tokens import Vocabulary
-from ghosts.learn.checkpoint import BEST, LAST, Checkpoint, load_checkpoint
+from ghosts.learn.checkpoint import BEST, LAST, Checkpoint, load_checkpoint, misfit
 from ghosts.learn.tasks import GoalTask
 from ghosts.presets import GoalExperiment, VlnExperiment
 from ghosts.weights import resolve, shipped
@@ -41,7 +41,7 @@ def find_checkpoint(path: Path) -> Path:
     path = resolve(path)
     if not path.is_dir():
         if not path.is_file():
-            names = ", ".join(shipped())
+            names = ", ".join(name for name in sorted(shipped()) if not name.endswith("-backbone"))
             hint = f"name a run's folder, a checkpoint or shipped weights ({names}); train with: ghosts train goal"
             raise DataError("no such run", file=path, hint=hint)
         return path
@@ -89,11 +89,11 @@ def described(checkpoint: Checkpoint, path: Path) -> tuple[GoalExperiment, Vocab
                 hint="it is no run of ghosts train; name another",
             )
     try:
-        acts = "navigation" in about["experiment"]
+        acts = isinstance(about["experiment"], dict) and "navigation" in about["experiment"]
         experiment: GoalExperiment = from_dict(
             VlnExperiment if acts else GoalExperiment, about["experiment"], "experiment"
         )
-    except (ConfigError, TypeError) as error:
+    except ConfigError as error:
         hint = "it was written by another version; train again or use the version that wrote it"
         raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
     if type(about["iteration"]) is not int:
@@ -107,9 +107,10 @@ def described(checkpoint: Checkpoint, path: Path) -> tuple[GoalExperiment, Vocab
 
 def load_weights(task: nn.Module, checkpoint: Checkpoint, path: Path) -> None:
     """Put a checkpoint's weights into a task, averaged ones where it has them, for evaluation."""
+    weights = {**checkpoint.part("model"), **checkpoint.part("ema")}
     try:
-        task.load_state_dict({**checkpoint.part("model"), **checkpoint.part("ema")})
-    except RuntimeError as error:
-        problem = f"weights do not fit the settings ({str(error).splitlines()[-1].strip()})"
+        task.load_state_dict(weights)
+    except RuntimeError:
+        problem = f"weights do not fit the settings ({misfit(task.state_dict(), weights)})"
         raise DataError(problem, file=path, hint=_AGAIN) from None
     task.eval()

@@ -236,7 +236,8 @@ def _check(run: Run, fabric: Fabric) -> None:
         )
     if config.batch % fabric.world_size:
         raise ConfigError(
-            f"train.batch {config.batch} cannot be shared by {fabric.world_size} processes; choose a multiple"
+            f"train.batch {config.batch} cannot be shared by {fabric.world_size} processes; "
+            f"use a multiple of {fabric.world_size}"
         )
 
 

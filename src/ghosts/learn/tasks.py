@@ -60,17 +60,19 @@ class CellFeatures(nn.Module):
             ConfigError: features are stored, so that there are no labels.
         """
         if self.embedding is None:
-            raise ConfigError("this model reads stored features and knows no labels; leave out landmarks.word_vectors")
+            raise ConfigError(
+                "this model reads tiles of images and knows no labels; leave out --landmarks.word-vectors"
+            )
         self.embedding.weight[torch.from_numpy(labels)] = torch.from_numpy(vectors)
 
     def forward(self, batch: Batch, stored: Float[Tensor, "n c"] | None) -> MapCells:
         """The batch's cells with their features."""
         if self.embedding is None:
             if stored is None:
-                raise ConfigError("this model reads stored features, but the data has labels; choose another preset")
+                raise ConfigError("this model reads tiles of images, but the data has landmarks; choose another preset")
             return replace(batch.cells, features=stored.index_select(0, batch.rows).float())
         if batch.labels is None:
-            raise ConfigError("this model reads labels, but the data has stored features; choose another preset")
+            raise ConfigError("this model reads landmarks, but the data has tiles of images; choose another preset")
         vectors = self.embedding(batch.labels.label) * batch.labels.weight[:, None]
         features = vectors.new_zeros(len(batch.rows), self.channels).index_add(0, batch.labels.cell, vectors)
         return replace(batch.cells, features=features)

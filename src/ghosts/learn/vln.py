@@ -16,7 +16,7 @@ from torch import Tensor
 from ghosts.config import to_dict
 from ghosts.errors import ConfigError, DataError
 from ghosts.language.tokens import Vocabulary
-from ghosts.learn.checkpoint import LAST, differences, load_checkpoint
+from ghosts.learn.checkpoint import LAST, differences, load_checkpoint, misfit
 from ghosts.learn.label_words import start_labels
 from ghosts.learn.load import described, find_checkpoint, load_weights
 from ghosts.learn.loop import Job, Run, draw_turn, train
@@ -180,6 +180,7 @@ def start_from(task: NavTask, run: Run, path: Path, *, policy: bool = True) -> N
     wrong = [name for name, value in own.items() if name in weights and weights[name].shape != value.shape]
     missing = [name for name in own if name not in weights and not name.startswith(POLICY)]
     if wrong or missing:
-        first = (wrong or missing)[0]
-        raise DataError("--warm-start: a model of other sizes", file=path, field=first, hint="use the same settings")
+        first = {name: value for name, value in own.items() if name in (wrong or missing)}
+        problem = f"--warm-start: a model of other sizes ({misfit(first, weights)})"
+        raise DataError(problem, file=path, hint="use the same --model settings")
     task.load_state_dict(weights, strict=False)

@@ -67,7 +67,7 @@ class ResNetBackbone(nn.Module):
         wrong = sorted(name for name, value in weights.items() if name not in ours or ours[name].shape != value.shape)
         if missing or wrong:
             problem = f"not the weights of a ResNet-34: {len(missing)} missing, {len(wrong)} unknown or misshapen"
-            raise DataError(problem, file=path, field=(missing + wrong)[0])
+            raise DataError(problem, file=path, field=(missing + wrong)[0], hint=_EXPECTED)
         self.resnet.load_state_dict(weights, strict=False)
 
 
@@ -123,13 +123,15 @@ def _halve(inputs: int, outputs: int) -> nn.Sequential:
     )
 
 
+_EXPECTED = "give torchvision's resnet34 .pth file (ghosts weights fetches it), or the same tensors as .safetensors"
+
+
 def _read_weights(path: Path) -> dict[str, Tensor]:
-    hint = "give torchvision's resnet34 .pth file, or the same tensors as .safetensors"
     if not path.is_file():
-        raise DataError("no such file", file=path, hint=hint)
+        raise DataError("no such file", file=path, hint=_EXPECTED)
     if path.suffix != ".safetensors":
         return read_torch_archive(path)
     try:
         return load_file(path)
-    except SafetensorError as error:
-        raise DataError(f"not a safetensors file: {error}", file=path, hint=hint) from error
+    except SafetensorError:
+        raise DataError("not a safetensors file, or a damaged one", file=path, hint=_EXPECTED) from None

@@ -151,7 +151,11 @@ def _files(root: DataRoot, scan: str) -> list[Path]:
         files.extend(store.paths(scan, graph.ids[row]))
     for file in files:
         if not file.is_file():
-            raise DataError("no such file", file=file, hint=f"viewpoints of building {scan} need colour and depth")
+            raise DataError(
+                "no such file",
+                file=file,
+                hint=f"make the pictures of building {scan} with: ghosts prepare (for houses: ghosts world)",
+            )
     return files
 
 
@@ -205,8 +209,8 @@ def read_tiles(path: Path) -> StoredTiles:
         with safe_open(path, framework="pt") as file:
             index = json.loads((file.metadata() or {}).get("index", "null"))
             cells, features = file.get_tensor("cells"), file.get_tensor("features")
-    except (SafetensorError, OSError, ValueError, RecursionError) as error:
-        raise DataError(f"damaged ({error})", file=path, hint=AGAIN) from None
+    except (SafetensorError, OSError, ValueError, RecursionError):
+        raise DataError("not a file of tiles, or a damaged one", file=path, hint=AGAIN) from None
     found = index.get("format") if isinstance(index, dict) else None
     if found != FORMAT:
         raise DataError("not a file of tiles this version reads", file=path, field="format", value=found, hint=AGAIN)
@@ -216,9 +220,9 @@ def read_tiles(path: Path) -> StoredTiles:
         rows = sum(sum(building.counts) for building in buildings)
         sound = min((count for building in buildings for count in building.counts), default=0) >= 0
         if not sound or tuple(cells.shape) != (rows, 2) or tuple(features.shape) != (rows, settings.channels):
-            raise ValueError(f"an index of {rows} cells")
-    except (GhostsError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise DataError(f"damaged index ({error})", file=path, field="index", hint=AGAIN) from None
+            raise ValueError
+    except (GhostsError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise DataError("the list of its buildings is damaged", file=path, field="index", hint=AGAIN) from None
     return StoredTiles(path, settings, buildings, cells, features)
 
 

@@ -75,7 +75,7 @@ def fetch(url: str, target: Path, opener: Opener | None = None) -> None:
             raise DataError(f"{url} cannot be reached ({reason})", hint=hint) from None
         if not hasher.hexdigest().startswith(digest):
             problem = f"the download's SHA-256 starts with {hasher.hexdigest()[: len(digest)]}, not {digest}"
-            raise DataError(problem, file=target, hint="try again; " + hint)
+            raise DataError(problem, file=target, hint="try again, or " + hint)
 
 
 def _open(url: str) -> AbstractContextManager[IO[bytes]]:

@@ -50,7 +50,9 @@ class Library:
         if not roots:
             raise ConfigError("no data root to show; name --data ROOT (make one with: ghosts world --out ROOT)")
         if not runs:
-            raise ConfigError("no model to show; name --run RUN (a run's folder or a checkpoint)")
+            raise ConfigError(
+                "no model to show; name --run RUN: a run's folder, a checkpoint or shipped weights (houses-agent)"
+            )
         self.roots = {name: DataRoot(path) for name, path in zip(_names(roots), roots)}
         self._loaded = {name: load_model(path) for name, path in zip(_names(runs), runs)}
         self.models = [*self._loaded, *([HAND_CODED] if baseline and HAND_CODED not in self._loaded else [])]
@@ -130,7 +132,7 @@ class Library:
         lines = [
             f"{key[1]} on {key[0]}: {value}" for key, value in self._minds.items() if isinstance(value, GhostsError)
         ]
-        return "; ".join(lines)
+        return "\n  ".join(["", *lines])
 
     def splits(self, mind: Mind) -> list[str]:
         """Splits of a world, unseen ones first: that is what people want to see."""
@@ -166,7 +168,8 @@ class Library:
         for example in examples_of(mind.data, split):
             if example.instr_id == instr_id:
                 return mind.question(example, demonstration(mind.root, split, example))
-        raise UnknownNameError("episode", instr_id, [], f"split {split}")
+        known = [example.instr_id for example in examples_of(mind.data, split)]
+        raise UnknownNameError("episode", instr_id, known, f"split {split}")
 
     def storeys(self, world: str, scan: str) -> int:
         """How many storeys a building has."""
@@ -182,16 +185,12 @@ class Library:
 
     def _painting(self, world: str, scan: str, storey: int) -> Painting:
         if world not in self._stores:
-            raise DataError(
-                "there are no images in this world", file=self.root(world).path, hint="leave out the photos (--photo)"
-            )
+            raise DataError("there are no images in this world", file=self.root(world).path, hint="leave out --photo")
         return paint(self.root(world).graph(scan), self._stores[world], storey)
 
     def _panorama(self, world: str, scan: str, viewpoint: str, width: int = 1536) -> bytes:
         if world not in self._stores:
-            raise DataError(
-                "there are no images in this world", file=self.root(world).path, hint="leave out the photos (--photo)"
-            )
+            raise DataError("there are no images in this world", file=self.root(world).path, hint="leave out --photo")
         graph = self.root(world).graph(scan)
         row = graph.index(viewpoint)
         return jpeg(equirect(self._stores[world].load(scan, viewpoint), graph.rotation[row], width))

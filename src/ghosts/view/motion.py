@@ -23,6 +23,8 @@ from ghosts.belief.filter import FilterTrace
 from ghosts.belief.kernel import FactorisedKernel
 from ghosts.errors import DataError
 
+EXPORT = "write one with: ghosts belief --data ROOT --run RUN --out DIR (or the viewer's export)"
+
 RANGE_NATS = 12.0
 """Weights below e⁻¹² of a cell's largest one count as that; a level is 0.047 nats, an error of 2.4 % at most."""
 _LEVELS = 254
@@ -102,12 +104,12 @@ def motion_from_json(value: Any) -> MotionWeights | None:
         shape = [int(size) for size in value["shape"]]
         count = math.prod(shape)
         if len(shape) != 4 or min(shape) < 0 or count > _MOST_VALUES or value["range_nats"] != RANGE_NATS:
-            raise ValueError(f"shape {shape}, range {value['range_nats']}")
+            raise ValueError
         raw = zlib.decompressobj().decompress(base64.b64decode(value["map"], validate=True), count + 1)
         levels = np.frombuffer(raw, np.uint8).reshape(shape)
         language = np.array(value["language"], float)
         if language.ndim != 3 or language.shape[2] != shape[1]:
-            raise ValueError(f"language of shape {language.shape}")
-    except (LookupError, TypeError, ValueError, OverflowError, zlib.error) as error:
-        raise DataError(f"no motion weights ({error})", field="motion") from None
+            raise ValueError
+    except (LookupError, TypeError, ValueError, OverflowError, zlib.error):
+        raise DataError("not the weights of a motion model", field="motion", hint=EXPORT) from None
     return MotionWeights(np.cumsum(levels, 0, dtype=np.uint8), language)

@@ -75,7 +75,7 @@ def paint(
     mine = np.abs(floor[:, None] - levels).argmin(1) == storey
     chosen = [int(row) for row in (rows if rows is not None else np.flatnonzero(graph.included)) if mine[row]]
     if not chosen:
-        raise DataError(f"scan {graph.scan}: no viewpoints on storey {storey}")
+        raise DataError(f"scan {graph.scan} has no viewpoint on storey {storey}; storeys are 0..{len(levels) - 1}")
     low = graph.position_m[chosen, :2].min(0) - REACH_M
     size = np.ceil((graph.position_m[chosen, :2].max(0) + REACH_M - low) / pixel_m).astype(int)
     height = np.full(size[0] * size[1], -np.inf, np.float32)
@@ -103,7 +103,9 @@ def _points(
     panorama = store.load(graph.scan, graph.ids[row])
     if panorama.depth is None:
         raise DataError(
-            "the panoramas have no depth; painting needs it", file=store.scans, hint="make it with: ghosts prepare"
+            "the panoramas have no depth; painting needs it",
+            file=store.scans,
+            hint="make it with: ghosts prepare --raw RAW --out ROOT",
         )
     rays = equirect_rays(2 * _RAYS, _RAYS)[_RAYS // 3 :]  # from 30° above the horizon down: the rest is ceiling
     column, line = (np.rint(part).astype(int) for part in cube_texels(rays, graph.rotation[row], panorama.face_px))

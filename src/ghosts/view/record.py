@@ -18,12 +18,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ghosts.errors import DataError, GhostsError
+from ghosts.errors import ConfigError, DataError
 from ghosts.files import read_json
 from ghosts.types import Grid
-from ghosts.view.motion import MotionWeights, motion_from_json, motion_to_json
+from ghosts.view.motion import EXPORT, MotionWeights, motion_from_json, motion_to_json
 
-_EXPORT = "write one with the viewer's export"
 FORMAT, VERSION = "ghosts-episode", 2
 ChosenBy = Literal["policy", "planner", "mass"]
 _LARGEST = 1e30
@@ -198,7 +197,7 @@ def unpack(value: Any, where: str) -> Float[np.ndarray, "..."]:
         if len(raw) != count:
             raise ValueError
     except (TypeError, LookupError, ValueError, OverflowError, zlib.error):
-        raise DataError("not a packed array of an episode record", field=where, hint=_EXPORT) from None
+        raise DataError("not a packed array of an episode record", field=where, hint=EXPORT) from None
     share = (raw.astype(np.float64) / 255.0) ** 2
     return share.reshape(shape) * scale.reshape(-1, *[1] * (len(shape) - 1))
 
@@ -254,9 +253,9 @@ def from_json(value: Any) -> EpisodeRecord:
     """
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         found = value.get("format") if isinstance(value, dict) else value
-        raise DataError(f"expected {FORMAT!r}", field="format", value=found, hint=_EXPORT)
+        raise DataError(f"expected {FORMAT!r}", field="format", value=found, hint=EXPORT)
     if value.get("version") != VERSION:
-        raise DataError(f"expected {VERSION}", field="version", value=value.get("version"), hint=_EXPORT)
+        raise DataError(f"expected {VERSION}", field="version", value=value.get("version"), hint=EXPORT)
     try:
         words = len(value["words"])
         attention: dict[str, Any] = {
@@ -281,8 +280,12 @@ def from_json(value: Any) -> EpisodeRecord:
         )
         _check_sizes(record)
         return record
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise DataError(f"a field of the episode record is missing or malformed ({error})", hint=_EXPORT) from None
+    except KeyError as error:
+        raise DataError("missing in the episode record", field=str(error.args[0]), hint=EXPORT) from None
+    except ConfigError as error:
+        raise DataError(f"a field of the episode record is malformed: {error}", hint=EXPORT) from None
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        raise DataError("a field of the episode record is malformed", hint=EXPORT) from None
 
 
 def read_records(path: Path) -> tuple[EpisodeRecord, ...]:
@@ -291,13 +294,13 @@ def read_records(path: Path) -> tuple[EpisodeRecord, ...]:
     Raises:
         DataError: naming the file and what is wrong in it.
     """
-    value = read_json(path, hint="write one with the viewer's export")
+    value = read_json(path, hint=EXPORT)
     try:
         records = tuple(from_json(item) for item in (value if isinstance(value, list) else [value]))
-    except GhostsError as error:
-        raise DataError(str(error), file=path) from None
+    except DataError as error:
+        raise error.in_file(path) from None
     if not records:
-        raise DataError("holds no episode", file=path, hint=_EXPORT)
+        raise DataError("holds no episode", file=path, hint=EXPORT)
     return records
 
 
@@ -307,19 +310,20 @@ def _grid(value: list[Any]) -> Grid:
 
 
 def _check_sizes(record: EpisodeRecord) -> None:
-    """Raise `ValueError` where arrays do not fit the grids."""
+    """Raise `DataError` where arrays do not fit the grids."""
     cells = record.grid.rows, record.grid.cols
     for number, frame in enumerate(record.frames):
         for name in ("beliefs", "predictions", "likelihoods", "smoothed"):
             if getattr(frame, name).ndim != 4 or getattr(frame, name).shape[2:] != cells:
-                raise ValueError(f"{name} of frame {number} do not fit the grid of {cells[0]} × {cells[1]} cells")
+                problem = f"frame {number} does not fit the grid of {cells[0]} × {cells[1]} cells"
+                raise DataError(problem, field=name, hint=EXPORT)
         if frame.observed.shape != (record.map_grid.rows, record.map_grid.cols):
-            raise ValueError(f"observed of frame {number} does not fit the map's grid")
+            raise DataError(f"frame {number} does not fit the map's grid", field="observed", hint=EXPORT)
     pool = round(record.grid.cell_m / record.map_grid.cell_m)
     if (cells[0] * pool, cells[1] * pool) != (record.map_grid.rows, record.map_grid.cols):
-        raise ValueError("grid and map_grid have different extents")
+        raise DataError("does not cover what map_grid covers", field="grid", hint=EXPORT)
     if record.motion is not None and record.motion.map_levels.shape[2:] != cells:
-        raise ValueError("motion does not fit the grid")
+        raise DataError("does not fit the grid", field="motion", hint=EXPORT)
 
 
 def _frame(value: dict[str, Any]) -> Frame:
@@ -340,7 +344,8 @@ def _frame(value: dict[str, Any]) -> Frame:
 
 def _choice(value: dict[str, Any]) -> Choice:
     if value["by"] not in get_args(ChosenBy):
-        raise ValueError(f"choice.by is {value['by']!r}")
+        known = ", ".join(get_args(ChosenBy))
+        raise DataError(f"expected one of {known}", field="choice.by", value=value["by"], hint=EXPORT)
     names: dict[str, Any] = {name: tuple(str(item) for item in value[name]) for name in ("visited", "moves")}
     candidates = {str(name): float(worth) for name, worth in value["candidates"].items()}
     return Choice(value["by"], candidates, chosen=str(value["chosen"]), stops=bool(value["stops"]), **names)

@@ -108,7 +108,8 @@ def build_report(
         raise ConfigError("a report needs at least one episode; raise --show or --examples")
     names = [item.name for item in episodes]
     if len(set(names)) != len(names):
-        raise ConfigError(f"two episodes of the report have the same name, got {names}")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ConfigError(f"episode {twice} is to be shown twice; name it once")
     for item in episodes:
         if len({record.walk for record in item.records}) != 1:
             raise ConfigError(f"models beside each other need the same walk; episode {item.name} has several")

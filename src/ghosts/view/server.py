@@ -240,8 +240,9 @@ def _question(library: Library, body: Ask) -> tuple[Mind, Question]:
         raise UnknownNameError("building", body.scan, mind.scans)
     graph = mind.root.graph(body.scan)
     walk, path = (tuple(graph.index(name) for name in names) for names in (body.walk, body.path))
-    if not graph.included[[*walk, *path]].all():
-        raise ConfigError("nobody can stand at one of these viewpoints; choose others")
+    off = [row for row in (*walk, *path) if not graph.included[row]]
+    if off:
+        raise ConfigError(f"nobody can stand at viewpoint {graph.ids[off[0]]}; choose another")
     return mind, Question(body.scan, body.text, body.heading_rad, walk, path, body.instr_id)
 
 

@@ -13,6 +13,8 @@ from ghosts.language.episodes import Episode, load_episodes
 from ghosts.world.graph import NavGraph, load_graph
 from ghosts.world.store import DEFAULT_CACHE_BYTES, PanoramaStore
 
+_TOGETHER = "take r2r/ and connectivity/ from the same release"
+
 _SPLIT_FILE = re.compile(r"R2R_(\w+)\.json")
 
 
@@ -120,12 +122,14 @@ class DataRoot:
         known = set(graph.ids)
         for viewpoint in episode.path:
             if viewpoint not in known:
-                raise DataError("viewpoint not in its scan", file=source, record=name, field="path", value=viewpoint)
+                problem = f"no such viewpoint in scan {episode.scan}"
+                raise DataError(problem, file=source, record=name, field="path", value=viewpoint, hint=_TOGETHER)
         rows = [graph.index(viewpoint) for viewpoint in episode.path]
         if not graph.included[rows].all():
             excluded = next(graph.ids[row] for row in rows if not graph.included[row])
-            raise DataError("viewpoint is excluded", file=source, record=name, field="path", value=excluded)
+            problem = f"a viewpoint that scan {episode.scan} excludes"
+            raise DataError(problem, file=source, record=name, field="path", value=excluded, hint=_TOGETHER)
         for here, there in pairwise(rows):
             if not graph.adjacent[here, there]:
-                pair = f"{graph.ids[here]} to {graph.ids[there]}"
-                raise DataError("no edge between viewpoints", file=source, record=name, field="path", value=pair)
+                problem = f"nobody can walk straight from viewpoint {graph.ids[here]} to {graph.ids[there]}"
+                raise DataError(problem, file=source, record=name, field="path", hint=_TOGETHER)

@@ -150,6 +150,7 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
             file=source,
             record=other,
             field="unobstructed",
+            hint=_AGAIN,
         )
     position = poses[:, :3, 3]
     if np.abs(position).max() > FARTHEST_M:

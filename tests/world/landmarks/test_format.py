@@ -59,7 +59,7 @@ def drop(*keys: str | int) -> Callable[[Any], None]:
     [
         (change("format", value="x"), r"s1.json, field 'format': expected 'ghosts-landmarks' \(got 'x'\)"),
         (change("version", value=2), r"field 'version': expected 1 \(got 2\); make it again"),
-        (change("scan", value="s2"), r"field 'scan': the file is named s1.json \(got 's2'\)"),
+        (change("scan", value="s2"), r"field 'scan': expected 's1', as the file is named \(got 's2'\)"),
         (change("extra", value=1), "field 'extra': unknown field"),
         (drop("source"), "field 'source': missing"),
         (change("viewpoints", value=[]), "field 'viewpoints': expected an object"),

@@ -105,7 +105,10 @@ def test_save_and_load(tmp_path: Path) -> None:
         ({"kind": "object", "name": "", "words": []}, "record 0, field 'name'"),
         ({"kind": "object", "name": "x", "words": [1]}, "record 0, field 'words'"),
         ({"kind": "object"}, "record 0: expected kind, name and words"),
-        ({"kind": "object", "name": "x", "words": ["x"]}, "needs the structure 'floor'"),
+        (
+            {"kind": "object", "name": "x", "words": ["x"]},
+            "labels.json, field 'labels': the structure 'floor' is missing",
+        ),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, row: dict[str, object], message: str) -> None:
@@ -114,5 +117,5 @@ def test_bad_files_are_refused(tmp_path: Path, row: dict[str, object], message: 
     with pytest.raises(DataError, match=message):
         LabelSet.load(path)
     path.write_text("{}")
-    with pytest.raises(DataError, match="expected format 'ghosts-labels'"):
+    with pytest.raises(DataError, match="field 'format': expected 'ghosts-labels'"):
         LabelSet.load(path)

@@ -153,7 +153,7 @@ def test_errors_say_what_is_missing(source: LandmarkSource, tmp_path: Path) -> N
         source.observe("sCene2", "a")
     bare = tmp_path / "bare"
     (bare / "connectivity").mkdir(parents=True)
-    with pytest.raises(DataError, match="ghosts landmarks --out"):
+    with pytest.raises(DataError, match="ghosts landmarks --connectivity FOLDER --bbox FOLDER --regions FOLDER --out"):
         LandmarkSource(DataRoot(bare), source.labels)
 
 

@@ -79,7 +79,8 @@ def prepare(house: House, device: torch.device | str = "cpu") -> Scene:
     labels = {name: number for number, name in enumerate(LABELS)}
     for part in primitives:
         if part.material not in numbers or part.label not in labels:
-            raise DataError("a primitive has an unknown material or label", record=house.name, value=part)
+            wrong = part.material if part.material not in numbers else part.label
+            raise DataError("a part with an unknown material or label", record=f"house {house.name}", value=wrong)
     yaw = torch.tensor([p.yaw_rad for p in primitives], dtype=torch.float64)
     shadowless = ("sky", "lamp", "glass")
     casters = torch.tensor(

@@ -18,6 +18,8 @@ from ghosts.errors import DataError
 from ghosts.files import is_finite, read_json, write_json
 from ghosts.world.landmarks.regions import ROOM_NAMES, Region
 
+_AGAIN = "make it again with: ghosts landmarks"
+
 FORMAT, VERSION = "ghosts-landmarks", 1
 UNPLACED = "near"
 METHODS = ("triangulated", "ray", UNPLACED, "detected")
@@ -118,16 +120,15 @@ def read_landmarks(path: Path) -> SceneLandmarks:
     """
     value = read_json(path, hint="make it with: ghosts landmarks --out ROOT (see docs/landmarks.md)")
     if not isinstance(value, dict):
-        raise DataError("expected an object", file=path, value=value)
+        raise DataError("expected an object", file=path, value=value, hint=_AGAIN)
     if value.get("format") != FORMAT:
-        raise DataError(f"expected {FORMAT!r}", file=path, field="format", value=value.get("format"))
+        raise DataError(f"expected {FORMAT!r}", file=path, field="format", value=value.get("format"), hint=_AGAIN)
     if value.get("version") != VERSION:
-        hint = "make it again with: ghosts landmarks"
-        raise DataError(f"expected {VERSION}", file=path, field="version", value=value.get("version"), hint=hint)
+        raise DataError(f"expected {VERSION}", file=path, field="version", value=value.get("version"), hint=_AGAIN)
     _only(value, _TOP, path, None)
     scan = _text(value, "scan", path, None)
     if f"{scan}.json" != path.name:
-        raise DataError(f"the file is named {path.name}", file=path, field="scan", value=scan)
+        raise DataError(f"expected {path.stem!r}, as the file is named", file=path, field="scan", value=scan)
     if not isinstance(value["viewpoints"], dict) or not isinstance(value["objects"], list):
         field = "objects" if isinstance(value["viewpoints"], dict) else "viewpoints"
         expected = "a list" if field == "objects" else "an object"

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ghosts.errors import DataError, UnknownNameError
+from ghosts.errors import DataError, UnknownNameError, quoted
 from ghosts.files import read_json, write_json
 from ghosts.world.landmarks.format import SceneLandmarks
 from ghosts.world.landmarks.regions import ROOM_NAMES
@@ -56,11 +56,14 @@ class LabelSet:
 
     def __post_init__(self) -> None:
         if len(self._ids) != len(self.labels):
-            raise DataError("a label is listed twice", field="labels", hint="remove one of the two")
+            listed = [(label.kind, label.name) for label in self.labels]
+            twice = next(label.name for label in self.labels if listed.count((label.kind, label.name)) > 1)
+            raise DataError("a label is listed twice", field="labels", value=twice, hint="remove one of the two")
         for kind, names in (("structure", STRUCTURE), ("room", ROOM_NAMES)):
             for name in names:
                 if (kind, name) not in self._ids:
-                    raise DataError(f"a label set needs the {kind} {name!r}", field="labels")
+                    hint = "make the set anew; it is not written by hand"
+                    raise DataError(f"the {kind} {name!r} is missing, which every set has", field="labels", hint=hint)
 
     @cached_property
     def _ids(self) -> dict[tuple[str, str], int]:
@@ -108,9 +111,11 @@ class LabelSet:
             DataError: naming file, record, field and value.
         """
         value = read_json(path)
-        if not isinstance(value, dict) or (value.get("format"), value.get("version")) != (FORMAT, VERSION):
-            found = (value.get("format"), value.get("version")) if isinstance(value, dict) else value
-            raise DataError(f"expected format {FORMAT!r}, version {VERSION}", file=path, value=found)
+        value = value if isinstance(value, dict) else {}
+        for field_name, expected in (("format", FORMAT), ("version", VERSION)):
+            if value.get(field_name) != expected:
+                found = value.get(field_name)
+                raise DataError(f"expected {quoted(expected)}", file=path, field=field_name, value=found)
         return cls.from_list(value.get("labels"), path)
 
     @classmethod
@@ -132,7 +137,10 @@ class LabelSet:
             if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
                 raise DataError("expected a list of words", file=path, record=number, field="words", value=words)
             labels.append(Label(kind, name, tuple(words)))
-        return cls(tuple(labels))
+        try:
+            return cls(tuple(labels))
+        except DataError as error:
+            raise error.in_file(path) from None
 
 
 def build_labels(scenes: Iterable[SceneLandmarks], objects: int = DEFAULT_OBJECTS) -> LabelSet:

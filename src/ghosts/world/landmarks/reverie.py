@@ -60,7 +60,8 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
                     if not member.isreg() or not name.endswith(".json") or "_" not in name:
                         continue
                     if member.size > MAX_FILE_BYTES:
-                        raise DataError("too large for a listing", file=source, record=member.name, value=member.size)
+                        problem = f"{member.size} bytes are too many for a listing"
+                        raise DataError(problem, file=source, record=member.name, hint="download BBox.tar.gz again")
                     handle = archive.extractfile(member)
                     if handle is not None:
                         _add(listings, source, name, handle.read())
@@ -78,9 +79,9 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
 def _add(listings: dict[str, dict[str, bytes]], source: Path, name: str, content: bytes) -> None:
     scan, _, viewpoint = name.removesuffix(".json").rpartition("_")
     if not scan or not viewpoint:
-        raise DataError("expected a name like <scan>_<viewpoint>.json", file=source, record=name)
+        raise DataError("expected a name like <scan>_<viewpoint>.json", file=source, record=name, hint="remove it")
     if viewpoint in listings[scan]:
-        raise DataError("listed twice", file=source, record=name)
+        raise DataError("in the archive twice", file=source, record=name, hint="pass REVERIE's own BBox.tar.gz")
     listings[scan][viewpoint] = content
 
 

@@ -104,7 +104,8 @@ class LandmarkSource:
 
     def __init__(self, root: DataRoot, labels: LabelSet, config: LandmarkConfig | None = None) -> None:
         if not root.has_landmarks:
-            hint = f"make them with: ghosts landmarks --out {root.path}"
+            sources = "--connectivity FOLDER --bbox FOLDER --regions FOLDER"
+            hint = f"make them with: ghosts landmarks {sources} --out {root.path}"
             raise DataError("no landmarks/ folder in this data root", file=root.path, hint=hint)
         self.root, self.labels, self.config = root, labels, config or LandmarkConfig()
         self._scenes: dict[str, SceneLandmarks] = {}

@@ -113,7 +113,7 @@ class RawRelease:
         try:
             return parse_conf(data.decode("ascii"), path, origin)
         except UnicodeDecodeError as error:
-            raise DataError(f"not plain text (byte {error.start})", file=path) from None
+            raise DataError(f"not plain text (byte {error.start})", file=path, hint="download it again") from None
 
     def _add(self, source: Path) -> None:
         if source.is_dir():
@@ -180,16 +180,18 @@ def _walk(folder: Path, levels: int) -> Iterator[Path]:
 def _open_zip(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError) as error:
-        raise DataError(f"not a whole zip file ({error})", file=path, hint="download it again") from None
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError):
+        raise DataError("not a zip file, or not a whole one", file=path, hint="download it again") from None
 
 
 def _read_zip(path: Path, inside: str) -> bytes:
     archive = _open_zip(path)
     if archive.getinfo(inside).file_size > _LARGEST:
-        raise DataError("a file of the release is never this large", file=path, record=inside)
+        raise DataError(
+            "a file of the release is never this large", file=path, record=inside, hint="download the zip file again"
+        )
     try:
         return archive.read(inside)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, LookupError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, LookupError):
         hint = "download the zip file again"
-        raise DataError(f"damaged inside the zip file ({error})", file=path, record=inside, hint=hint) from None
+        raise DataError("damaged inside the zip file", file=path, record=inside, hint=hint) from None

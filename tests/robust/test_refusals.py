@@ -1,0 +1,370 @@
+"""Refusals that no other test meets: rare damage, missing extras, values only a program can pass."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
+from ghosts.cli import main
+from ghosts.errors import GhostsError
+from ghosts.files import read_words, write_json
+from ghosts.learn.backbone import KIND, _finite_mean, load_backbone
+from ghosts.learn.checkpoint import misfit, save_checkpoint
+from ghosts.learn.data import split_episodes
+from ghosts.learn.devices import choose_device
+from ghosts.learn.image_tiles import TileMaker, sweep_on_device
+from ghosts.learn.labelled_views import load_labelled
+from ghosts.learn.seq2seq import Seq2SeqTask
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.tile_store import TileSettings
+from ghosts.types import Grid, Intrinsics
+from ghosts.view import film, images
+from ghosts.view.canvas import new_figure
+from ghosts.view.figures import attention_figure
+from ghosts.view.paint import paint
+from ghosts.view.panorama import png
+from ghosts.view.question import Question
+from ghosts.view.report import _webp
+from ghosts.world.camera_torch import PanoramaBank
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.graph import parse_graph
+from ghosts.world.houses import placing, raycast, render
+from ghosts.world.houses.statistics import statistics
+from ghosts.world.houses.world import _read_record, load_house
+from ghosts.world.images import read_skybox_depth, write_image
+from ghosts.world.landmarks.reverie import read_listings
+from ghosts.world.matterport import panorama, prepare, raw
+from ghosts.world.matterport.graphs import take_episodes
+from makers import SCAN, connectivity_records, make_root, viewpoint_id, write_skybox
+
+CPU = torch.device("cpu")
+SETTINGS = TileSettings("hash", 2, 0.5, camera=Intrinsics(32, 32, 1.0), headings=1)
+GRID = Grid(4, 4, 1.0)
+PICTURES = f"scans/{SCAN}/matterport_skybox_images"
+
+
+def told(call: Callable[[], object]) -> str:
+    """The message that a call ends with."""
+    with pytest.raises(GhostsError) as caught:
+        call()
+    return str(caught.value)
+
+
+def answered(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The line that a command ends with."""
+    with pytest.raises(SystemExit):
+        main(words)
+    return capsys.readouterr().err
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    """As if packages were not installed."""
+    for package in packages:
+        monkeypatch.setitem(sys.modules, package, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["eval", "vln", "--batch", "0"], "ghosts eval: --batch must be at least 1, got 0\n"),
+        (["submit", "--run", "x", "--batch", "0"], "ghosts submit: --batch must be at least 1, got 0\n"),
+    ],
+)
+def test_commands(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answered(words, capsys) == line
+
+
+def test_missing_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    install = "which is not installed; run: pip install 'ghosts[{}]'"
+    without(monkeypatch, "fastapi", "matplotlib.figure", "imageio_ffmpeg", "playwright.sync_api")
+    assert "ghosts view needs fastapi, " + install.format("web") in answered(["view"], capsys)
+    assert told(lambda: new_figure(1.0, 1.0, "drawing a film")) == "drawing a film needs matplotlib, " + install.format(
+        "viz"
+    )
+    assert told(lambda: film.check_film(Path("x.mp4"))) == "writing an MP4 needs imageio-ffmpeg, " + install.format(
+        "viz"
+    )
+    # Without the tests' type checks: neither library nor record is looked at before the browser is.
+    photograph: Any = inspect.unwrap(images._photograph)
+    line = "photographing the viewer needs playwright, " + install.format("dev")
+    assert told(lambda: photograph(tmp_path, None, "w", "s", None)) == line
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", SimpleNamespace(sync_playwright=None))
+    monkeypatch.setattr(images, "find_chromium", lambda: None)
+    line = f"photographing the viewer needs a browser (one of {', '.join(images.CHROMIUM)}); install Chromium"
+    assert told(lambda: photograph(tmp_path, None, "w", "s", None)) == line
+
+
+def test_programs_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_program() -> str:
+        raise RuntimeError("No ffmpeg exe could be found")
+
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", SimpleNamespace(get_ffmpeg_exe=no_program))
+    assert told(lambda: film.check_film(Path("x.mp4"))) == (
+        "writing an MP4 needs the program ffmpeg, which is not installed; install it, or end --out in .gif"
+    )
+    film.check_film(Path("x.gif"))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert told(lambda: choose_device("cuda")) == (
+        "--device cuda: torch finds no CUDA device here; use --device cpu or auto"
+    )
+    assert told(lambda: choose_device("tpu")) == "--device must be cpu, cuda or auto, got 'tpu'"
+
+
+def test_models(tmp_path: Path) -> None:
+    assert told(lambda: Seq2SeqAgent(Seq2Seq.__new__(Seq2Seq), GRID, 0)) == "step_limit must be at least 1, got 0"
+    task = Seq2SeqTask.__new__(Seq2SeqTask)
+    assert "has no belief for the planner; leave out --planner" in told(lambda: task.agent(GRID, planner=object()))
+    assert told(lambda: _finite_mean([torch.tensor(float("nan"))], 50)) == (
+        "the loss became nan at iteration 50; lower --train.learning-rate"
+    )
+    path, about = tmp_path / "b.safetensors", {"kind": KIND, "channels": 8, "labels": ["a"]}
+    weights = SmallBackbone(16, 1).state_dict()
+    save_checkpoint(path, {f"model/{name}": value for name, value in weights.items()}, about)
+    message = told(lambda: load_backbone(path))
+    assert message.startswith(f"{path}: not the weights of a small backbone (")
+    assert " has the size " in message
+    assert message.endswith("; copy it again, or train it again with: ghosts backbone")
+
+
+def test_weights_that_do_not_fit_are_named() -> None:
+    right = torch.nn.Linear(2, 3).state_dict()
+    assert misfit(right, {"weight": right["weight"]}) == "bias is missing"
+    assert misfit(right, {**right, "bias": torch.zeros(4)}) == "bias has the size 4, expected 3"
+    assert misfit(right, {**right, "scale": torch.zeros(())}) == "the model has no scale"
+
+
+def test_tiles(tmp_path: Path) -> None:
+    bank = PanoramaBank(torch.zeros(1, 6 * 16, dtype=torch.int32), None, 4)
+    assert told(lambda: sweep_on_device(bank, np.eye(3)[None], 0, SETTINGS)) == (
+        "the panoramas have no depth; tiles need it; make it with: ghosts prepare --raw RAW --out ROOT"
+    )
+
+    backbone = SmallBackbone(2).requires_grad_(False)
+    backbone.output.bias.fill_(1e9)  # type: ignore[union-attr]
+    maker = TileMaker(DataRoot(make_root(tmp_path / "root", count=1)), backbone, SETTINGS, CPU, 1)
+    assert told(lambda: list(maker.buildings([SCAN]))) == (
+        f"building {SCAN}: the backbone's features do not fit into 16 bits; use another --backbone"
+    )
+
+
+def test_labelled_pictures(tmp_path: Path) -> None:
+    root = make_root(tmp_path / "root", count=2)
+    for row, side in ((0, 16), (1, 32)):
+        path = root / PICTURES / f"{viewpoint_id(row)}_skybox_label_small.png"
+        cv2.imwrite(str(path), np.zeros((side, 6 * side), np.uint8))
+    assert "the label skybox has faces of 16 pixels, the colour one of 32; make the world anew" in told(
+        lambda: load_labelled(DataRoot(root), [SCAN], 9, CPU)
+    )
+    write_skybox(root / PICTURES, viewpoint_id(0), 0, 16)
+    assert f"{root}, record {SCAN}: houses have faces of different sizes; make the world anew" in told(
+        lambda: load_labelled(DataRoot(root), [SCAN], 9, CPU)
+    )
+    assert told(lambda: load_labelled(DataRoot(root), [], 9, CPU)) == (
+        f"{root}: no included viewpoint in the houses to train on; make houses with: ghosts world"
+    )
+
+
+def test_pictures_of_the_viewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = DataRoot(make_root(tmp_path / "root", count=2))
+    graph, store = root.graph(SCAN), root.panoramas()
+    assert told(lambda: paint(graph, store, 3)) == f"scan {SCAN} has no viewpoint on storey 3; storeys are 0..0"
+    assert told(lambda: paint(graph, store, 0, cut_m=-9.0)) == (
+        "nothing to paint: no depth reading below the cut; raise cut_m"
+    )
+    assert told(lambda: Question("s", "go", 0.0, ())) == "a walk needs at least one viewpoint: its start"
+    plain: Any = SimpleNamespace(filter_steps=0, model="hand-coded")
+    undecorated = inspect.unwrap(attention_figure)
+    assert told(lambda: undecorated(plain)) == (
+        "model hand-coded has no attention over filter steps; name a run of a filter"
+    )
+    monkeypatch.setattr(cv2, "imencode", lambda *_: (False, None))
+    assert told(lambda: png(np.zeros((2, 2, 4), np.uint8))) == (
+        "the picture could not be encoded as png; reinstall opencv-python-headless"
+    )
+    painted: Any = SimpleNamespace(rgba=np.zeros((2, 2, 4), np.uint8))
+    unchecked = inspect.unwrap(_webp)
+    assert told(lambda: unchecked(painted)) == (
+        "the painted map could not be encoded as WebP; reinstall opencv-python-headless"
+    )
+
+
+def test_pictures_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cv2, "imwrite", lambda *_: False)
+    line = "x.png: the image could not be written; free some space, or choose another --out"
+    assert told(lambda: write_image(tmp_path / "x.png", np.zeros((2, 12), np.uint16))).endswith(line)
+    assert told(lambda: render._write(tmp_path / "x.png", np.zeros((2, 12), np.uint16), [])).endswith(line)
+    assert not list(tmp_path.iterdir())
+
+
+def test_damaged_pixels(tmp_path: Path) -> None:
+    """A PNG whose parts are whole, but whose pixels are no stream."""
+    path = tmp_path / "d.png"
+    cv2.imwrite(str(path), np.zeros((4, 24), np.uint16))
+    data = path.read_bytes()
+    at = data.index(b"IDAT")
+    length = int.from_bytes(data[at - 4 : at], "big")
+    body = b"IDAT" + bytes(length)
+    path.write_bytes(data[:at] + body + zlib.crc32(body).to_bytes(4, "big") + data[at + 8 + length :])
+    assert told(lambda: read_skybox_depth(path)).startswith(
+        f"{path}: cannot be decoded as a depth image; make it again"
+    )
+
+
+def test_graphs_and_paths(tmp_path: Path) -> None:
+    assert told(lambda: read_words(tmp_path)) == f"{tmp_path}: cannot be read (Is a directory)"
+    records = connectivity_records(2)
+    records[1]["pose"][3] = 2e6
+    assert told(lambda: parse_graph("s", records, Path("s.json"))) == (
+        f"s.json, record 1, field 'pose': viewpoint {viewpoint_id(1)} is farther than 1000000 m from the origin; "
+        "take the file again from where it came from"
+    )
+    root = make_root(tmp_path / "root", images=False)
+    write_json(root / "connectivity" / f"{SCAN}_connectivity.json", connectivity_records(4, excluded=(1,)))
+    assert told(lambda: DataRoot(root).episodes("train")) == (
+        f"{root}/r2r/R2R_train.json, record 7, field 'path': a viewpoint that scan {SCAN} excludes "
+        f"(got '{viewpoint_id(1)}'); take r2r/ and connectivity/ from the same release"
+    )
+    (root / "r2r" / "R2R_train.json").unlink()
+    assert told(lambda: split_episodes(DataRoot(root))).startswith(
+        f"{root}/r2r/R2R_train.json: no such file; it says which buildings are unseen"
+    )
+    write_json(tmp_path / "R2R_train.json", [{"path": []}])
+    assert told(lambda: take_episodes(tmp_path, tmp_path / "out", ["s"])).endswith(
+        "R2R_train.json: expected a list of paths with a scan each; take the released file again"
+    )
+
+
+def test_houses(tmp_path: Path) -> None:
+    assert "no R2R_<split>.json found; make one with" in told(lambda: statistics(tmp_path))
+    write_json(tmp_path / "world.json", {"houses": {"h": {"seed": "5"}}})
+    assert told(lambda: load_house(tmp_path, "h")) == (
+        f"{tmp_path}/world.json, record h, field 'seed': expected a whole number (got '5')"
+    )
+    write_json(tmp_path / "h.json", {"index": 0, "scan": "h", "seed": 1, "paths": [], "viewpoints": [], "rooms": 1})
+    assert told(lambda: _read_record(tmp_path / "h.json", 0)) == (
+        f"{tmp_path}/h.json, field 'storeys': missing; remove the file; the same command makes it again"
+    )
+    assert told(lambda: raycast.make_solids(())) == "a scene needs at least one primitive; there is nothing to draw"
+    room = SimpleNamespace(kind="bathroom")
+    house: Any = SimpleNamespace(name="h", seed=5, rooms=(room,))
+    anchor = inspect.unwrap(placing._anchor)
+    assert told(lambda: anchor(house, np.zeros((0, 3)), 0, np.random.default_rng(0))) == (
+        "house 'h' (seed 5): no free place to stand in the bathroom (room 0); choose another --seed"
+    )
+
+
+def test_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def archive(*names: str) -> Path:
+        path = tmp_path / "BBox.tar.gz"
+        with tarfile.open(path, "w:gz") as file:
+            for name in names:
+                member = tarfile.TarInfo(name)
+                member.size = 2
+                file.addfile(member, io.BytesIO(b"{}"))
+        return path
+
+    twice = archive("a/s_v.json", "b/s_v.json")
+    assert told(lambda: read_listings(twice)) == (
+        f"{twice}, record s_v.json: in the archive twice; pass REVERIE's own BBox.tar.gz"
+    )
+    nameless = archive("_v.json")
+    assert told(lambda: read_listings(nameless)) == (
+        f"{nameless}, record _v.json: expected a name like <scan>_<viewpoint>.json; remove it"
+    )
+    monkeypatch.setattr("ghosts.world.landmarks.reverie.MAX_FILE_BYTES", 1)
+    assert told(lambda: read_listings(archive("s_v.json"))) == (
+        f"{twice}, record s_v.json: 2 bytes are too many for a listing; download BBox.tar.gz again"
+    )
+    with zipfile.ZipFile(tmp_path / "r.zip", "w") as file:
+        file.writestr("s/x.jpg", b"12")
+    monkeypatch.setattr(raw, "_LARGEST", 1)
+    assert told(lambda: raw._read_zip(tmp_path / "r.zip", "s/x.jpg")) == (
+        f"{tmp_path}/r.zip, record s/x.jpg: a file of the release is never this large; download the zip file again"
+    )
+
+
+def test_a_port_that_is_taken_meanwhile() -> None:
+    class Refused:
+        started = False
+
+        def run(self) -> None:
+            """As uvicorn's when the port is held: it ends without having started."""
+
+    served = images.Served.__new__(images.Served)
+    served.port, served._server = 8471, Refused()  # type: ignore[assignment]
+    served._thread = Thread(target=served._server.run)
+    assert told(served.__enter__) == (
+        "the viewer's server did not start on port 8471; another program may hold it: try again"
+    )
+
+
+def test_raw_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures of a raw release that are whole, but not what they should be."""
+
+    def release(image: np.ndarray, kind: str) -> Any:
+        data = cv2.imencode(kind, image)[1].tobytes()
+        return SimpleNamespace(read=lambda scan, folder, name: (data, Path(name)))
+
+    read_depth, read_skybox = inspect.unwrap(panorama.read_depth), inspect.unwrap(panorama.read_skybox)
+    assert "v_d0_0.png: expected a 16-bit image with one channel" in told(
+        lambda: read_depth(release(np.zeros((4, 4), np.uint8), ".png"), "s", "v")
+    )
+    assert "v_skybox0_sami.jpg: a skybox face must be square" in told(
+        lambda: read_skybox(release(np.zeros((4, 8, 3), np.uint8), ".jpg"), "s", "v", 4)
+    )
+    rubbish = SimpleNamespace(read=lambda scan, folder, name: (b"\xff\xd8 rubbish \xff\xd9", Path(name)))
+    assert told(lambda: read_depth(rubbish, "s", "v")) == (
+        "v_d0_0.png: cannot be decoded as an image; download it again"
+    )
+    make = inspect.unwrap(panorama.make_panorama)
+    assert "camera parameters of scan s lack images 0_0, 0_1" in told(
+        lambda: make(None, "s", "v", {}, panorama.PrepareConfig())
+    )
+    pixels = np.zeros((4, 24), np.uint16)
+    monkeypatch.setattr(cv2, "imencode", lambda *_: (False, None))
+    assert "d.png: the image could not be written" in told(
+        lambda: panorama.write_panorama(
+            tmp_path / "c.jpg", tmp_path / "d.png", np.zeros((4, 24, 3), np.uint8), pixels, ""
+        )
+    )
+
+
+def test_a_worker_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pool:
+        def __init__(self, *_: Any) -> None: ...
+
+        def __enter__(self) -> Pool:
+            return self
+
+        def __exit__(self, *_: Any) -> None: ...
+
+        def submit(self, *_: Any) -> Future[None]:
+            future: Future[None] = Future()
+            future.set_exception(BrokenProcessPool())
+            return future
+
+        def shutdown(self, **_: Any) -> None: ...
+
+    monkeypatch.setattr(prepare, "ProcessPoolExecutor", Pool)
+    todo, config = [("s", "v"), ("s", "w")], panorama.PrepareConfig()
+    assert told(lambda: prepare.prepare_release([tmp_path], tmp_path, config, todo, 2, lambda unit: None)) == (
+        f"{tmp_path}: a worker process died; the same command goes on where it stopped; "
+        "use fewer --workers if memory ran out"
+    )
