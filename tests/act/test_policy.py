@@ -114,11 +114,16 @@ def test_loss_is_the_cross_entropy_of_the_target() -> None:
     assert float(policy_loss(log_probabilities, target, active)) == pytest.approx(-math.log(0.3), rel=1e-5)
 
 
-def test_loss_reaches_the_belief() -> None:
+@pytest.mark.parametrize("config", [PolicyConfig(), PolicyConfig(beyond=True, layers=2)], ids=["paper", "beyond"])
+def test_loss_reaches_the_belief(config: PolicyConfig) -> None:
+    """Also where the filter cannot have come: cells without any mass once gave infinite gradients."""
     torch.manual_seed(0)
-    policy, belief = Policy(PolicyConfig(), steps=3), beliefs(3, 4).requires_grad_()
+    belief = beliefs(3, 4)
+    belief[..., :3, :] = 0.0
+    policy, belief = Policy(config, steps=3), belief.requires_grad_()
     policy_loss(policy(candidates(), belief, torch.zeros(3, 2), GRID), torch.tensor([0, 1, 4])).backward()
     assert belief.grad is not None
+    assert bool(belief.grad.isfinite().all())
     assert bool((belief.grad[:2].abs().amax((-3, -2, -1)) > 0).all())  # episode 2 has one candidate: nothing to choose
 
 

@@ -105,7 +105,11 @@ def test_entropy() -> None:
     assert float(entropy(uniform)) == pytest.approx(math.log(320), rel=1e-6)
     certain = torch.zeros(1, 4, 8, 10)
     certain[0, 0, 0, 0] = 1.0
-    assert float(entropy(certain)) == 0.0
+    certain.requires_grad_()
+    entropy(certain).sum().backward()
+    assert float(entropy(certain.detach())) == 0.0
+    assert certain.grad is not None
+    assert bool(certain.grad.isfinite().all())
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])

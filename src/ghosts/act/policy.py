@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ghosts.act.candidates import Candidates, Reach, belief_around, reach_mass, segment_log_softmax, segment_max
-from ghosts.belief.histogram import marginal
+from ghosts.belief.histogram import entropy, marginal
 from ghosts.config import PolicyConfig
 from ghosts.errors import ConfigError
 from ghosts.types import Grid
@@ -75,7 +75,7 @@ def beyond_features(
         # What the episode is like: the same for all its candidates, but it weighs differently for stops and ways on.
         looks[episode] / 12.0,
         (candidates.from_agent_m == 0.0).to(final.dtype),
-        torch.special.entr(goal.flatten(1)).sum(1)[episode] / 5.0,
+        entropy(goal[:, None])[episode] / 5.0,
         _log(stop),
         _log(way_on),
         4.0 * stop,

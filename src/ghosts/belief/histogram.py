@@ -151,4 +151,5 @@ def centre_of_mass_m(mass: Float[Tensor, "*n y x"], grid: Grid) -> Float[Tensor,
 
 def entropy(belief: Float[Tensor, "*n c y x"]) -> Float[Tensor, "*n"]:
     """Entropy in nats over headings and cells; log of the number of states for the uniform belief."""
-    return torch.special.entr(belief).sum((-3, -2, -1))
+    # Without mass, entr is 0 but its slope infinite, which would spoil every gradient; 1 has the same value.
+    return torch.special.entr(torch.where(belief == 0.0, 1.0, belief)).sum((-3, -2, -1))
