@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
+from ghosts.cli import commands
+
 SOURCE = Path(__file__).parents[2] / "src" / "ghosts"
 ERRORS = {"GhostsError", "DataError", "ConfigError", "MissingExtraError", "UnknownNameError"}
 HELD = "\0"  # stands for an interpolated value
@@ -59,11 +61,18 @@ def _visit(node: ast.AST, function: ast.AST, file: str) -> Iterator[Site]:
 
 
 @cache
+def trees() -> dict[str, ast.Module]:
+    """Syntax trees of all modules, by file."""
+    return {
+        file.relative_to(SOURCE).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
+        for file in sorted(SOURCE.rglob("*.py"))
+    }
+
+
+@cache
 def sites() -> tuple[Site, ...]:
     """All of them, `errors.py` itself left out."""
-    files = [file for file in sorted(SOURCE.rglob("*.py")) if file != SOURCE / "errors.py"]
-    trees = [(ast.parse(file.read_text(encoding="utf-8")), file.relative_to(SOURCE).as_posix()) for file in files]
-    return tuple(site for tree, file in trees for site in _visit(tree, tree, file))
+    return tuple(site for file, tree in trees().items() if file != "errors.py" for site in _visit(tree, tree, file))
 
 
 def texts(value: ast.expr, function: ast.AST, depth: int = 0) -> list[str]:
@@ -133,6 +142,46 @@ def test_a_wrong_value_is_shown_not_its_python_type() -> None:
     """ "got {}" rather than "got 'dict'"."""
     shown = [(site.file, site.line, ast.unparse(word.value)) for site in sites() for word in site.call.keywords]
     assert not [site for site in shown if site[2].startswith("type(") and site[2].endswith(".__name__")]
+
+
+COMMAND = re.compile(r"\bghosts ([a-z]+)((?: +[^\s;,()]+)*)")
+FOREIGN = ("view/images.py", "world/matterport/raw.py")
+"""Files that name options of other programs: of a browser, of Matterport's script."""
+FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9_.-]*[a-z0-9])")
+
+
+@cache
+def _fields(file: str) -> frozenset[str]:
+    """Options that the dataclasses of a file make, as they are typed."""
+    classes = [node for node in trees()[file].body if isinstance(node, ast.ClassDef)]
+    made = [item.target for node in classes for item in node.body if isinstance(item, ast.AnnAssign)]
+    return frozenset(item.id.replace("_", "-") for item in made if isinstance(item, ast.Name))
+
+
+def _strings(node: ast.AST) -> Iterator[str]:
+    """Every string below a node that is no docstring; values of f-strings are `HELD`."""
+    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        yield texts(node, node)[0]
+    elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        for child in ast.iter_child_nodes(node):
+            yield from _strings(child)
+
+
+def test_commands_and_options_that_messages_name_exist() -> None:
+    known, usual = commands(), {"help", "preset", "version"}
+    anywhere = usual.union(*map(_fields, trees()))
+    shared = {"train": ("cli/_launch.py", "cli/_vln.py"), "eval": ("cli/_vln.py",)}
+    seen = 0
+    for file, tree in trees().items():
+        for text in _strings(tree):
+            flags = {flag.split(".")[-1].removeprefix("no-") for flag in FLAG.findall(text)}
+            assert flags <= anywhere or file in FOREIGN, (file, text)
+            for command, words in COMMAND.findall(text):
+                own = {flag for flag in FLAG.findall(words) if "." not in flag}
+                files = (f"cli/{command}.py", *shared.get(command, ())) if command in known else ()
+                assert own <= usual.union(*map(_fields, files)), (file, text)
+                seen += command in known
+    assert seen > 40
 
 
 def test_no_exception_is_left_over() -> None:

@@ -50,6 +50,7 @@ from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import _read_record, load_house
 from ghosts.world.images import read_skybox_depth, write_image
 from ghosts.world.landmarks.reverie import read_listings
+from ghosts.world.landmarks.source import landmark_tile
 from ghosts.world.matterport import panorama, prepare, raw
 from ghosts.world.matterport.graphs import take_episodes
 from makers import SCAN, connectivity_records, make_root, viewpoint_id, write_skybox
@@ -251,7 +252,8 @@ def test_graphs_and_paths(tmp_path: Path) -> None:
     )
 
 
-def test_houses(tmp_path: Path) -> None:
+def test_worlds(tmp_path: Path) -> None:
+    assert told(lambda: inspect.unwrap(landmark_tile)(None, 0.0)) == "cell_m must be positive, got 0.0"
     assert "no R2R_<split>.json found; make one with" in told(lambda: statistics(tmp_path))
     write_json(tmp_path / "world.json", {"houses": {"h": {"seed": "5"}}})
     assert told(lambda: load_house(tmp_path, "h")) == (

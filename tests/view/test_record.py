@@ -80,16 +80,32 @@ def test_bad_arrays_are_refused(value: object) -> None:
 
 
 def test_bad_records_are_refused(record: EpisodeRecord) -> None:
+    value = to_json(record)
     with pytest.raises(DataError, match="ghosts-episode"):
         from_json({"format": "other"})
     with pytest.raises(DataError, match="version"):
-        from_json({**to_json(record), "version": 9})
-    frame = to_json(record)["frames"][0]
+        from_json({**value, "version": 9})
+    frame = value["frames"][0]
     with pytest.raises(DataError, match=r"field 'choice.by': expected one of .* \(got 'dice'\)"):
-        from_json({**to_json(record), "frames": [{**frame, "choice": {**frame["choice"], "by": "dice"}}]})
-    motion = to_json(record)["motion"]
+        from_json({**value, "frames": [{**frame, "choice": {**frame["choice"], "by": "dice"}}]})
+    motion = value["motion"]
     for change in ({"shape": [8, 25, 16]}, {"map": "!!"}, {"map": ""}, {"language": [[1.0]]}, {"range_nats": 3}):
         with pytest.raises(DataError, match="field 'motion': not the weights of a motion model"):
-            from_json({**to_json(record), "motion": {**motion, **change}})
+            from_json({**value, "motion": {**motion, **change}})
+    rows, cols, cell_m = value["grid"]
+    tall, *wide = value["map_grid"]
+    assert record.motion is not None
+    cut = replace(record, motion=replace(record.motion, map_levels=record.motion.map_levels[..., 1:]))
+    for wrong, told in (
+        (
+            {**value, "grid": [rows + 1, cols, cell_m]},
+            f"field 'beliefs': frame 0 does not fit the grid of {rows + 1} ×",
+        ),
+        ({**value, "map_grid": [tall + 1, *wide]}, "field 'observed': frame 0 does not fit the map's grid"),
+        ({**value, "grid": [rows, cols, 2 * cell_m]}, "field 'grid': does not cover what map_grid covers"),
+        (to_json(cut), "field 'motion': does not fit the grid"),
+    ):
+        with pytest.raises(DataError, match=told):
+            from_json(wrong)
     with pytest.raises(DataError, match="field 'walk': missing in the episode record"):
-        from_json({key: value for key, value in to_json(record).items() if key != "walk"})
+        from_json({key: item for key, item in value.items() if key != "walk"})
