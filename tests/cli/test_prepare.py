@@ -72,7 +72,7 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     save_file(ResNetBackbone().resnet.state_dict(), tmp_path / "resnet.safetensors")
     weights = ["--backbone", str(tmp_path / "resnet.safetensors")]
     capsys.readouterr()
-    main(["tiles", "--data", str(root), *weights, "--device", "cpu", "--batch", "2"])
+    main(["tiles", "--data", str(root), *weights, "--device", "cpu", "--batch", "1"])
     text = capsys.readouterr().out
     assert "1 of 1 buildings to make: about 1 MB, at most " in text
     assert text.index("buildings to make") < text.index("1 buildings made")
@@ -89,7 +89,7 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     }
 
     # The preset has 96 × 96 cells and 6 viewpoints an episode, which takes half a minute on two cores.
-    small = ["--model.mapper.rows", "32", "--model.mapper.cols", "32", "--train.agent-steps", "2"]
+    small = ["--model.mapper.rows", "16", "--model.mapper.cols", "16", "--train.agent-steps", "2"]
     steps = ["--train.iterations", "2", "--train.evaluate-every", "2", "--train.log-every", "1"]
     places = ["--data", str(root), "--out", str(run)]
     select = ["--select", "val_seen", "--device", "cpu"]

@@ -185,13 +185,21 @@ def stored_maker(root: DataRoot) -> TileMaker:
     """With the backbone as it comes back from its file."""
     model = small_backbone()
     model.load_state_dict({name: value.half().float() for name, value in model.state_dict().items()})
-    return TileMaker(root, model, TileSettings(weights_hash(model), CHANNELS, 0.5), CPU, batch=2)
+    return TileMaker(root, model, TileSettings(weights_hash(model), CHANNELS, 0.5), CPU, batch=1)
+
+
+@pytest.fixture(scope="module")
+def whole(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file that one process writes without interruption."""
+    maker, folder = stored_maker(DataRoot(pictures)), tmp_path_factory.mktemp("whole")
+    assert build_tiles(maker, folder, plan_work(maker, folder))
+    return (folder / JOINED).read_bytes()
 
 
 def run_tiles(root: Path, backbone: Path, out: Path, extra: str = "", **environment: str) -> subprocess.Popen:
     """`ghosts tiles` in a process of its own, after some code."""
     code = f"{extra}\nfrom ghosts.cli import main\nmain()"
-    arguments = ["tiles", "--data", root, "--backbone", backbone, "--out", out, "--device", "cpu", "--batch", "2"]
+    arguments = ["tiles", "--data", root, "--backbone", backbone, "--out", out, "--device", "cpu", "--batch", "1"]
     command = [sys.executable, "-c", code, *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(
@@ -199,7 +207,7 @@ def run_tiles(root: Path, backbone: Path, out: Path, extra: str = "", **environm
     )
 
 
-def test_two_processes_write_the_same_file_as_one(pictures: Path, made: Path, tmp_path: Path) -> None:
+def test_two_processes_write_the_same_file_as_one(pictures: Path, whole: bytes, tmp_path: Path) -> None:
     save_backbone(tmp_path / "b.safetensors", small_backbone(), {})
     both = [
         run_tiles(pictures, tmp_path / "b.safetensors", tmp_path / "two", RANK=str(rank), WORLD_SIZE="2")
@@ -208,9 +216,7 @@ def test_two_processes_write_the_same_file_as_one(pictures: Path, made: Path, tm
     for process in both:
         _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
-    maker = stored_maker(DataRoot(pictures))
-    assert build_tiles(maker, tmp_path / "one", plan_work(maker, tmp_path / "one"))
-    assert (tmp_path / "two" / JOINED).read_bytes() == (tmp_path / "one" / JOINED).read_bytes()
+    assert (tmp_path / "two" / JOINED).read_bytes() == whole
     assert not (tmp_path / "two" / PARTS).exists()
 
 
@@ -229,21 +235,19 @@ store.struct = Dying()
 """
 
 
-def test_goes_on_after_kill_9(pictures: Path, tmp_path: Path) -> None:
+def test_goes_on_after_kill_9(pictures: Path, whole: bytes, tmp_path: Path) -> None:
     save_backbone(tmp_path / "b.safetensors", small_backbone(), {})
     killed = run_tiles(pictures, tmp_path / "b.safetensors", tmp_path / "out", KILLED)
     killed.communicate(timeout=300)
     assert killed.returncode == -signal.SIGKILL
-    whole = [path.name for path in (tmp_path / "out" / PARTS).glob("[!.]*")]
-    assert whole == ["house0.safetensors"]
+    assert [path.name for path in (tmp_path / "out" / PARTS).glob("[!.]*")] == ["house0.safetensors"]
     kept = (tmp_path / "out" / PARTS / "house0.safetensors").stat().st_mtime_ns
     maker = stored_maker(DataRoot(pictures))
     work = plan_work(maker, tmp_path / "out")
     assert work.todo == ("house1", "house2")
     assert (tmp_path / "out" / PARTS / "house0.safetensors").stat().st_mtime_ns == kept
     assert build_tiles(maker, tmp_path / "out", work)
-    assert build_tiles(maker, tmp_path / "whole", plan_work(maker, tmp_path / "whole"))
-    assert (tmp_path / "out" / JOINED).read_bytes() == (tmp_path / "whole" / JOINED).read_bytes()
+    assert (tmp_path / "out" / JOINED).read_bytes() == whole
     assert not (tmp_path / "out" / PARTS).exists()
 
 

@@ -158,17 +158,17 @@ def candidates_of(
     """
     episode, slot = (known.known & active[:, None]).nonzero()
     called = episode if numbers is None else numbers[episode]
-
-    def floats(values: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
-
     return Candidates(
         episode=torch.from_numpy(called).to(device),
-        xyz_m=floats(known.xyz_m[episode, slot]),
-        from_start_m=floats(known.distance_m[episode, 0, slot]),
-        from_agent_m=floats(known.from_here_m[episode, slot]),
+        xyz_m=_floats(known.xyz_m[episode, slot], device),
+        from_start_m=_floats(known.distance_m[episode, 0, slot], device),
+        from_agent_m=_floats(known.from_here_m[episode, slot], device),
         visited=torch.from_numpy(known.visited[episode, slot]).to(device),
     )
+
+
+def _floats(values: np.ndarray, device: torch.device) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
 
 
 def on_slots(

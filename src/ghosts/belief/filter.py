@@ -156,13 +156,11 @@ class BayesFilter(nn.Module):
             with torch.autocast(maps.device.type, enabled=False):
                 belief, trace = filter_step(belief, kernel, likelihoods[:, step])
             traces.append(trace)
-
-        def stacked(name: str) -> Tensor:
-            return torch.stack([getattr(trace, name) for trace in traces], 1).unflatten(0, (batch, steps))
-
-        return FilterTrace(
-            start, stacked("prediction"), likelihoods.unflatten(0, (batch, steps)), stacked("posterior"), kernel_at
+        predictions, posteriors = (
+            torch.stack([getattr(trace, name) for trace in traces], 1).unflatten(0, (batch, steps))
+            for name in ("prediction", "posterior")
         )
+        return FilterTrace(start, predictions, likelihoods.unflatten(0, (batch, steps)), posteriors, kernel_at)
 
 
 def build_filter(channels: int, latent: int, config: FilterConfig) -> BayesFilter:

@@ -163,31 +163,27 @@ def _object(record: Any, row: int, viewpoints: dict[str, Region | None], path: P
         raise DataError("expected an object", file=path, record=f"object {row}", value=record)
     where = f"object {record.get('id', row)}"
     _only(record, _OBJECT, path, where)
-
-    def fail(field: str, expected: str) -> DataError:
-        return DataError(f"expected {expected}", file=path, record=where, field=field, value=record[field])
-
     label = _text(record, "label", path, where)
     if label != " ".join(label.lower().split()):
-        raise fail("label", "lower-case words with single spaces")
+        raise _wrong(record, "label", "lower-case words with single spaces", path, where)
     position = record["position_m"]
     if not _are_numbers(position, 3):
-        raise fail("position_m", "three finite numbers")
+        raise _wrong(record, "position_m", "three finite numbers", path, where)
     if not _are_numbers([record["uncertainty_m"]], 1) or record["uncertainty_m"] < 0:
-        raise fail("uncertainty_m", "a number of at least 0")
+        raise _wrong(record, "uncertainty_m", "a number of at least 0", path, where)
     size = record["size_m"]
     if size is not None and (not _are_numbers(size, 2) or min(size) < 0):
-        raise fail("size_m", "null or [width, height]")
+        raise _wrong(record, "size_m", "null or [width, height]", path, where)
     if record["method"] not in METHODS:
-        raise fail("method", f"one of {', '.join(METHODS)}")
+        raise _wrong(record, "method", f"one of {', '.join(METHODS)}", path, where)
     residual = record["residual_m"]
     if residual is not None and (not _are_numbers([residual], 1) or residual < 0):
-        raise fail("residual_m", "null or a number of at least 0")
+        raise _wrong(record, "residual_m", "null or a number of at least 0", path, where)
     seen_from = record["seen_from"]
     if not isinstance(seen_from, list) or not seen_from or not all(isinstance(name, str) for name in seen_from):
-        raise fail("seen_from", "a non-empty list of viewpoints")
+        raise _wrong(record, "seen_from", "a non-empty list of viewpoints", path, where)
     if len(set(seen_from)) != len(seen_from):
-        raise fail("seen_from", "every viewpoint once")
+        raise _wrong(record, "seen_from", "every viewpoint once", path, where)
     for name in seen_from:
         if name not in viewpoints:
             raise DataError("not among this file's viewpoints", file=path, record=where, field="seen_from", value=name)
@@ -201,6 +197,10 @@ def _object(record: Any, row: int, viewpoints: dict[str, Region | None], path: P
         None if residual is None else float(residual),
         tuple(seen_from),
     )
+
+
+def _wrong(record: dict[str, Any], field: str, expected: str, path: Path, where: str) -> DataError:
+    return DataError(f"expected {expected}", file=path, record=where, field=field, value=record[field])
 
 
 def _only(record: dict[str, Any], fields: set[str], path: Path, where: str | None) -> None:

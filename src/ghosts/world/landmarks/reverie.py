@@ -104,18 +104,15 @@ def parse_listing(content: bytes, viewpoint: str, source: Path | str) -> list[Si
 
 
 def _parse_object(object_id: str, record: Any, source: Path | str) -> Sighting:
-    def fail(field: str, problem: str) -> DataError:
-        return DataError(problem, file=source, record=object_id, field=field, value=record.get(field))
-
     if not isinstance(record, dict):
         raise DataError("expected an object", file=source, record=object_id, value=record)
     if not isinstance(record.get("name"), str) or not record["name"].strip():
-        raise fail("name", "expected a text")
+        raise _wrong(object_id, record, "name", "expected a text", source)
     views, boxes = record.get("visible_pos"), record.get("bbox2d")
     if not isinstance(views, list) or any(type(view) is not int or not 0 <= view < VIEWS for view in views):
-        raise fail("visible_pos", f"expected view numbers from 0 to {VIEWS - 1}")
+        raise _wrong(object_id, record, "visible_pos", f"expected view numbers from 0 to {VIEWS - 1}", source)
     if not isinstance(boxes, list) or len(boxes) != len(views):
-        raise fail("bbox2d", f"expected {len(views)} boxes, one for each of visible_pos")
+        raise _wrong(object_id, record, "bbox2d", f"expected {len(views)} boxes, one for each of visible_pos", source)
     for box in boxes:
         if not isinstance(box, list) or len(box) != 4 or any(type(edge) not in (int, float) for edge in box):
             raise DataError("expected [x, y, w, h]", file=source, record=object_id, field="bbox2d", value=box)
@@ -126,3 +123,7 @@ def _parse_object(object_id: str, record: Any, source: Path | str) -> Sighting:
             problem = f"not a box within {WIDTH} × {HEIGHT} pixels"
             raise DataError(problem, file=source, record=object_id, field="bbox2d", value=box)
     return Sighting(object_id, record["name"], np.array(views, np.int64), np.array(boxes, float).reshape(-1, 4))
+
+
+def _wrong(object_id: str, record: dict[str, Any], field: str, problem: str, source: Path | str) -> DataError:
+    return DataError(problem, file=source, record=object_id, field=field, value=record.get(field))
