@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "docs" / "licences.md"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+# Optional packages of which nothing is installed with the tests: as the project's own files state it.
+_ELSEWHERE = {"rerun-sdk": ("MIT OR Apache-2.0", "https://www.rerun.io")}
 
 
 def dependencies() -> dict[str, list[str]]:
@@ -56,9 +58,11 @@ def page() -> str:
     ]
     for group, names in dependencies().items():
         for name in sorted(names):
-            text, home = licence(name) or ("not installed where this page was written", "")
+            text, home = licence(name) or _ELSEWHERE[name]
             lines.append(f"| {name} | {group} | {text} | {home} |")
     lines += [
+        "",
+        "The documentation carries KaTeX (MIT, `docs/assets/katex/LICENSE`); it is not part of the installed package.",
         "",
         "Data are not part of the package: Matterport3D, R2R and REVERIE have terms of their own, and ImageNet weights",
         "of ResNet-34 come from torchvision (BSD-3-Clause). The shipped weights were trained on what `docs/weights.md`",
