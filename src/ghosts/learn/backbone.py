@@ -35,7 +35,6 @@ from ghosts.learn.labelled_views import (
     recolour,
     render_labelled,
 )
-from ghosts.learn.report import keep_rows
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
 from ghosts.presets import BackboneConfig
 from ghosts.weights import resolve
@@ -215,6 +214,8 @@ def _resume(run: BackboneRun, model: SmallBackbone, optimiser: torch.optim.Optim
     model.load_state_dict(stored.part("model"))
     restore_optimiser(optimiser, stored.part("optimiser"))
     start = int(stored.about["iteration"])
+    from ghosts.learn.report import keep_rows  # Lightning takes seconds, which commands that only load need not wait
+
     keep_rows(run.log_path, start)
     return start
 

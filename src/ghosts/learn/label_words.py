@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lightning.fabric.utilities.rank_zero import rank_zero_only
-
 from ghosts.errors import DataError
 from ghosts.files import read_object, write_json
 from ghosts.learn.tasks import CellFeatures
@@ -71,4 +69,7 @@ def start_labels(features: CellFeatures, labels: LabelSet | None, vectors: str |
     features.start_from(ids, start)
     found = {"labels": len(labels), "found": len(ids), "dimension": known.dimension}
     write_json(record, {"file": path.name, "sha256": known.sha256, **found}, indent=1)
+    # Imported here: Lightning takes seconds, and commands that do not train (`ghosts tiles`) do without it.
+    from lightning.fabric.utilities.rank_zero import rank_zero_only
+
     rank_zero_only(print)(f"{path.name}: {len(ids)} of {len(labels)} labels start from the vectors of their words")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from ghosts.config import require
 from ghosts.errors import ConfigError, DataError
@@ -225,7 +225,7 @@ def landmark_tile(view: LandmarkView, cell_m: float) -> LandmarkTile:
 
 @cache
 def _quantile_ticks(count: int) -> Float[np.ndarray, " n"]:
-    ticks = norm.ppf((np.arange(count) + 0.5) / count)
+    ticks = ndtri((np.arange(count) + 0.5) / count)
     return ticks / np.sqrt((ticks**2).mean())
 
 
