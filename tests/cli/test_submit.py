@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from ghosts.cli import main
+from ghosts.learn.checkpoint import load_checkpoint, save_checkpoint
+from ghosts.learn.load import find_checkpoint
 from landmark_world import make_landmark_root
 
 TINY = ("--train.iterations", "2", "--train.checkpoint-every", "2", "--train.evaluate-every", "2")
@@ -75,7 +77,17 @@ def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.Captu
 
 
 def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stored = load_checkpoint(find_checkpoint(world / "agent"))
+    settings = dict(stored.about["experiment"])
+    walks = settings.pop("navigation")
+    goal, true = world / "goal.safetensors", world / "true.safetensors"
+    save_checkpoint(goal, stored.tensors, {**stored.about, "experiment": settings})
+    told = {**settings, "navigation": {**walks, "true_beliefs": True}}
+    save_checkpoint(true, stored.tensors, {**stored.about, "experiment": told})
     cases = {
+        f"ghosts submit: {goal} predicts goals and was not trained to act; add --planner": ("submit", "--run", goal),
+        f"ghosts eval: {goal} predicts goals and was not trained to act; add": ("eval", "vln", "--run", goal),
+        f"{true} acts on the true trajectory, which no test split shows": ("submit", "--run", true),
         "did you mean 'random'": ("eval", "vln", "--baselines", "randon"),
         "nothing to evaluate": ("eval", "vln", "--baselines", ""),
         "unknown split 'val_unsen'": ("eval", "vln", "--splits", "val_unsen"),

@@ -44,8 +44,10 @@ from ghosts.view.question import Question
 from ghosts.view.report import _webp
 from ghosts.world.camera_torch import PanoramaBank
 from ghosts.world.dataroot import DataRoot
+from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses import placing, raycast, render
+from ghosts.world.houses.house import Primitive
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import _read_record, load_house
 from ghosts.world.images import read_skybox_depth, write_image
@@ -183,7 +185,7 @@ def test_labelled_pictures(tmp_path: Path) -> None:
 
 
 def test_pictures_of_the_viewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = DataRoot(make_root(tmp_path / "root", count=2))
+    root = DataRoot(make_root(tmp_path / "root", count=1))
     graph, store = root.graph(SCAN), root.panoramas()
     assert told(lambda: paint(graph, store, 3)) == f"scan {SCAN} has no viewpoint on storey 3; storeys are 0..0"
     assert told(lambda: paint(graph, store, 0, cut_m=-9.0)) == (
@@ -264,6 +266,11 @@ def test_worlds(tmp_path: Path) -> None:
         f"{tmp_path}/h.json, field 'storeys': missing; remove the file; the same command makes it again"
     )
     assert told(lambda: raycast.make_solids(())) == "a scene needs at least one primitive; there is nothing to draw"
+    gold = Primitive("box", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), 0.0, "gold", (1.0, 1.0, 1.0), "wall")
+    rich = SimpleNamespace(name="h", primitives=(gold,))
+    assert told(lambda: inspect.unwrap(render.prepare)(rich)) == (
+        "house h: a part with an unknown material or label (got 'gold')"
+    )
     room = SimpleNamespace(kind="bathroom")
     house: Any = SimpleNamespace(name="h", seed=5, rooms=(room,))
     anchor = inspect.unwrap(placing._anchor)
@@ -345,6 +352,16 @@ def test_raw_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         lambda: panorama.write_panorama(
             tmp_path / "c.jpg", tmp_path / "d.png", np.zeros((4, 24, 3), np.uint8), pixels, ""
         )
+    )
+
+
+def test_filling_what_does_not_fit() -> None:
+    fill, plane = inspect.unwrap(fill_depth), np.zeros((4, 4))
+    assert told(lambda: fill(plane, np.zeros((4, 5)), plane > 0)) == (
+        "depth (4, 4), intensity (4, 5) and mask (4, 4) differ in size"
+    )
+    assert told(lambda: fill(plane, plane, plane > 0, (1.0, 2.0), (1.0,))) == (
+        "2 space and 1 range deviations; give one each a level"
     )
 
 
