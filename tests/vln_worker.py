@@ -1,4 +1,4 @@
-"""Navigation training in a process of its own, for tests that share it: ROOT OUT PROCESSES, settings as JSON."""
+"""Navigation trainings in processes of their own, for tests: ROOT OUT PROCESSES, settings by name as JSON."""
 
 from __future__ import annotations
 
@@ -26,20 +26,27 @@ def vln_experiment(navigation: dict[str, Any], train: dict[str, Any]) -> VlnExpe
     return replace(tiny_agent(), model=model, train=base.train, navigation=settings)
 
 
-def train_shared(root: Path, out: Path, processes: int, settings: dict[str, Any]) -> None:
-    """Train in as many processes as Fabric is told; a warm start is named in the settings."""
-    experiment = vln_experiment(settings["navigation"], settings["train"])
-    data = load(root, experiment)
+def start(processes: int) -> Fabric:
+    """As many processes as Fabric is told."""
     strategy = "ddp_find_unused_parameters_true" if processes > 1 else "auto"
     fabric = Fabric(accelerator="cpu", devices=processes, strategy=strategy)
     fabric.launch()
+    return fabric
+
+
+def train_shared(root: Path, out: Path, fabric: Fabric, settings: dict[str, Any]) -> None:
+    """Train in as many processes as there are; a warm start is named in the settings."""
+    experiment = vln_experiment(settings["navigation"], settings["train"])
+    data = load(root, experiment)
     warm = settings.get("warm_start")
     train_vln(Run(experiment, data, out, threads=0), fabric, Path(warm) if warm else None)
 
 
-def main(root: str, out: str, processes: str, settings: str) -> None:
+def main(root: str, out: str, processes: str, runs: str) -> None:
     torch.set_num_threads(1)
-    train_shared(Path(root), Path(out), int(processes), json.loads(settings))
+    fabric = start(int(processes))
+    for name, settings in json.loads(runs).items():
+        train_shared(Path(root), Path(out) / name, fabric, settings)
 
 
 if __name__ == "__main__":

@@ -52,26 +52,32 @@ def losses(out: Path) -> list[float]:
     return [row["loss"] for row in rows if "loss" in row]
 
 
+def kinds(goal_run: Path) -> dict[str, Any]:
+    """Settings of trainings of both kinds."""
+    train = {"iterations": 4, "log_every": 1, "checkpoint_every": 4}
+    frozen = {"navigation": {"freeze_filter": True}, "train": train, "warm_start": str(goal_run)}
+    return {"together": {"navigation": {"freeze_filter": False}, "train": train}, "frozen": frozen}
+
+
+@pytest.fixture(scope="module")
+def shared(folder: Path, goal_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both kinds, trained one after the other by the same two processes: starting them takes longer than training."""
+    out = tmp_path_factory.mktemp("two")
+    arguments = [sys.executable, str(TESTS / "vln_worker.py"), str(folder), str(out), "2", json.dumps(kinds(goal_run))]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return out
+
+
 @pytest.mark.parametrize("kind", ["together", "frozen"])
-def test_two_processes_give_the_losses_of_one(kind: str, folder: Path, goal_run: Path, tmp_path: Path) -> None:
+def test_two_processes_give_the_losses_of_one(
+    kind: str, folder: Path, goal_run: Path, shared: Path, tmp_path: Path
+) -> None:
     """A batch of 8, shared 4 + 4; walks are of unequal length. Sums are in another order: losses agree to 1e-5."""
-    settings: dict[str, Any] = {
-        "navigation": {"freeze_filter": kind == "frozen"},
-        "train": {"iterations": 4, "log_every": 1, "checkpoint_every": 4},
-        "warm_start": str(goal_run) if kind == "frozen" else None,
-    }
-    arguments = [sys.executable, str(TESTS / "vln_worker.py"), str(folder), str(tmp_path / "two"), "2"]
-    process = subprocess.Popen(
-        [*arguments, json.dumps(settings)],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    train_shared(folder, tmp_path / "one", 1, settings)
-    _, errors = process.communicate(timeout=180)
-    assert process.returncode == 0, errors.decode()[-2000:]
-    assert len(losses(tmp_path / "one")) == 4
-    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), rel=1e-5)
+    train_shared(folder, tmp_path, fabric(), kinds(goal_run)[kind])
+    assert len(losses(tmp_path)) == 4
+    assert losses(shared / kind) == pytest.approx(losses(tmp_path), rel=1e-5)
 
 
 def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, World, Any]:
