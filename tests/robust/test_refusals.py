@@ -43,6 +43,7 @@ from ghosts.view.panorama import png
 from ghosts.view.question import Question
 from ghosts.view.report import _webp
 from ghosts.world.camera_torch import PanoramaBank
+from ghosts.world.check import _remake
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
@@ -172,16 +173,27 @@ def test_labelled_pictures(tmp_path: Path) -> None:
     for row, side in ((0, 16), (1, 32)):
         path = root / PICTURES / f"{viewpoint_id(row)}_skybox_label_small.png"
         cv2.imwrite(str(path), np.zeros((side, 6 * side), np.uint8))
-    assert "the label skybox has faces of 16 pixels, the colour one of 32; make the world anew" in told(
+    assert "the label skybox has faces of 16 pixels, the colour one of 32; remove the scans/" in told(
         lambda: load_labelled(DataRoot(root), [SCAN], 9, CPU)
     )
     write_skybox(root / PICTURES, viewpoint_id(0), 0, 16)
-    assert f"{root}, record {SCAN}: houses have faces of different sizes; make the world anew" in told(
+    assert f"{root}, record {SCAN}: houses have faces of different sizes; remove the scans/" in told(
         lambda: load_labelled(DataRoot(root), [SCAN], 9, CPU)
     )
     assert told(lambda: load_labelled(DataRoot(root), [], 9, CPU)) == (
         f"{root}: no included viewpoint in the houses to train on; make houses with: ghosts world"
     )
+
+
+def test_the_command_that_makes_a_picture_again(tmp_path: Path) -> None:
+    """Of houses: with the options they were made with, and without the damaged file, which would be kept."""
+    root = DataRoot(make_root(tmp_path / "root", images=False))
+    write_json(root.path / "world.json", {"command": "ghosts world --out DIR --houses 2 --seed 5"})
+    line = f"ghosts world --out {root.path} --houses 2 --seed 5"
+    assert _remake(root, SCAN) == line
+    assert _remake(root, SCAN, again=True) == f"remove it, then {line}"
+    write_json(root.path / "world.json", [])
+    assert _remake(root, SCAN) == f"ghosts world --out {root.path}"
 
 
 def test_pictures_of_the_viewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +238,7 @@ def test_damaged_pixels(tmp_path: Path) -> None:
     body = b"IDAT" + bytes(length)
     path.write_bytes(data[:at] + body + zlib.crc32(body).to_bytes(4, "big") + data[at + 8 + length :])
     assert told(lambda: read_skybox_depth(path)).startswith(
-        f"{path}: cannot be decoded as a depth image; make it again"
+        f"{path}: cannot be decoded as a depth image; remove it and run"
     )
 
 

@@ -29,7 +29,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.render import LABELS, skybox_paths
 from ghosts.world.images import read_skybox_labels, read_skybox_rgb
 
-_ANEW = "make the world anew with: ghosts world"
+_ANEW = "remove the scans/ of this world; the same ghosts world then makes them again"
 LABEL_STEP = 4
 """Labels are looked up at every fourth pixel: 16 samples a feature pixel."""
 VFOV_RAD = math.radians(60.0)

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from ghosts.errors import DataError, GhostsError
-from ghosts.files import read_json
+from ghosts.files import read_json, read_object
 from ghosts.language.episodes import Episode
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
@@ -253,9 +253,21 @@ def depth_problems(depth: np.ndarray) -> Iterator[str]:
 def _remake(root: DataRoot, scan: str, *, again: bool = False) -> str:
     """The command that makes pictures; `again` when files are there but damaged."""
     if (root.path / "world.json").is_file():
-        return f"ghosts world --out {root.path}"
+        # Of a file that is there, the command would think that it is done.
+        return ("remove it, then " if again else "") + _world_command(root.path)
     command = f"ghosts prepare --raw SCANS --out {root.path} --scan {scan}{_settings(root)}"
     return command + (" --again" if again else "")
+
+
+def _world_command(path: Path) -> str:
+    """What a world of houses was made with; another seed would be refused."""
+    try:
+        made = str(read_object(path / "world.json").get("command", ""))
+    except GhostsError:
+        made = ""
+    return (
+        made.replace("DIR", str(path), 1) if made.startswith("ghosts world --out DIR") else f"ghosts world --out {path}"
+    )
 
 
 def _settings(root: DataRoot) -> str:

@@ -13,7 +13,7 @@ from jaxtyping import UInt8, UInt16
 from ghosts.errors import DataError
 from ghosts.files import atomic_path
 
-_AGAIN = "make it again (ghosts world, ghosts prepare), or download it again"
+_AGAIN = "remove it and run the same ghosts world or ghosts prepare again (or download it again)"
 FACES = 6
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 

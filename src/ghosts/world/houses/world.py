@@ -129,7 +129,7 @@ def load_house(root: Path, scan: str) -> House:
         raise DataError(
             f"house {scan!r} was made by another version of ghosts and cannot be made again",
             file=path,
-            hint='make the world anew with "ghosts world"',
+            hint="make a world in another folder with: ghosts world --out DIR",
         )
     return house
 
