@@ -66,7 +66,9 @@ def test_wrong_shapes_and_kinds(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"six square faces.*40 × 8"):
         read_skybox_rgb(path)
     cv2.imwrite(str(path), np.zeros((8, 48), np.uint8))
-    with pytest.raises(DataError, match="expected a 16-bit image with one channel, found 8 bits and 1 channel; remove it"):
+    with pytest.raises(
+        DataError, match="expected a 16-bit image with one channel, found 8 bits and 1 channel; remove it"
+    ):
         read_skybox_depth(path)
 
 
