@@ -106,7 +106,7 @@ def read_json(path: Path, *, hint: str | None = None) -> Any:
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", file=path) from None
     if not text.strip():
-        raise DataError("the file is empty", file=path, hint=hint or _AGAIN)
+        raise DataError("the file is empty", file=path, hint=hint or "copy, download or make it again")
     return parse_json(text, path)
 
 

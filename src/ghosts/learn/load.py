@@ -102,7 +102,10 @@ def described(checkpoint: Checkpoint, path: Path) -> tuple[GoalExperiment, Vocab
     words = about["vocabulary"]
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise DataError("expected a list of words", file=path, field="vocabulary", value=words, hint=_AGAIN)
-    return experiment, Vocabulary(tuple(words)), labels
+    try:
+        return experiment, Vocabulary(tuple(words)), labels
+    except DataError as error:
+        raise error.in_file(path) from None
 
 
 def load_weights(task: nn.Module, checkpoint: Checkpoint, path: Path) -> None:
