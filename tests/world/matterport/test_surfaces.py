@@ -44,14 +44,43 @@ def test_a_box_and_the_floor_it_stands_on_are_two_surfaces() -> None:
     assert (found.label[missing & (y > 71)] == below).mean() > 0.85  # a square at the side has both
 
 
-def test_the_farther_pixel_of_a_step_is_a_border() -> None:
+def test_a_pixel_between_two_surfaces_is_a_border() -> None:
     inverse, _, colour = scene()
+    inverse[:, 50] = 1.0
     y, x = np.mgrid[:SIZE, :SIZE]
     missing = np.hypot(x - 50, y - 40) < 6
     found = find_surfaces(np.where(missing, 0.0, inverse).astype(np.float32), missing, colour)
     rows = (np.abs(y - 40) > 7) & (np.abs(y - 40) < 9)
     assert found.border[rows & (x == 50)].all()
     assert not found.border[rows & (x != 50)].any()
+
+
+def test_an_edge_without_contrast_runs_straight_between_its_ends() -> None:
+    """Both sides have one colour; the box's side at column 50 is seen above and below the hole."""
+    inverse, missing, colour = scene()
+    found = find_surfaces(np.where(missing, 0.0, inverse).astype(np.float32), missing, np.full_like(colour, 100))
+    x = np.arange(SIZE)[None].repeat(SIZE, 0)
+    assert (found.label[missing & (x < 49)] == found.label[32, 32]).all()
+    assert (found.label[missing & (x > 50)] == found.label[32, 68]).all()
+
+
+def test_a_bend_without_contrast_lies_where_the_planes_meet() -> None:
+    """The wall at 1 / z = 0.5 and the floor meet at row 53.3, to the right of the box."""
+    inverse, _, colour = scene()
+    y, x = np.mgrid[:SIZE, :SIZE]
+    missing = np.hypot(x - 72, y - 53) < 12
+    found = find_surfaces(np.where(missing, 0.0, inverse).astype(np.float32), missing, np.full_like(colour, 100))
+    np.testing.assert_allclose(found.plane[missing], inverse[missing], rtol=0.03)
+
+
+def test_holes_side_by_side_keep_their_own_surfaces() -> None:
+    """The rim of one hole reaches into the other."""
+    inverse, _, colour = scene()
+    y, x = np.mgrid[:SIZE, :SIZE]
+    missing = (np.hypot(x - 24, y - 30) < 8) | (np.hypot(x - 50, y - 30) < 14)
+    found = find_surfaces(np.where(missing, 0.0, inverse).astype(np.float32), missing, colour)
+    beside = missing & (np.abs(x - 49.5) > 1.0)
+    np.testing.assert_allclose(found.plane[beside], inverse[beside], rtol=1e-3)
 
 
 def test_away_from_holes_and_beside_single_pixels_nothing_is_cut() -> None:

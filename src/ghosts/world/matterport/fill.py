@@ -49,4 +49,7 @@ def _fill(inverse_z: np.ndarray, missing: np.ndarray, colour: np.ndarray) -> np.
     guide = cv2.cvtColor(colour, cv2.COLOR_RGB2GRAY).astype(np.float32) / np.float32(255.0)
     guide += (surfaces.label % _NUMBERS).astype(np.float32) * _APART
     guide[surfaces.border] = -_APART
-    return fill_depth(inverse_z / surfaces.plane, guide, missing, planes=True) * surfaces.plane
+    share = fill_depth(inverse_z / surfaces.plane, guide, missing, planes=True)
+    # A pixel that is far from the rest of its surface, or behind something, gets the plane itself.
+    share[(share == 0.0) & (surfaces.label > 0)] = 1.0
+    return share * surfaces.plane

@@ -23,7 +23,7 @@ from ghosts.world.matterport.fill import fill_faces
 from ghosts.world.matterport.raw import COLOUR, DEPTH, SKYBOX, RawRelease, colour_name, depth_name, skybox_name
 from ghosts.world.matterport.warp import warp_depth, world_from_cube
 
-VERSION = 2
+VERSION = 3
 """Of the method: files of another version are made again."""
 _KEY = b"ghosts-prepare\0"
 _IHDR_END = len(PNG_SIGNATURE) + 25
