@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float32, UInt8
 
 from ghosts.world.depth_fill import fill_depth
-from ghosts.world.matterport.surfaces import find_surfaces
+from ghosts.world.matterport.surfaces import OFF, find_surfaces
 from ghosts.world.matterport.warp import face_rays
 
 _APART = np.float32(4.0)  # intensities are at most 1 apart: with 4 more, the weight exp(−4² / 2σ²) is 0 for every σ
@@ -50,6 +50,8 @@ def _fill(inverse_z: np.ndarray, missing: np.ndarray, colour: np.ndarray) -> np.
     guide += (surfaces.label % _NUMBERS).astype(np.float32) * _APART
     guide[surfaces.border] = -_APART
     share = fill_depth(inverse_z / surfaces.plane, guide, missing, planes=True)
-    # A pixel that is far from the rest of its surface, or behind something, gets the plane itself.
-    share[(share == 0.0) & (surfaces.label > 0)] = 1.0
+    # Not farther from a plane than the pixels it was found by. What is far from the rest of its surface, or behind
+    # something, gets the plane itself.
+    near = np.where(share > 0.0, np.clip(share, 1.0 - OFF, 1.0 + OFF), 1.0)
+    share = np.where(surfaces.label > 0, near, share).astype(np.float32)
     return share * surfaces.plane

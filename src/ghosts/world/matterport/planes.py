@@ -17,6 +17,7 @@ _CRUMB_PX = 6  # connected pixels on a plane; fewer may lie on it by accident
 _PERHAPS = 0.3  # planes that miss each other by more are not tried as one
 _MERGED = 0.95  # share of the pixels of each of two planes that must lie on the one through both
 _SEEDS = 150  # squares that are looked at
+_SAMPLES = 1500
 ONE = 0.995
 """A plane with this share of the pixels is all there is."""
 _RIDGE = 1.0  # square pixels, against slopes of planes through few pixels
@@ -43,16 +44,18 @@ def find_planes(
             return plane[None], inside[None]
     seeds = np.concatenate([_square_planes(x, y, value, size, shift) for size, shift in _SQUARES])
     seeds = seeds[:: 1 + len(seeds) // _SEEDS]
-    on = np.abs(seeds @ terms.T - value) < _WITHIN * value
+    # Long rims, of holes larger than 50 pixels, are only sampled when seeds are compared.
+    some = slice(None, None, 1 + x.size // _SAMPLES)
+    on = (np.abs(seeds @ terms[some].T - value[some]) < _WITHIN * value[some]).astype(np.float32)
     left = np.ones(x.size, bool)
     planes: list[np.ndarray] = []
     members: list[np.ndarray] = []
     while len(planes) < _MOST and len(seeds):
-        count = on[:, left].sum(1)
+        count = on @ left[some].astype(np.float32)
         best = int(count.argmax())
-        if count[best] < _FEWEST_PX:
+        inside = left & (np.abs(terms @ seeds[best] - value) < _WITHIN * value)
+        if count[best] < 1.0 or inside.sum() < _FEWEST_PX:
             break
-        inside = on[best] & left
         plane = _fit_one(x[inside], y[inside], value[inside])
         for _ in range(2):
             again = left & (np.abs(terms @ plane - value) < _WITHIN * value)

@@ -25,7 +25,6 @@ _RING_PX = 3  # width of the rim that takes part in the cut
 _SMALL_PX = 12  # holes of fewer pixels have no inside worth cutting up
 _REACH_PX = 35  # from the rim: farther pixels are not filled
 _STEP = 0.04  # neighbours that differ by this share, and not as a slanted plane would, lie on two surfaces
-_OFF = 0.05  # known pixels that differ from their surface by this share lie on none
 _BEYOND = 1.4  # a surface may go on beyond the range of its rim by this factor
 _NODES = 4000  # pixels of a cut; of larger holes every second, third … row and column is cut
 _SWEEPS = 1  # more hardly change anything
@@ -41,6 +40,8 @@ _FREE = 0.03  # share of it that remains across an edge of colour
 _STRAIGHT = 0.15  # share that remains across the straight line between the two ends of an edge on the rim
 _CLIFF = 6.7  # a step costs this many times more
 _GAP = 0.12  # logarithm of 1 / z that is a whole step
+OFF = 0.05
+"""Known pixels that differ from their surface by this share lie on none."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def find_surfaces(
         here &= (label[window] == 0) | inside | better
         label[window][here] = own[here] + count + 1
         plane[window][here] = height[here]
-        off = here & ~missing[window] & (np.abs(inverse_z[window] - height) > _OFF * height)
+        off = here & ~missing[window] & (np.abs(inverse_z[window] - height) > OFF * height)
         border[window][here] = off[here]
         count += planes
     return Surfaces(label, border, plane)
