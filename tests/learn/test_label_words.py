@@ -110,7 +110,7 @@ def test_nothing_to_start_from(root: DataRoot, tmp_path: Path) -> None:
     strange.write_text("stuhl 1 2\n")
     with pytest.raises(DataError, match="knows no word of any label"):
         start_labels(features, data.labels, str(strange), tmp_path)
-    with pytest.raises(ConfigError, match=r"leave out landmarks\.word_vectors"):
+    with pytest.raises(ConfigError, match=r"leave out --landmarks\.word-vectors"):
         CellFeatures(8, 0).start_from(np.zeros(1, np.int64), np.zeros((1, 8), np.float32))
 
 
