@@ -98,7 +98,7 @@ def test_a_painted_map_shows_the_highest_point_at_its_place(root: Path) -> None:
 
 def test_painting_refuses_what_is_not_there(root: Path) -> None:
     data = DataRoot(root)
-    with pytest.raises(DataError, match="has no viewpoint on storey 3; storeys are 0..0"):
+    with pytest.raises(DataError, match=r"has no viewpoint on storey 3; storeys are 0..0"):
         paint(data.graph(SCAN), data.panoramas(), 3)
     with pytest.raises(DataError, match="no depth"):
         paint(data.graph(SCAN), data.panoramas(depth=False), 0)
