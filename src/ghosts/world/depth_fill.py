@@ -52,15 +52,18 @@ def fill_depth(
     levels = [_level(depth, intensity, missing, number) for number in range(len(sigma_space))]
     # Below the coarsest level nothing is known; one pixel stands for it.
     filled, valid = np.zeros((1, 1), depth.dtype), np.zeros((1, 1), bool)
+    shade = np.zeros((1, 1), intensity.dtype)
     for number in reversed(range(len(levels))):
         values, guide, holes = levels[number]
         rows = (np.arange(values.shape[0]) * filled.shape[0]) // values.shape[0]
         cols = (np.arange(values.shape[1]) * filled.shape[1]) // values.shape[1]
         pick = np.ix_(rows, cols)
-        known = ~holes | valid[pick]
+        # Callers that keep surfaces apart by intensities farther apart than 1 do not want one's depth in another.
+        known = ~holes | (valid[pick] & (np.abs(guide - shade[pick]) <= 1.0))
         values = np.where(holes, filled[pick], values)
         sigmas = sigma_space[number], sigma_range[number]
         filled, valid = _filter_holes(values, guide, holes, known, sigmas, planes)
+        shade = guide
     return filled
 
 

@@ -135,6 +135,19 @@ def test_a_plane_goes_on_into_a_hole_at_the_border() -> None:
     assert np.abs(mean / depth - 1.0).max() > 0.08
 
 
+def test_single_pixels_beside_the_rims_of_holes_get_nothing_of_their_surfaces() -> None:
+    """They belong to no surface and have 1 / z, not shares of a plane; numbers of surfaces are used again after 60."""
+    _, length = face_rays(240)
+    truth = np.repeat((8000.0 * length)[None], 6, 0).astype(np.float32)
+    distance = truth.copy()
+    for row in range(8, 240, 24):
+        for column in range(8, 240, 24):
+            distance[1, row : row + 5, column : column + 5] = 0.0
+            distance[1, row + 2, min(column + 14, 239)] = 0.0
+    filled = fill_faces(distance, np.full((6, 240, 240, 3), 90, np.uint8))
+    np.testing.assert_allclose(filled, truth, rtol=1e-3)
+
+
 def test_faces_without_any_reading_stay_empty() -> None:
     distance = np.zeros((6, 32, 32), np.float32)
     distance[2] = 5.0

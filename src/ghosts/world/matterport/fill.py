@@ -47,7 +47,9 @@ def _fill(inverse_z: np.ndarray, missing: np.ndarray, colour: np.ndarray) -> np.
     plane through the few neighbours of a pixel."""
     surfaces = find_surfaces(inverse_z, missing, colour)
     guide = cv2.cvtColor(colour, cv2.COLOR_RGB2GRAY).astype(np.float32) / np.float32(255.0)
-    guide += (surfaces.label % _NUMBERS).astype(np.float32) * _APART
+    # Pixels of no surface are number 0: beside a surface of that number, 1 / z would be mixed with shares.
+    number = np.where(surfaces.label > 0, 1 + (surfaces.label - 1) % _NUMBERS, 0)
+    guide += number.astype(np.float32) * _APART
     guide[surfaces.border] = -_APART
     share = fill_depth(inverse_z / surfaces.plane, guide, missing, planes=True)
     # Not farther from a plane than the pixels it was found by. What is far from the rest of its surface, or behind
