@@ -344,11 +344,11 @@ def test_raw_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return SimpleNamespace(read=lambda scan, folder, name: (data, Path(name)))
 
     read_depth, read_skybox = inspect.unwrap(panorama.read_depth), inspect.unwrap(panorama.read_skybox)
-    assert "v_d0_0.png: expected a 16-bit image with one channel" in told(
-        lambda: read_depth(release(np.zeros((4, 4), np.uint8), ".png"), "s", "v")
+    assert told(lambda: read_depth(release(np.zeros((4, 4), np.uint8), ".png"), "s", "v")) == (
+        "v_d0_0.png: expected a 16-bit image with one channel, found 8 bits and 1 channel; download it again"
     )
-    assert "v_skybox0_sami.jpg: a skybox face must be square" in told(
-        lambda: read_skybox(release(np.zeros((4, 8, 3), np.uint8), ".jpg"), "s", "v", 4)
+    assert told(lambda: read_skybox(release(np.zeros((4, 8, 3), np.uint8), ".jpg"), "s", "v", 4)) == (
+        "v_skybox0_sami.jpg: a skybox face must be square, found 8 × 4 pixels; download it again"
     )
     rubbish = SimpleNamespace(read=lambda scan, folder, name: (b"\xff\xd8 rubbish \xff\xd9", Path(name)))
     assert told(lambda: read_depth(rubbish, "s", "v")) == (

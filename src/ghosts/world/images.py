@@ -58,12 +58,25 @@ def _read_plane(path: Path, hint: str | None, kind: np.dtype, what: str, form: s
     image = decode(data, cv2.IMREAD_UNCHANGED)
     if image is None:
         raise DataError(f"cannot be decoded as {what}", file=path, hint=_AGAIN)
+    check_plane(image, path, kind, form, _AGAIN)
+    _check_strip(path, image)
+    return image
+
+
+def check_plane(image: np.ndarray, path: Path, kind: np.dtype, form: str, hint: str) -> None:
+    """Refuse an image that does not have one channel of the given type.
+
+    Args:
+        image: as decoded.
+        path: its file, for the message.
+        kind: the type expected.
+        form: the same in words.
+        hint: what to do about it.
+    """
     if image.dtype != kind or image.ndim != 2:
         channels = 1 if image.ndim == 2 else image.shape[2]
         found = f"{8 * image.dtype.itemsize} bits and {channels} channel{'s' if channels > 1 else ''}"
-        raise DataError(f"expected {form} with one channel, found {found}", file=path, hint=_AGAIN)
-    _check_strip(path, image)
-    return image
+        raise DataError(f"expected {form} with one channel, found {found}", file=path, hint=hint)
 
 
 def write_image(path: Path, image: np.ndarray, *, quality: int = 92) -> None:

@@ -16,7 +16,7 @@ from jaxtyping import UInt8, UInt16
 from ghosts.config import require
 from ghosts.errors import DataError
 from ghosts.files import atomic_path, remove_leftovers
-from ghosts.world.images import PNG_SIGNATURE, check_whole, decode, write_image
+from ghosts.world.images import PNG_SIGNATURE, check_plane, check_whole, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
 from ghosts.world.matterport.fill import fill_faces
@@ -71,8 +71,7 @@ def read_depth(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int
     for which in CAMERAS:
         data, path = release.read(scan, DEPTH, depth_name(viewpoint, *which))
         image = _decode(data, path, cv2.IMREAD_UNCHANGED)
-        if image.dtype != np.uint16 or image.ndim != 2:
-            raise DataError("expected a 16-bit image with one channel", file=path, value=f"{image.dtype}")
+        check_plane(image, path, np.dtype(np.uint16), "a 16-bit image", "download it again")
         images[which] = image
     return images
 
@@ -93,8 +92,8 @@ def read_skybox(release: RawRelease, scan: str, viewpoint: str, face_px: int) ->
         data, path = release.read(scan, SKYBOX, skybox_name(viewpoint, face))
         image = _decode(data, path, cv2.IMREAD_COLOR)
         if image.shape[0] != image.shape[1]:
-            value = f"{image.shape[1]} × {image.shape[0]} pixels"
-            raise DataError("a skybox face must be square", file=path, value=value)
+            found = f"{image.shape[1]} × {image.shape[0]} pixels"
+            raise DataError(f"a skybox face must be square, found {found}", file=path, hint="download it again")
         method = cv2.INTER_AREA if image.shape[0] >= face_px else cv2.INTER_LINEAR
         small = image if image.shape[0] == face_px else cv2.resize(image, (face_px, face_px), interpolation=method)
         cv2.cvtColor(small, cv2.COLOR_BGR2RGB, dst=faces[face])
