@@ -57,10 +57,12 @@ def least_energy(energy: Energy, label: Int64[np.ndarray, " pixels"], sweeps: in
     """
     least, idle, labels = energy.of(label), 0, energy.own.shape[1]
     for offer in list(range(labels)) * sweeps:
-        taken = np.where(_takers(energy, label, offer), offer, label)
-        cost, idle = energy.of(taken), idle + 1
-        if cost < least - 1.0 / _UNITS:
-            label, least, idle = taken, cost, 0
+        takers, idle = _takers(energy, label, offer), idle + 1
+        if takers.any():
+            taken = np.where(takers, offer, label)
+            cost = energy.of(taken)
+            if cost < least - 1.0 / _UNITS:
+                label, least, idle = taken, cost, 0
         if idle == labels:
             break
     return label
@@ -75,6 +77,8 @@ def _takers(energy: Energy, label: np.ndarray, offer: int) -> np.ndarray:
     # For x = 1 where a pixel takes it: neither + (one − neither) x₁ − one x₂ + (one + other − neither) (1 − x₁) x₂.
     gain = energy.own[:, offer] - energy.own[np.arange(pixels), label]
     gain += np.bincount(first, one - neither, pixels) - np.bincount(second, one, pixels)
+    if gain.min() >= 0.0:
+        return np.zeros(pixels, bool)
     source, sink, every = pixels, pixels + 1, np.arange(pixels)
     tails = np.concatenate([np.full(pixels, source), every, first])
     heads = np.concatenate([every, np.full(pixels, sink), second])

@@ -217,7 +217,7 @@ class _Hole:
         contrast = np.square(shade[first] - shade[second]).sum(1)
         likeness = np.exp(-contrast / (2.0 * max(float(contrast.mean()), 1.0)))
         place = np.argwhere(nodes)[:, ::-1].astype(np.float64)
-        straight = np.where(_crosses(lines, place[first], place[second]), _STRAIGHT, 1.0)
+        straight = np.where(_crosses(lines, place, first, second), _STRAIGHT, 1.0)
         weight = _EDGE * length * (likeness * straight + _FREE)
         return Energy(cost, first, second, weight, (height[first] + height[second]) / (2.0 * _GAP), _CLIFF)
 
@@ -256,12 +256,15 @@ def rim_lines(inside: np.ndarray, own: np.ndarray) -> np.ndarray:
     return np.concatenate(lines) if lines else np.zeros((0, 4))
 
 
-def _crosses(lines: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Which pairs of points lie on two sides of some line between its ends."""
-    crosses = np.zeros(len(one), bool)
+def _crosses(lines: np.ndarray, place: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Which pairs of places lie on two sides of some line between its ends."""
+    crosses = np.zeros(first.size, bool)
     for line in lines:
-        begin, along = line[:2], line[2:] - line[:2]
-        sides = [along[0] * (point - begin)[:, 1] - along[1] * (point - begin)[:, 0] for point in (one, other)]
-        share = ((one + other) / 2.0 - begin) @ along / max(float(along @ along), 1e-9)
-        crosses |= ((sides[0] > 0.0) != (sides[1] > 0.0)) & (share >= 0.0) & (share <= 1.0)
+        along = line[2:] - line[:2]
+        from_begin = place - line[:2]
+        left = along[0] * from_begin[:, 1] - along[1] * from_begin[:, 0] > 0.0
+        share = from_begin @ along / max(float(along @ along), 1e-9)
+        parted = np.flatnonzero(left[first] != left[second])
+        middle = (share[first[parted]] + share[second[parted]]) / 2.0
+        crosses[parted[(middle >= 0.0) & (middle <= 1.0)]] = True
     return crosses
