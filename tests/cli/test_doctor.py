@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import cv2
@@ -13,11 +15,13 @@ import torch
 
 from ghosts.cli import main
 from ghosts.learn.backbone import weights_hash
+from ghosts.learn.data import DEV_UNSEEN, load_splits
 from ghosts.learn.doctor import diagnose
 from ghosts.learn.image_tiles import TileMaker, build_tiles, plan_work
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.tile_store import TileSettings
 from ghosts.world.dataroot import DataRoot
+from ghosts.world.matterport.panorama import PrepareConfig, Prepared, make_note, write_panorama
 from image_roots import make_image_root, write_labelled_skybox
 from landmark_world import make_landmark_root
 from makers import SCAN, make_root, viewpoint_id, write_skybox
@@ -75,7 +79,7 @@ def edit(path: Path, change: Callable[[list], object]) -> None:
 GRAPH, TRAIN = f"connectivity/{SCAN}_connectivity.json", "r2r/R2R_train.json"
 DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "truncated colour": (lambda root: cut(colour(root)), "truncated JPEG", "ghosts prepare --raw SCANS"),
-    "truncated depth": (lambda root: cut(depth(root)), "truncated PNG", f"--scan {SCAN} --again"),
+    "truncated depth": (lambda root: cut(depth(root)), "truncated PNG", f"--scan {SCAN} --faces 32 --again"),
     "empty file": (lambda root: depth(root).write_bytes(b""), "the file is empty", "ghosts prepare"),
     "no colour": (lambda root: colour(root).unlink(), "colour of 1 of 4 viewpoints", "ghosts prepare"),
     "no depth": (lambda root: depth(root).unlink(), "depth of 1 of 4 viewpoints", "ghosts prepare"),
@@ -96,7 +100,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "two sizes": (
         lambda root: write_skybox(root / PICTURES, viewpoint_id(2), 1, 16),
         "faces of different sizes: 16 px",
-        "",
+        f"--scan {SCAN} --faces 32 --again",
     ),
     "broken graph": (lambda root: (root / GRAPH).write_text("[{]"), "not valid JSON", "take the released file again"),
     "no scans": (lambda root: (root / "connectivity/scans.txt").write_text(""), "names no scan", "copy <scan>_conn"),
@@ -134,6 +138,83 @@ def test_missing_parts_are_no_illness(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"no pictures; next: ghosts prepare --raw SCANS --out {root}" in text
     assert "no R2R_<split>.json; next: ghosts prepare" in text
     assert "not ready: training, paper: lacks a usable R2R_train.json" in text
+    last = text.rstrip().splitlines()[-1]
+    assert last == f"nothing is wrong, but nothing can be run yet; next: ghosts prepare --raw SCANS --out {root}"
+
+
+NOTED = PrepareConfig(64, "undistorted", "top-left", parallax=False)
+OPTIONS = "--faces 64 --colour undistorted --origin top-left --no-parallax"
+
+
+def prepared(path: Path, **faces: int) -> Path:
+    """A root whose depth files carry the notes of `ghosts prepare`; a building a name, with faces of so many pixels."""
+    make_image_root(path, {"train": tuple(faces)})
+    for scan, face_px in faces.items():
+        random = np.random.default_rng(face_px)
+        note = make_note(replace(NOTED, faces=face_px), Prepared(0.0, 0.0, 0.1, 1.0, 0.0))
+        for file in sorted((path / "scans" / scan).rglob("*_skybox_small.jpg")):
+            rgb = random.integers(0, 255, (face_px, 6 * face_px, 3), dtype=np.uint8)
+            readings = random.integers(2000, 9000, (face_px, 6 * face_px), dtype=np.uint16)
+            write_panorama(file, file.with_name(file.name.replace("small.jpg", "depth_small.png")), rgb, readings, note)
+    return path
+
+
+def test_advice_keeps_the_settings_of_the_pictures(tmp_path: Path) -> None:
+    root = prepared(tmp_path / "root", a=64, b=64, c=128)
+    command = f"ghosts prepare --raw SCANS --out {root}"
+    # The last run, with other settings, is the one that spoilt the root.
+    row = {"panoramas": 3, "prepared": 3, "agreement": 0.5}
+    summary = {"config": asdict(PrepareConfig(128)), "scans": {"a": row}, "missing": {"b/x": "x.png missing"}}
+    (root / "prepare.json").write_text(json.dumps(summary))
+    unit = f"{viewpoint_id(0)}"
+    found = {item.problem: item for item in diagnose(root).findings if item.part == "images"}
+    sizes = found[f"faces of different sizes: 64 px (a/{unit}), 128 px (c/{unit})"]
+    assert (sizes.where, sizes.next) == (str(root / "scans" / "c"), f"{command} --scan c {OPTIONS} --again")
+    missing = found["1 panoramas could not be made, first b/x: x.png missing"]
+    assert missing.next == f"{command} {OPTIONS} (after downloading what is missing)"
+    cameras = found["cameras of a agree on only 50 % of what two of them see"]
+    options = OPTIONS.replace("--origin top-left ", "")
+    assert cameras.next == f"{command} --scan a {options} (without --origin)"
+
+    shutil.rmtree(root / "scans" / "a")
+    tasks = {task.name: task for task in diagnose(root).tasks}
+    assert tasks["training, paper"].next.startswith(f"{command} --scan a --faces")
+    (root / "scans" / "b" / "matterport_skybox_images" / f"{unit}_skybox_small.jpg").write_bytes(b"")
+    shutil.rmtree(root / "scans" / "c")
+    tasks = {task.name: task for task in diagnose(root).tasks}
+    assert tasks["simulator with pictures"].next == f"{command} --scan b {OPTIONS} --again"
+    assert tasks["training, paper"].next == f"{command} --scan a b c {OPTIONS} --again"
+    shutil.rmtree(root / "scans")
+    assert diagnose(root).tasks[0].next == f"{command} --faces 128"  # all that is left is the summary
+
+
+@pytest.mark.parametrize(
+    ("splits", "option"),
+    [
+        ({"train": "abc", "val_seen": "a", "val_unseen": "d"}, " --select val_seen"),
+        ({"train": "abc", "val_unseen": "d"}, " --select val_unseen"),
+        ({"train": "abc"}, " --select train"),
+        ({"train": "abcd", "val_seen": "a"}, ""),
+    ],
+)
+def test_a_split_to_choose_on_is_named_where_dev_unseen_cannot_be_made(
+    tmp_path: Path, splits: dict[str, str], option: str
+) -> None:
+    root = make_image_root(tmp_path / "root", {name: tuple(scans) for name, scans in splits.items()})
+    assert [task.command for task in diagnose(root).tasks[-2:]] == [
+        f"ghosts train goal --preset paper --data {root} --out runs/paper{option}",
+        f"ghosts train vln --preset paper-agent --data {root} --out runs/paper-agent{option}",
+    ]
+    assert (DEV_UNSEEN in load_splits(DataRoot(root), 3)[1]) == (not option)
+
+
+@pytest.mark.parametrize("left", ["", "[]", '[{"scan": "elsewhere"}]'])
+def test_no_training_path_in_the_prepared_scans(root: Path, left: str) -> None:
+    (root / TRAIN).unlink() if not left else (root / TRAIN).write_text(left)
+    task = diagnose(root).tasks[-2]
+    assert (task.ready, task.lacks) == (False, "a training path (none lies in the scans of this root)")
+    command = f"ghosts prepare --raw SCANS --out {root} --faces 32 --connectivity FOLDER --r2r FOLDER"
+    assert task.next == f"{command} (with more scans in SCANS)"
 
 
 def test_pictures_of_a_used_scan_must_be_there(root: Path) -> None:
@@ -247,8 +328,12 @@ def test_tiles_that_are_damaged_or_out_of_date(tmp_path: Path) -> None:
 
     pictures = path / "scans" / "b" / "matterport_skybox_images"
     write_labelled_skybox(pictures, viewpoint_id(0), np.random.default_rng(9), 32)
-    [finding] = [item for item in diagnose(path).findings if item.level == "wrong"]
+    found = diagnose(path)
+    [finding] = [item for item in found.findings if item.level == "wrong"]
     assert (finding.part, finding.problem) == ("tiles", "the pictures of b have changed")
+    [task] = [task for task in found.tasks if task.name == "training, houses-filter"]
+    assert (task.ready, task.lacks) == (False, "tiles of b as the pictures are now")
+    assert task.next.startswith(f"ghosts tiles --data {path}")
     file = path / "tiles" / "tiles.safetensors"
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1

@@ -43,7 +43,7 @@ from ghosts.view.panorama import png
 from ghosts.view.question import Question
 from ghosts.view.report import _webp
 from ghosts.world.camera_torch import PanoramaBank
-from ghosts.world.check import _remake
+from ghosts.world.check import Pictures
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
@@ -190,10 +190,10 @@ def test_the_command_that_makes_a_picture_again(tmp_path: Path) -> None:
     root = DataRoot(make_root(tmp_path / "root", images=False))
     write_json(root.path / "world.json", {"command": "ghosts world --out DIR --houses 2 --seed 5"})
     line = f"ghosts world --out {root.path} --houses 2 --seed 5"
-    assert _remake(root, SCAN) == line
-    assert _remake(root, SCAN, again=True) == f"remove it, then {line}"
+    assert Pictures.of(root.path).command(SCAN) == line
+    assert Pictures.of(root.path).command(SCAN, again=True) == f"remove the bad pictures, then {line}"
     write_json(root.path / "world.json", [])
-    assert _remake(root, SCAN) == f"ghosts world --out {root.path}"
+    assert Pictures.of(root.path).command(SCAN) == f"ghosts world --out {root.path}"
 
 
 def test_pictures_of_the_viewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,4 +84,4 @@ def _print(diagnosis: Diagnosis, most: int) -> None:
         console.print(line + (f"; next: {finding.next}" if finding.next else ""), soft_wrap=True, markup=False)
     if len(diagnosis.findings) > most:
         console.print(f"… and {len(diagnosis.findings) - most} more (--most, --json)")
-    console.print("healthy" if diagnosis.healthy else "something is wrong")
+    console.print(diagnosis.verdict, soft_wrap=True, markup=False)

@@ -10,10 +10,11 @@ from typing import Any
 
 from ghosts.errors import DataError
 from ghosts.files import read_json
+from ghosts.learn.data import split_episodes
 from ghosts.learn.image_tiles import FOLDER
 from ghosts.mapping.tile_store import JOINED, PARTS, StoredTiles, read_tiles, unchanged
 from ghosts.presets import preset
-from ghosts.world.check import Finding, Inventory, check_root
+from ghosts.world.check import Finding, Inventory, Pictures, check_root
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.matterport.prepare import SUMMARY
 from ghosts.world.matterport.raw import RawRelease
@@ -54,10 +55,19 @@ class Diagnosis:
         """Whether nothing is wrong; missing parts are no illness."""
         return not any(finding.level == "wrong" for finding in self.findings)
 
+    @property
+    def verdict(self) -> str:
+        """In a line."""
+        if not self.healthy:
+            return "something is wrong"
+        if any(task.ready for task in self.tasks):
+            return "healthy"
+        return f"nothing is wrong, but nothing can be run yet; next: {self.tasks[0].next}"
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         value = asdict(self) | {"healthy": self.healthy}
-        for name in ("used", "pictured", "landmarked"):
+        for name in ("used", "pictured", "damaged", "landmarked"):
             value["inventory"][name] = sorted(value["inventory"][name])
         return value
 
@@ -78,10 +88,11 @@ def diagnose(
     _check_folder(path)
     inventory, findings = check_root(path, sample=sample, report=report)
     root = DataRoot(path)
-    findings += _check_prepared(path)
-    tiles = _check_tiles(root, inventory, findings)
+    made = Pictures.of(path)
+    findings += _check_prepared(made)
+    tiles, stale = _check_tiles(root, inventory, findings)
     free = shutil.disk_usage(path).free
-    tasks = _tasks(path, inventory, tiles)
+    tasks = _tasks(root, made, inventory, tiles, stale)
     needed = 2 * TILE_BYTES * inventory.viewpoints
     if inventory.pictured and tiles is None and free < needed:
         problem = f"tiles of all viewpoints may need {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"
@@ -119,12 +130,11 @@ def _check_folder(path: Path) -> None:
     )
 
 
-def _check_prepared(path: Path) -> Iterator[Finding]:
+def _check_prepared(made: Pictures) -> Iterator[Finding]:
     """What `ghosts prepare` found out: panoramas it could not make, cameras that disagree."""
-    file = path / SUMMARY
+    file = made.path / SUMMARY
     if not file.is_file():
         return
-    again = f"ghosts prepare --raw SCANS --out {path}"
     try:
         summary = read_json(file)
         scans, missing = summary["scans"], summary["missing"]
@@ -134,20 +144,24 @@ def _check_prepared(path: Path) -> Iterator[Finding]:
         }
         first = next(iter(missing.items()), None)
     except (DataError, KeyError, TypeError, AttributeError):
-        yield Finding("wrong", "images", str(file), "not a summary of ghosts prepare", again)
+        yield Finding("wrong", "images", str(file), "not a summary of ghosts prepare", made.command())
         return
     if first is not None:
         problem = f"{len(missing)} panoramas could not be made, first {first[0]}: {first[1]}"
-        yield Finding("note", "images", str(file), problem, f"{again} (after downloading what is missing)")
+        yield Finding("note", "images", str(file), problem, f"{made.command()} (after downloading what is missing)")
     for scan, row in odd.items():
         problem = f"cameras of {scan} agree on only {100 * row['agreement']:.0f} % of what two of them see"
-        yield Finding("wrong", "images", str(file), problem, f"{again} --scan {scan} (without --origin)")
+        hint = f"{made.command(scan, origin=False)} (without --origin)"
+        yield Finding("wrong", "images", str(file), problem, hint)
     for scan, degrees in turned.items():
         problem = f"cameras and navigation graph of {scan} are turned against each other by {degrees:.1f}°"
         yield Finding("wrong", "connectivity", str(file), problem, "take the released graph of this scan")
 
 
-def _check_tiles(root: DataRoot, inventory: Inventory, findings: list[Finding]) -> StoredTiles | None:
+def _check_tiles(
+    root: DataRoot, inventory: Inventory, findings: list[Finding]
+) -> tuple[StoredTiles | None, frozenset[str]]:
+    """Sound tiles, and the scans whose pictures have changed since."""
     path = root.path / FOLDER / JOINED
     make = f"ghosts tiles --data {root.path} --backbone FILE"
     if not path.is_file():
@@ -155,57 +169,86 @@ def _check_tiles(root: DataRoot, inventory: Inventory, findings: list[Finding]) 
             parts = len(list((root.path / FOLDER / PARTS).glob("[!.]*.safetensors")))
             problem = f"no tiles yet ({parts} scans are done)" if parts else "no tiles"
             findings.append(Finding("note", "tiles", str(path), problem, make))
-        return None
+        return None, frozenset()
     try:
         stored = read_tiles(path)
         stored.verify(building.scan for building in stored.buildings)
     except DataError as error:
         findings.append(Finding("wrong", "tiles", str(path), error.problem, make))
-        return None
-    known = {building.scan: building for building in stored.buildings}
+        return None, frozenset()
+    known, stale = {building.scan: building for building in stored.buildings}, set()
     for scan in sorted(inventory.pictured):
         try:
             fresh = scan in known and unchanged(root, known[scan])
         except DataError:
             fresh = False
-        if not fresh:
-            problem = f"the pictures of {scan} have changed" if scan in known else f"no tiles of {scan}"
-            findings.append(Finding("wrong" if scan in known else "note", "tiles", str(path), problem, make))
-    return stored
+        if scan not in known:
+            findings.append(Finding("note", "tiles", str(path), f"no tiles of {scan}", make))
+        elif not fresh:
+            findings.append(Finding("wrong", "tiles", str(path), f"the pictures of {scan} have changed", make))
+            stale.add(scan)
+    return stored, frozenset(stale)
 
 
-def _tasks(path: Path, inventory: Inventory, tiles: StoredTiles | None) -> tuple[Task, ...]:
+def _tasks(
+    root: DataRoot, made: Pictures, inventory: Inventory, tiles: StoredTiles | None, stale: frozenset[str]
+) -> tuple[Task, ...]:
+    path = root.path
+    paths = _lacks_paths(root, made, inventory)
+    select = "" if paths[0] else _select(root, inventory)
+    lacks = {"landmarks-filter": _lacks_landmarks(path, inventory)}
+    lacks |= {name: _lacks_images(made, inventory, tiles, stale, name) for name in ("houses-filter", "paper")}
+    goals = tuple(_train(path, name, paths if paths[0] else lack, select) for name, lack in lacks.items())
+    command = f"ghosts train vln --preset paper-agent --data {path} --out runs/paper-agent{select}"
     return (
-        _simulate(path, inventory),
-        _train(path, inventory, "landmarks-filter", _lacks_landmarks(path, inventory)),
-        *(
-            _train(path, inventory, name, _lacks_images(path, inventory, tiles, name))
-            for name in ("houses-filter", "paper")
-        ),
-        _navigate(path, inventory, _lacks_images(path, inventory, tiles, "paper")),
+        _simulate(made, inventory),
+        *goals,
+        replace(goals[-1], name="navigation, paper-agent", command=command),
     )
 
 
-def _simulate(path: Path, inventory: Inventory) -> Task:
-    name, command = "simulator with pictures", f"ghosts.mattersim: setDatasetPath('{path / 'scans'}')"
+def _simulate(made: Pictures, inventory: Inventory) -> Task:
+    name, command = "simulator with pictures", f"ghosts.mattersim: setDatasetPath('{made.path / 'scans'}')"
     if not inventory.scans:
         return Task(name, command, False, "a usable navigation graph", "ghosts prepare … --connectivity FOLDER")
     if not inventory.pictured:
-        return Task(name, command, False, "a scan with sound pictures", f"ghosts prepare --raw SCANS --out {path}")
+        again = made.command(*sorted(inventory.damaged), again=bool(inventory.damaged))
+        return Task(name, command, False, "a scan with sound pictures", again)
     return Task(name, command, True)
 
 
-def _train(path: Path, inventory: Inventory, name: str, lack: tuple[str, str]) -> Task:
-    command = f"ghosts train goal --preset {name} --data {path} --out runs/{name}"
-    if "train" not in inventory.splits:
-        return Task(f"training, {name}", command, False, "a usable R2R_train.json", "ghosts prepare … --r2r FOLDER")
+def _train(path: Path, name: str, lack: tuple[str, str], select: str) -> Task:
+    command = f"ghosts train goal --preset {name} --data {path} --out runs/{name}{select}"
     return Task(f"training, {name}", command, not lack[0], *lack)
 
 
-def _navigate(path: Path, inventory: Inventory, lack: tuple[str, str]) -> Task:
-    task = _train(path, inventory, "paper", lack)
-    command = f"ghosts train vln --preset paper-agent --data {path} --out runs/paper-agent"
-    return replace(task, name="navigation, paper-agent", command=command)
+def _lacks_paths(root: DataRoot, made: Pictures, inventory: Inventory) -> tuple[str, str]:
+    """What stands in the way of any training: no path to train on."""
+    if "train" in inventory.splits:
+        return "", ""
+    # `ghosts prepare` leaves out a split that has no path in the scans it prepared.
+    elsewhere = inventory.splits and "train" not in root.splits
+    if elsewhere or ("train" in root.splits and _holds_none(root)):
+        more = f"{made.command()} --connectivity FOLDER --r2r FOLDER (with more scans in SCANS)"
+        return "a training path (none lies in the scans of this root)", more
+    return "a usable R2R_train.json", "ghosts prepare … --r2r FOLDER"
+
+
+def _holds_none(root: DataRoot) -> bool:
+    """Whether the training file is a list of paths, none of which lies in the scans of the root."""
+    try:
+        records = read_json(root.path / "r2r" / "R2R_train.json")
+        return isinstance(records, list) and not {record["scan"] for record in records} & set(root.scans)
+    except (DataError, KeyError, TypeError):
+        return False
+
+
+def _select(root: DataRoot, inventory: Inventory) -> str:
+    """The option that names a split to choose the best checkpoint on, where the usual `dev_unseen` cannot be made."""
+    if split_episodes(root)[1]:
+        return ""
+    known = [split for split in ("val_seen", "val_unseen") if inventory.splits.get(split)]
+    return f" --select {(known or ['train'])[0]}"
 
 
 def _lacks_landmarks(path: Path, inventory: Inventory) -> tuple[str, str]:
@@ -213,19 +256,23 @@ def _lacks_landmarks(path: Path, inventory: Inventory) -> tuple[str, str]:
     return (f"landmarks of {_names(lost)}", f"ghosts landmarks --out {path}") if lost else ("", "")
 
 
-def _lacks_images(path: Path, inventory: Inventory, tiles: StoredTiles | None, name: str) -> tuple[str, str]:
+def _lacks_images(
+    made: Pictures, inventory: Inventory, tiles: StoredTiles | None, stale: frozenset[str], name: str
+) -> tuple[str, str]:
     lost = sorted(inventory.used - inventory.pictured)
     if lost:
-        return f"sound pictures of {_names(lost)}", f"ghosts prepare --raw SCANS --out {path}"
+        named = lost if inventory.pictured or inventory.damaged else ()
+        again = made.command(*named, again=not inventory.damaged.isdisjoint(lost))
+        return f"sound pictures of {_names(lost)}", again
     channels = preset(name).model.mapper.features
     source = "the file of ghosts weights" if name == "paper" else "the file of ghosts backbone"
-    make = f"ghosts tiles --data {path} --backbone FILE ({source})"
+    make = f"ghosts tiles --data {made.path} --backbone FILE ({source})"
     if tiles is None:
         return f"tiles with {channels} channels", make
     if tiles.settings.channels != channels:
         return f"tiles with {channels} channels (there are some with {tiles.settings.channels})", make
-    lost = sorted(inventory.used - {building.scan for building in tiles.buildings})
-    return (f"tiles of {_names(lost)}", make) if lost else ("", "")
+    lost = sorted(inventory.used - ({building.scan for building in tiles.buildings} - stale))
+    return (f"tiles of {_names(lost)} as the pictures are now", make) if lost else ("", "")
 
 
 def _names(scans: list[str]) -> str:

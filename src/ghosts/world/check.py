@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.images import read_skybox_depth, read_skybox_rgb
 from ghosts.world.landmarks.source import load_scene
-from ghosts.world.matterport.panorama import PrepareConfig
+from ghosts.world.matterport.panorama import PrepareConfig, read_settings
 from ghosts.world.matterport.prepare import SUMMARY
 
 Part = Literal["connectivity", "r2r", "images", "landmarks", "tiles", "disk"]
@@ -60,6 +61,8 @@ class Inventory:
     """Scans that paths run through."""
     pictured: frozenset[str]
     """Scans whose included viewpoints all have sound pictures."""
+    damaged: frozenset[str]
+    """Scans with pictures that are there but cannot be used."""
     landmarked: frozenset[str]
     face_px: int | None
 
@@ -81,11 +84,12 @@ def check_root(
     findings: list[Finding] = []
     graphs = _check_graphs(root, findings)
     splits, used = _check_episodes(root, graphs, findings)
-    pictured, face_px = _check_images(root, graphs, used, sample, findings, report)
+    pictured, damaged, face_px = _check_images(root, graphs, used, sample, findings, report)
     landmarked = _check_landmarks(root, graphs, used, findings)
     _check_disk(path, findings)
     viewpoints = sum(int(graph.included.sum()) for graph in graphs.values())
-    return Inventory(tuple(graphs), viewpoints, splits, used, pictured, landmarked, face_px), findings
+    inventory = Inventory(tuple(graphs), viewpoints, splits, used, pictured, damaged, landmarked, face_px)
+    return inventory, findings
 
 
 def _problem(error: GhostsError) -> tuple[str, str]:
@@ -138,7 +142,8 @@ def _check_episodes(
         except GhostsError as error:
             file, problem = _problem(error)
             if file == where:  # else a graph is at fault, which has been told
-                findings.append(Finding("wrong", "r2r", where, problem, "take the released file again"))
+                hint = "take the released file again (ghosts prepare … --r2r FOLDER keeps the paths of its scans)"
+                findings.append(Finding("wrong", "r2r", where, problem, hint))
             continue
         splits[split] = len(episodes)
         used |= {episode.scan for episode in episodes}
@@ -167,42 +172,45 @@ def _check_images(
     sample: int,
     findings: list[Finding],
     report: Callable[[int, int], None],
-) -> tuple[frozenset[str], int | None]:
+) -> tuple[frozenset[str], frozenset[str], int | None]:
+    """Scans with sound pictures, scans with damaged ones, and the side of a face."""
+    made = Pictures.of(root.path)
     if not root.has_images:
-        hint = f"ghosts prepare --raw SCANS --out {root.path}"
-        findings.append(Finding("note", "images", str(root.path / "scans"), "no pictures", hint))
-        return frozenset(), None
-    sound = set()
+        findings.append(Finding("note", "images", str(root.path / "scans"), "no pictures", made.command()))
+        return frozenset(), frozenset(), None
+    sound, damaged = set(), set()
     work = []
     for scan, graph in graphs.items():
         names = [graph.ids[row] for row in np.flatnonzero(graph.included)]
         if not (root.path / "scans" / scan).is_dir():
             level: Literal["wrong", "note"] = "wrong" if scan in used else "note"
             problem = f"no pictures of scan {scan}" + (", which paths run through" if scan in used else "")
-            findings.append(Finding(level, "images", str(root.path / "scans" / scan), problem, _remake(root, scan)))
+            findings.append(Finding(level, "images", str(root.path / "scans" / scan), problem, made.command(scan)))
             continue
         sound.add(scan)
         step = max(1, len(names) // sample) if sample else 1
-        lost = _lost_files(root, scan, names, findings)
+        lost = _lost_files(root, scan, names, made, findings)
         sound -= {scan} if lost else set()
         work += [(scan, name) for name in names[::step] if name not in lost]
-    sizes: dict[int, str] = {}
+    sizes: dict[int, list[tuple[str, str]]] = defaultdict(list)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done, ((scan, name), result) in enumerate(zip(work, pool.map(lambda unit: _picture(root, *unit), work)), 1):
             report(done, len(work))
             face_px, problems = result
             for path, problem in problems:
-                findings.append(Finding("wrong", "images", str(path), problem, _remake(root, scan, again=True)))
-                sound.discard(scan)
+                findings.append(Finding("wrong", "images", str(path), problem, made.command(scan, again=True)))
+                damaged.add(scan)
             if face_px is not None:
-                sizes.setdefault(face_px, f"{scan}/{name}")
+                sizes[face_px].append((scan, name))
     if len(sizes) > 1:
-        text = ", ".join(f"{size} px ({name})" for size, name in sorted(sizes.items()))
-        findings.append(Finding("wrong", "images", str(root.path / "scans"), f"faces of different sizes: {text}"))
-    return frozenset(sound), min(sizes, default=None)
+        text = ", ".join(f"{size} px ({'/'.join(units[0])})" for size, units in sorted(sizes.items()))
+        odd = sorted({scan for size, units in sizes.items() if size != made.config.faces for scan, _ in units})
+        where, hint = str(root.path / "scans" / odd[0]), made.command(*odd, again=True)
+        findings.append(Finding("wrong", "images", where, f"faces of different sizes: {text}", hint))
+    return frozenset(sound - damaged), frozenset(damaged), min(sizes, default=None)
 
 
-def _lost_files(root: DataRoot, scan: str, names: list[str], findings: list[Finding]) -> set[str]:
+def _lost_files(root: DataRoot, scan: str, names: list[str], made: Pictures, findings: list[Finding]) -> set[str]:
     """Viewpoints without both files; one finding a kind of file."""
     store = root.panoramas()
     lost: set[str] = set()
@@ -211,7 +219,7 @@ def _lost_files(root: DataRoot, scan: str, names: list[str], findings: list[Find
         if gone:
             first = store.paths(scan, gone[0])[number]
             problem = f"no such file ({kind} of {len(gone)} of {len(names)} viewpoints of scan {scan})"
-            findings.append(Finding("wrong", "images", str(first), problem, _remake(root, scan)))
+            findings.append(Finding("wrong", "images", str(first), problem, made.command(scan)))
             lost |= set(gone)
     return lost
 
@@ -250,13 +258,47 @@ def depth_problems(depth: np.ndarray) -> Iterator[str]:
         yield f"{100 * holes:.0f} % of the pixels have no reading"
 
 
-def _remake(root: DataRoot, scan: str, *, again: bool = False) -> str:
-    """The command that makes pictures; `again` when files are there but damaged."""
-    if (root.path / "world.json").is_file():
-        # Of a file that is there, the command would think that it is done.
-        return ("remove it, then " if again else "") + _world_command(root.path)
-    command = f"ghosts prepare --raw SCANS --out {root.path} --scan {scan}{_settings(root)}"
-    return command + (" --again" if again else "")
+@dataclass(frozen=True)
+class Pictures:
+    """How the pictures of a data root were made, and so the command that makes more of the same."""
+
+    path: Path
+    houses: str
+    """Command of a world of procedural houses; empty elsewhere."""
+    config: PrepareConfig
+    """Of most scans, as their depth files say; else of the summary; else the usual one."""
+
+    @classmethod
+    def of(cls, path: Path) -> Pictures:
+        """Look at a data root."""
+        firsts = (
+            min((folder / "matterport_skybox_images").glob("*_skybox_depth_small.png"), default=None)
+            for folder in sorted((path / "scans").glob("*"))
+        )
+        # The summary tells of the last run alone, which may be the one that spoilt the root.
+        found = Counter(config for file in firsts if file and (config := read_settings(file)))
+        config = found.most_common(1)[0][0] if found else _summary_config(path)
+        return cls(path, _world_command(path) if (path / "world.json").is_file() else "", config)
+
+    def command(self, *scans: str, again: bool = False, origin: bool = True) -> str:
+        """The command that makes pictures as those that are there.
+
+        Args:
+            scans: to make; all by default.
+            again: files are there but damaged.
+            origin: whether to keep the origin of the camera files.
+        """
+        if self.houses:
+            # Of a file that is there, the command would think that it is done.
+            return ("remove the bad pictures, then " if again else "") + self.houses
+        usual, config = PrepareConfig(), self.config
+        words = [f"ghosts prepare --raw SCANS --out {self.path}"]
+        words += [f"--scan {' '.join(scans)}"] if scans else []
+        words += [f"--faces {config.faces}"] if config.faces != usual.faces else []
+        words += [f"--colour {config.colour}"] if config.colour != usual.colour else []
+        words += [f"--origin {config.origin}"] if origin and config.origin != usual.origin else []
+        words += [] if config.parallax else ["--no-parallax"]
+        return " ".join([*words, "--again"] if again else words)
 
 
 def _world_command(path: Path) -> str:
@@ -270,16 +312,11 @@ def _world_command(path: Path) -> str:
     )
 
 
-def _settings(root: DataRoot) -> str:
-    """Options with which the pictures of a root were made, as far as they are not the usual ones."""
+def _summary_config(path: Path) -> PrepareConfig:
     try:
-        config = PrepareConfig(**read_json(root.path / SUMMARY)["config"])
+        return PrepareConfig(**read_json(path / SUMMARY)["config"])
     except (GhostsError, KeyError, TypeError):
-        return ""
-    usual = PrepareConfig()
-    faces = f" --faces {config.faces}" if config.faces != usual.faces else ""
-    colour = f" --colour {config.colour}" if config.colour != usual.colour else ""
-    return faces + colour + ("" if config.parallax else " --no-parallax")
+        return PrepareConfig()
 
 
 def _check_landmarks(

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import UInt8, UInt16
 
 from ghosts.config import require
-from ghosts.errors import DataError
+from ghosts.errors import ConfigError, DataError
 from ghosts.files import atomic_path, remove_leftovers
 from ghosts.world.images import PNG_SIGNATURE, check_plane, check_whole, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
@@ -171,21 +171,42 @@ def make_note(config: PrepareConfig, found: Prepared) -> str:
 def read_note(depth_path: Path, config: PrepareConfig) -> Prepared | None:
     """What a depth file says about itself; None when it was not made by this method with these settings."""
     try:
-        with open(depth_path, "rb") as file:
-            head = file.read(_IHDR_END + 4096)
-    except OSError:
-        return None
-    start = head.find(b"tEXt" + _KEY, _IHDR_END, _IHDR_END + 64)
-    if not head.startswith(PNG_SIGNATURE) or start < 4:
-        return None
-    (length,) = struct.unpack_from(">I", head, start - 4)
-    try:
-        note: dict[str, Any] = json.loads(head[start + 4 + len(_KEY) : start + 4 + length])
+        note = _parse_note(_head(depth_path))
         if (note["version"], note["config"]) != (VERSION, asdict(config)):
             return None
         return Prepared(**note["found"])
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def read_settings(depth_path: Path) -> PrepareConfig | None:
+    """Settings a depth file was made with; of one without a note (another program's) its size; None: unreadable."""
+    try:
+        head = _head(depth_path)
+        try:
+            return PrepareConfig(**_parse_note(head)["config"])
+        except (ValueError, KeyError, TypeError):
+            (height,) = struct.unpack_from(">I", head, len(PNG_SIGNATURE) + 12)
+            return PrepareConfig(height)
+    except (OSError, ValueError, struct.error, ConfigError):
+        return None
+
+
+def _head(depth_path: Path) -> bytes:
+    """First bytes of a PNG file."""
+    with open(depth_path, "rb") as file:
+        head = file.read(_IHDR_END + 4096)
+    if not head.startswith(PNG_SIGNATURE):
+        raise ValueError("not a PNG file")
+    return head
+
+
+def _parse_note(head: bytes) -> Any:
+    start = head.find(b"tEXt" + _KEY, _IHDR_END, _IHDR_END + 64)
+    if start < 4:
+        raise ValueError("no note")
+    (length,) = struct.unpack_from(">I", head, start - 4)
+    return json.loads(head[start + 4 + len(_KEY) : start + 4 + length])
 
 
 def _decode(data: bytes, path: Path, flags: int) -> np.ndarray:
