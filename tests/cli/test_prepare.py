@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import torch
 from safetensors.torch import save_file
 
 import ghosts.bench.prepare as bench
+import ghosts.world.matterport.prepare as whole_release
 from ghosts.cli import main
+from ghosts.errors import DataError
 from ghosts.learn.doctor import diagnose
 from ghosts.mapping.backbone import ResNetBackbone
 from ghosts.mapping.tile_store import read_tiles
@@ -93,6 +96,9 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     steps = ["--train.iterations", "2", "--train.evaluate-every", "2", "--train.log-every", "1"]
     places = ["--data", str(root), "--out", str(run)]
     select = ["--select", "val_seen", "--device", "cpu"]
+    with pytest.raises(SystemExit, match="1"):
+        main(["train", "goal", "--preset", "paper", *places, "--device", "cpu", *small, *steps])
+    assert "too few training buildings to hold one out as dev_unseen" in capsys.readouterr().err
     main(["train", "goal", "--preset", "paper", *places, *select, *small, *steps])
     losses = [json.loads(line)["loss"] for line in (run / "log.jsonl").read_text().splitlines() if '"loss"' in line]
     assert len(losses) == 2
@@ -159,11 +165,71 @@ def test_a_share_of_the_work(
         monkeypatch.setenv("RANK", rank)
         monkeypatch.setenv("WORLD_SIZE", "2")
         prepare(downloads, tmp_path / "root")
+        summary = json.loads((tmp_path / "root" / "prepare.json").read_text())
         if rank == "1":
-            assert "process 1: done; 1 panoramas of others are not made yet" in capsys.readouterr().out
-            assert not (tmp_path / "root" / "prepare.json").exists()
+            assert list(summary["missing"].values()) == ["not made yet"]
             assert len(list((tmp_path / "root" / "scans").rglob("*.png"))) == made
-    assert len(json.loads((tmp_path / "root" / "prepare.json").read_text())["scans"]) == 1
+    assert summary["missing"] == {}
+    assert summary["scans"][SCAN]["prepared"] == 2
+
+
+def test_a_damaged_file_does_not_end_the_other_processes(
+    downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torchrun ends all when one fails: each exits 0, and the summary keeps why, whoever writes it last."""
+    root = tmp_path / "root"
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with monkeypatch.context() as patch:
+        patch.setattr(whole_release, "make_panorama", broken)
+        patch.setenv("RANK", "1")
+        prepare(downloads, root)
+    assert "damaged on purpose" in capsys.readouterr().err
+    prepare(downloads, root)
+    assert "1 panoramas of other processes are not made yet" in capsys.readouterr().out
+    [problem] = json.loads((root / "prepare.json").read_text())["missing"].values()
+    assert problem == "damaged on purpose"
+
+
+def broken(*arguments: object) -> None:
+    raise DataError("damaged on purpose")
+
+
+def test_a_root_grows_scan_by_scan(downloads: Path, tmp_path: Path) -> None:
+    """What it has of another scan stays: graphs, paths and the summary."""
+    root = tmp_path / "root"
+    prepare(downloads, root)
+    graph = (root / "connectivity" / f"{SCAN}_connectivity.json").read_text()
+    (root / "connectivity" / "other_connectivity.json").write_text(graph)
+    with (root / "connectivity" / "scans.txt").open("a") as file:
+        file.write("other\n")
+    more = json.loads((downloads / "r2r" / "R2R_train.json").read_text())
+    source = tmp_path / "r2r"
+    source.mkdir()
+    (source / "R2R_val_unseen.json").write_text(json.dumps([{**more[0], "scan": "other"}]))
+    summary = json.loads((root / "prepare.json").read_text())
+    summary["scans"]["other"], summary["missing"]["other/a"] = {"panoramas": 1, "prepared": 0}, "lost"
+    (root / "prepare.json").write_text(json.dumps(summary))
+    prepare(downloads, root, "--scan", SCAN, "--r2r", str(source))
+    assert (root / "connectivity" / "scans.txt").read_text().split() == sorted([SCAN, "other"])
+    assert len(json.loads((root / "r2r" / "R2R_val_unseen.json").read_text())) == 1
+    after = json.loads((root / "prepare.json").read_text())
+    assert set(after["scans"]) == {SCAN, "other"}
+    assert after["missing"] == {"other/a": "lost"}
+
+
+def test_a_damaged_zip_is_told_and_the_rest_is_made(
+    downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = tmp_path / "raw"
+    shutil.copytree(downloads / "v1" / "scans", raw)
+    (raw / "other").mkdir()
+    (raw / "other" / "undistorted_depth_images.zip").write_bytes(b"PK and no more")
+    with pytest.raises(SystemExit, match="1"):
+        main(["prepare", "--raw", str(raw), "--out", str(tmp_path / "root"), "--faces", "32", "--workers", "1"])
+    text = capsys.readouterr().out
+    assert "left out:" in text
+    assert "not a zip file, or not a whole one; download it again" in text.replace("\n", " ")
+    assert json.loads((tmp_path / "root" / "prepare.json").read_text())["scans"][SCAN]["prepared"] == 2
 
 
 def test_errors_name_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ghosts.config import require
+from ghosts.errors import ConfigError
 from ghosts.presets import GoalExperiment
 
 if TYPE_CHECKING:
@@ -98,10 +99,15 @@ def launch(options: TrainOptions, experiment: GoalExperiment) -> Launched:
     import torch
 
     from ghosts.evaluate.goal import evenly
-    from ghosts.learn.data import examples_of, load_goal_data
+    from ghosts.learn.data import DEV_UNSEEN, examples_of, load_goal_data
     from ghosts.world.dataroot import DataRoot
 
     data = load_goal_data(DataRoot(options.data), experiment)
+    if options.select == DEV_UNSEEN and DEV_UNSEEN not in data.splits:
+        raise ConfigError(
+            f"{options.data}: too few training buildings to hold one out as {DEV_UNSEEN}; name the split that chooses "
+            f"the best checkpoint, such as --select {next(iter(sorted(data.splits)), 'train')}"
+        )
     chosen = evenly(examples_of(data, options.select), options.select_examples)
     # Each task leaves a part of the model alone (goal prediction the policy, LingUNet the decoder, the upper bound the
     # filter), which plain data parallelism refuses.

@@ -7,6 +7,7 @@ where it was stopped, and says what is missing. Several machines share the work 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from ghosts.errors import ConfigError
 
 if TYPE_CHECKING:
     from ghosts.world.matterport.conf import Origin
+    from ghosts.world.matterport.prepare import Plan
     from ghosts.world.matterport.raw import RawRelease
 
 
@@ -82,17 +84,20 @@ def _prepare(options: Options) -> bool:
     console = Console(quiet=rank > 0)
     config = PrepareConfig(options.faces, options.colour, parallax=options.parallax)
     release = RawRelease(options.raw)
+    for scan in options.scan:
+        release.viewpoints(scan)  # an unknown one is told before anything is read
     config = replace(config, origin=_origin(options, release, console))
     plan = plan_release(release, options.out, config, options.scan, rank, world, again=options.again)
     scans = sorted({scan for scan, _ in plan.all})
+    check_space(options.out, len(plan.todo), config)
     if rank == 0:
         _take(options, scans, console)
+    _warn(release, plan, console)
     workers = options.workers or os.cpu_count() or 1
     console.print(
         f"{len(plan.all)} panoramas of {len(scans)} scans, {len(plan.todo)} to make here "
         f"({workers} process{'es' if workers > 1 else ''}, part {rank + 1} of {world})"
     )
-    check_space(options.out, len(plan.todo), config)
     columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     begin = time.perf_counter()
     with Progress(TextColumn("panoramas"), *columns, console=console) as progress:
@@ -103,7 +108,10 @@ def _prepare(options: Options) -> bool:
     seconds = time.perf_counter() - begin
     if plan.todo:
         console.print(f"{len(plan.todo)} panoramas in {seconds:.0f} s ({len(plan.todo) / seconds:.2f} a second)")
-    return _report(options.out, summarise(release, options.out, config, plan, failed), failed, rank, console)
+    summary = summarise(release, options.out, config, plan, failed)
+    complete = _report(options.out, summary, failed, console if rank == 0 else None)
+    # torchrun ends all processes when one fails; what could not be made is in the summary, and the doctor tells.
+    return world > 1 or (complete and not release.damaged)
 
 
 def _origin(options: Options, release: RawRelease, console: Console) -> Origin:
@@ -120,7 +128,7 @@ def _origin(options: Options, release: RawRelease, console: Console) -> Origin:
 
 
 def _take(options: Options, scans: list[str], console: Console) -> None:
-    from ghosts.world.matterport.graphs import take_episodes, take_graphs
+    from ghosts.world.matterport.graphs import listed_scans, take_episodes, take_graphs
 
     if options.connectivity is not None:
         lost = take_graphs(options.connectivity, options.out, scans)
@@ -129,24 +137,43 @@ def _take(options: Options, scans: list[str], console: Console) -> None:
             console.print(f"no navigation graph of {', '.join(lost)}: left out", soft_wrap=True)
         scans = [scan for scan in scans if scan not in set(lost)]
     if options.r2r is not None:
-        for split, (kept, total) in take_episodes(options.r2r, options.out, scans).items():
-            console.print(f"R2R {split}: {kept} of {total} paths lie in these scans")
+        known = sorted({*scans, *listed_scans(options.out)})
+        for split, (kept, total) in take_episodes(options.r2r, options.out, known).items():
+            console.print(f"R2R {split}: {kept} of {total} paths lie in the root's scans")
 
 
-def _report(root: Path, summary: dict[str, Any], failed: dict[Any, str], rank: int, console: Console) -> bool:
-    """Print and write the summary; returns whether all panoramas are there."""
-    from ghosts.world.matterport.prepare import write_summary
+def _warn(release: RawRelease, plan: Plan, console: Console) -> None:
+    """Say before hours of work what will be missing after them."""
+    for problem in release.damaged.values():
+        console.print(f"left out: {problem}", soft_wrap=True, markup=False)
+    if plan.incomplete:
+        (scan, viewpoint), problem = next(iter(plan.incomplete.items()))
+        count = f"{len(plan.incomplete)} of {len(plan.all)} panoramas cannot be made"
+        console.print(f"{count}, the first {scan}/{viewpoint}: {problem}", soft_wrap=True, markup=False)
 
-    waiting = [name for name, problem in summary["missing"].items() if problem == "not made yet"]
-    if waiting and not failed:
-        print(f"process {rank}: done; {len(waiting)} panoramas of others are not made yet")
-        return True
-    console.print(holes_table(summary["scans"]))
-    for name, problem in list(summary["missing"].items())[:20]:
-        console.print(f"missing {name}: {problem}", soft_wrap=True, markup=False)
-    if len(summary["missing"]) > 20:
-        console.print(f"… and {len(summary['missing']) - 20} more in the summary")
+
+def _report(root: Path, summary: dict[str, Any], failed: dict[Any, str], console: Console | None) -> bool:
+    """Write the summary and print it, where there is a console, or else only this process's failures.
+
+    Returns:
+        Whether all panoramas are there.
+    """
+    from ghosts.world.matterport.prepare import WAITING, write_summary
+
     path = write_summary(root, summary)
+    if console is None:
+        for (scan, viewpoint), problem in failed.items():
+            print(f"missing {scan}/{viewpoint}: {problem}", file=sys.stderr)
+        return not failed
+    console.print(holes_table(summary["scans"]))
+    waiting = sum(problem == WAITING for problem in summary["missing"].values())
+    problems = [(name, problem) for name, problem in summary["missing"].items() if problem != WAITING]
+    for name, problem in problems[:20]:
+        console.print(f"missing {name}: {problem}", soft_wrap=True, markup=False)
+    if len(problems) > 20:
+        console.print(f"… and {len(problems) - 20} more in the summary")
+    if waiting:
+        console.print(f"{waiting} panoramas of other processes are not made yet")
     console.print(f"summary: {path}; next: ghosts doctor {root}", soft_wrap=True)
     return not summary["missing"]
 

@@ -114,20 +114,20 @@ def decode(data: bytes, flags: int) -> np.ndarray | None:
         return None
 
 
-def check_whole(path: Path, data: bytes) -> None:
+def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:
     """OpenCV fills what is missing of a truncated file with grey and says nothing; look for the end ourselves."""
     if data.startswith(b"\xff\xd8"):
         if b"\xff\xd9" not in data[-64:]:
-            raise DataError("truncated JPEG (its end is missing)", file=path, hint=_AGAIN)
+            raise DataError("truncated JPEG (its end is missing)", file=path, hint=hint)
     elif data.startswith(PNG_SIGNATURE):
-        _check_png(path, data)
+        _check_png(path, data, hint)
     else:
         raise DataError(
-            f"neither a JPEG nor a PNG (it starts with the bytes {data[:8].hex(' ')})", file=path, hint=_AGAIN
+            f"neither a JPEG nor a PNG (it starts with the bytes {data[:8].hex(' ')})", file=path, hint=hint
         )
 
 
-def _check_png(path: Path, data: bytes) -> None:
+def _check_png(path: Path, data: bytes, hint: str) -> None:
     offset = len(PNG_SIGNATURE)
     while offset + 12 <= len(data):
         length, kind = struct.unpack_from(">I4s", data, offset)
@@ -136,11 +136,11 @@ def _check_png(path: Path, data: bytes) -> None:
             break
         (checksum,) = struct.unpack_from(">I", data, end - 4)
         if zlib.crc32(memoryview(data)[offset + 4 : end - 4]) != checksum:
-            raise DataError(f"damaged PNG (the checksum of its part at byte {offset} differs)", file=path, hint=_AGAIN)
+            raise DataError(f"damaged PNG (the checksum of its part at byte {offset} differs)", file=path, hint=hint)
         if kind == b"IEND":
             return
         offset = end
-    raise DataError("truncated PNG (its end is missing)", file=path, hint=_AGAIN)
+    raise DataError("truncated PNG (its end is missing)", file=path, hint=hint)
 
 
 def _check_strip(path: Path, image: np.ndarray) -> None:

@@ -253,7 +253,7 @@ def test_what_cannot_be_made_is_told_and_the_rest_is_made(raw: Path, shots: list
     assert len(summary["missing"]) == 2
     with pytest.raises(UnknownNameError, match="unknown scan 'attic'"):
         plan_release(release, tmp_path / "out", SMALL, ["attic"])
-    with pytest.raises(DataError, match=r"need about .* GB are free; choose another folder"):
+    with pytest.raises(DataError, match=r"need about .* MB are free; choose another folder"):
         check_space(tmp_path, 10**9, SMALL)
 
 

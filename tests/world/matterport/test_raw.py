@@ -84,6 +84,8 @@ def test_bad_sources_are_named(tmp_path: Path) -> None:
     (tmp_path / "half.zip").write_bytes(b"PK\x03\x04 and no more")
     with pytest.raises(DataError, match=r"half\.zip: not a zip file, or not a whole one; download it again"):
         RawRelease([tmp_path / "half.zip"])
+    with pytest.raises(DataError, match=r"half\.zip: not a zip file, or not a whole one; download it again"):
+        RawRelease([tmp_path])
 
 
 def test_unknown_scan_and_damage_inside_a_zip(raw: Path, tmp_path: Path) -> None:

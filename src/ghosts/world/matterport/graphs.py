@@ -1,4 +1,7 @@
-"""Navigation graphs and R2R episodes taken into a data root, restricted to the scans it has."""
+"""Navigation graphs and R2R episodes taken into a data root, restricted to the scans it has.
+
+A root can grow scan by scan: what it has of other scans stays.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ghosts.errors import DataError
-from ghosts.files import read_json, write_json, write_text
+from ghosts.files import read_json, read_words, write_json, write_text
 from ghosts.world.graph import load_graph
 
 
 def take_graphs(source: Path, root: Path, scans: Sequence[str]) -> list[str]:
-    """Copy the graphs of some scans, checked, and list them in `connectivity/scans.txt`.
+    """Copy the graphs of some scans, checked, and add them to `connectivity/scans.txt`.
 
     Args:
         source: folder with `<scan>_connectivity.json`.
@@ -32,8 +35,16 @@ def take_graphs(source: Path, root: Path, scans: Sequence[str]) -> list[str]:
         path = source / f"{scan}_connectivity.json"
         load_graph(path)
         write_text(root / "connectivity" / path.name, path.read_text(encoding="utf-8"))
-    write_text(root / "connectivity" / "scans.txt", "".join(f"{scan}\n" for scan in there))
+    listed = sorted({*there, *listed_scans(root)})
+    write_text(root / "connectivity" / "scans.txt", "".join(f"{scan}\n" for scan in listed))
     return [scan for scan in scans if scan not in set(there)]
+
+
+def listed_scans(root: Path) -> list[str]:
+    """Scans whose graphs a data root has."""
+    path = root / "connectivity" / "scans.txt"
+    listed = read_words(path) if path.is_file() else []
+    return [scan for scan in listed if (path.parent / f"{scan}_connectivity.json").is_file()]
 
 
 def take_episodes(source: Path, root: Path, scans: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -26,6 +26,7 @@ from ghosts.world.matterport.warp import warp_depth, world_from_cube
 VERSION = 3
 """Of the method: files of another version are made again."""
 _KEY = b"ghosts-prepare\0"
+_DOWNLOAD = "download it again"
 _IHDR_END = len(PNG_SIGNATURE) + 25
 
 
@@ -71,7 +72,7 @@ def read_depth(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int
     for which in CAMERAS:
         data, path = release.read(scan, DEPTH, depth_name(viewpoint, *which))
         image = _decode(data, path, cv2.IMREAD_UNCHANGED)
-        check_plane(image, path, np.dtype(np.uint16), "a 16-bit image", "download it again")
+        check_plane(image, path, np.dtype(np.uint16), "a 16-bit image", _DOWNLOAD)
         images[which] = image
     return images
 
@@ -93,7 +94,7 @@ def read_skybox(release: RawRelease, scan: str, viewpoint: str, face_px: int) ->
         image = _decode(data, path, cv2.IMREAD_COLOR)
         if image.shape[0] != image.shape[1]:
             found = f"{image.shape[1]} × {image.shape[0]} pixels"
-            raise DataError(f"a skybox face must be square, found {found}", file=path, hint="download it again")
+            raise DataError(f"a skybox face must be square, found {found}", file=path, hint=_DOWNLOAD)
         method = cv2.INTER_AREA if image.shape[0] >= face_px else cv2.INTER_LINEAR
         small = image if image.shape[0] == face_px else cv2.resize(image, (face_px, face_px), interpolation=method)
         cv2.cvtColor(small, cv2.COLOR_BGR2RGB, dst=faces[face])
@@ -211,11 +212,11 @@ def _parse_note(head: bytes) -> Any:
 
 def _decode(data: bytes, path: Path, flags: int) -> np.ndarray:
     if not data:
-        raise DataError("the file is empty", file=path, hint="download it again")
-    check_whole(path, data)
+        raise DataError("the file is empty", file=path, hint=_DOWNLOAD)
+    check_whole(path, data, _DOWNLOAD)
     image = decode(data, flags)
     if image is None:
-        raise DataError("cannot be decoded as an image", file=path, hint="download it again")
+        raise DataError("cannot be decoded as an image", file=path, hint=_DOWNLOAD)
     return image
 
 

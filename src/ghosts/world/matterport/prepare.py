@@ -22,7 +22,7 @@ import cv2
 import numpy as np
 
 from ghosts.errors import DataError, GhostsError, UnknownNameError
-from ghosts.files import write_json
+from ghosts.files import read_json, write_json
 from ghosts.world.graph import load_graph
 from ghosts.world.matterport.conf import Origin, Rig
 from ghosts.world.matterport.panorama import (
@@ -40,6 +40,8 @@ from ghosts.world.store import PanoramaStore
 SUMMARY = "prepare.json"
 BYTES_A_PIXEL = 2.0
 """Of both files together, for the estimate of space: 1.5 measured by `ghosts prepare --bench 1`."""
+WAITING = "not made yet"
+"""The problem of a panorama that another process has to make, or has failed to."""
 Unit = tuple[str, str]
 """Scan and viewpoint."""
 
@@ -115,7 +117,7 @@ def check_space(root: Path, panoramas: int, config: PrepareConfig) -> None:
     existing = next(path for path in (root, *root.absolute().parents) if path.exists())
     free = shutil.disk_usage(existing).free
     if free < needed:
-        problem = f"{panoramas} panoramas need about {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"
+        problem = f"{panoramas} panoramas need about {needed / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are free"
         raise DataError(problem, file=root, hint="choose another folder with --out, or smaller --faces")
 
 
@@ -224,14 +226,33 @@ def summarise(
         scans[scan] |= _against_graph(release, root, scan, config)
         for viewpoint, item in found.items():
             if item is None:
-                missing[f"{scan}/{viewpoint}"] = problems.get((scan, viewpoint), "not made yet")
+                missing[f"{scan}/{viewpoint}"] = problems.get((scan, viewpoint), WAITING)
     return {"config": asdict(config), "scans": scans, "missing": missing}
 
 
 def write_summary(root: Path, summary: dict[str, Any]) -> Path:
-    """Write `prepare.json`."""
-    write_json(root / SUMMARY, summary, indent=1)
+    """Write `prepare.json`; what it says of other scans stays, and why another process could not make a panorama."""
+    before = _summary_before(root / SUMMARY)
+    scans, missing = summary["scans"], summary["missing"]
+    other = {name: problem for name, problem in before["missing"].items() if name.split("/")[0] not in scans}
+    told = {name: before["missing"].get(name, WAITING) for name, problem in missing.items() if problem == WAITING}
+    merged = {
+        "config": summary["config"],
+        "scans": {**before["scans"], **scans},
+        "missing": {**other, **missing, **told},
+    }
+    write_json(root / SUMMARY, merged, indent=1)
     return root / SUMMARY
+
+
+def _summary_before(path: Path) -> dict[str, dict[str, Any]]:
+    """Scans and problems of an earlier summary; none where there is none that can be read."""
+    try:
+        before = read_json(path)
+    except DataError:
+        before = {}
+    found = before if isinstance(before, dict) else {}
+    return {part: value if isinstance(value := found.get(part), dict) else {} for part in ("scans", "missing")}
 
 
 def _figures(done: list[Prepared]) -> dict[str, float]:

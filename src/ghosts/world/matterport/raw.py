@@ -47,13 +47,19 @@ class RawRelease:
 
     Raises:
         DataError: a source is missing or no zip file, or nothing of the release is in them.
+
+    Attributes:
+        damaged: zip files in the folders that cannot be opened, and what is wrong; what they hold counts as missing.
     """
 
     def __init__(self, sources: Sequence[Path]) -> None:
         self.sources = tuple(Path(source) for source in sources)
+        self.damaged: dict[Path, str] = {}
         self._files: dict[tuple[str, str], dict[str, Place]] = {}
         for source in self.sources:
             self._add(source)
+        if not self._files and self.damaged:
+            _open_zip(next(iter(self.damaged)))  # says what is wrong
         if not self._files:
             raise DataError(
                 f"no Matterport3D scans here (looked for <scan>/{SKYBOX}/ and the like, or zip files of them)",
@@ -119,7 +125,10 @@ class RawRelease:
         if source.is_dir():
             for path in _walk(source, _DEPTH_OF_FOLDERS):
                 if path.suffix == ".zip":
-                    self._add_zip(path)
+                    try:
+                        self._add_zip(path)
+                    except DataError as error:
+                        self.damaged[path] = str(error)
                 else:
                     self._note(path.parts, (path, None))
         elif source.is_file():
