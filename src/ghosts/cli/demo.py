@@ -7,6 +7,8 @@ the planner).
 
 from __future__ import annotations
 
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,7 +106,8 @@ def _walk(options: Options, root: Path, console: Console) -> None:
     write_text(page, build_report("Ghosts: the agent at work", about, shown, assets))
     console.print(f"\n{arrived} of {len(examples)} instructions reached their goal (within 3 m).")
     console.print(f"The report, with maps, beliefs and panoramas: {page} (open it in a browser)", soft_wrap=True)
-    console.print(f"Look inside and type your own: ghosts view --data {root} --run {weights}", soft_wrap=True)
+    command = "ghosts" if shutil.which("ghosts") else sys.argv[0]  # `make` does not put it on the path
+    console.print(f"Look inside and type your own: {command} view --data {root} --run {weights}", soft_wrap=True)
 
 
 def _line(step: int, look: Look, graph: NavGraph, example: Example) -> str:

@@ -14,7 +14,7 @@ from ghosts.learn.data import split_episodes
 from ghosts.learn.image_tiles import FOLDER
 from ghosts.mapping.tile_store import JOINED, PARTS, StoredTiles, read_tiles, unchanged
 from ghosts.presets import preset
-from ghosts.world.check import Finding, Inventory, Pictures, check_root
+from ghosts.world.check import Finding, Inventory, Pictures, check_root, landmarks_command
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.matterport.prepare import SUMMARY
 from ghosts.world.matterport.raw import RawRelease
@@ -253,7 +253,7 @@ def _select(root: DataRoot, inventory: Inventory) -> str:
 
 def _lacks_landmarks(path: Path, inventory: Inventory) -> tuple[str, str]:
     lost = sorted(inventory.used - inventory.landmarked)
-    return (f"landmarks of {_names(lost)}", f"ghosts landmarks --out {path}") if lost else ("", "")
+    return (f"landmarks of {_names(lost)}", landmarks_command(path)) if lost else ("", "")
 
 
 def _lacks_images(
@@ -265,8 +265,8 @@ def _lacks_images(
         again = made.command(*named, again=not inventory.damaged.isdisjoint(lost))
         return f"sound pictures of {_names(lost)}", again
     channels = preset(name).model.mapper.features
-    source = "the file of ghosts weights" if name == "paper" else "the file of ghosts backbone"
-    make = f"ghosts tiles --data {made.path} --backbone FILE ({source})"
+    source = "FILE (the file of ghosts weights)" if name == "paper" else "houses-backbone"
+    make = f"ghosts tiles --data {made.path} --backbone {source}"
     if tiles is None:
         return f"tiles with {channels} channels", make
     if tiles.settings.channels != channels:

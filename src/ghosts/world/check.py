@@ -319,11 +319,18 @@ def _summary_config(path: Path) -> PrepareConfig:
         return PrepareConfig()
 
 
+def landmarks_command(path: Path) -> str:
+    """The command that makes a root's landmarks."""
+    return f"ghosts landmarks --connectivity FOLDER --bbox FOLDER --regions FOLDER --out {path} (see docs/landmarks.md)"
+
+
 def _check_landmarks(
     root: DataRoot, graphs: dict[str, NavGraph], used: frozenset[str], findings: list[Finding]
 ) -> frozenset[str]:
     if not root.has_landmarks:
-        hint = f"ghosts landmarks --out {root.path}"
+        if (root.path / "world.json").is_file():  # procedural houses have pictures instead
+            return frozenset()
+        hint = landmarks_command(root.path)
         findings.append(Finding("note", "landmarks", str(root.path / "landmarks"), "no landmarks", hint))
         return frozenset()
     good = set()
@@ -336,7 +343,7 @@ def _check_landmarks(
             load_scene(root, scan)
             good.add(scan)
         except GhostsError as error:
-            hint = f"ghosts landmarks --out {root.path}"
+            hint = landmarks_command(root.path)
             findings.append(Finding("wrong", "landmarks", str(path), _problem(error)[1], hint))
     return frozenset(good)
 
