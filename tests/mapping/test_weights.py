@@ -114,7 +114,11 @@ def test_addresses(tmp_path: Path) -> None:
 def test_command(official: tuple[Path, ResNetBackbone], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "w.safetensors"
     main(["weights", "--file", str(official[0]), "--out", str(out)])
-    assert f"ghosts tiles --data ROOT --backbone {out}" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert f"ghosts tiles --data ROOT --backbone {out}" in text
+    assert "not verified" not in text
+    main(["weights", "--file", str(out), "--out", str(tmp_path / "again.safetensors")])
+    assert f"{out}: not verified, since its name carries no checksum" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["weights", "--file", str(tmp_path / "none.pth"), "--out", str(tmp_path / "v.safetensors")])
     assert "none.pth: no such file" in capsys.readouterr().err

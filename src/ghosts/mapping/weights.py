@@ -82,8 +82,11 @@ def _open(url: str) -> AbstractContextManager[IO[bytes]]:
     return urllib.request.urlopen(url, timeout=_TIMEOUT_S)
 
 
-def check_file(path: Path) -> None:
+def check_file(path: Path) -> bool:
     """Compare a file with the checksum in its name, where it carries one.
+
+    Returns:
+        Whether it does.
 
     Raises:
         DataError: it is missing, or not what its name says.
@@ -92,12 +95,13 @@ def check_file(path: Path) -> None:
         raise DataError("no such file", file=path, hint=f"download {URL}")
     found = _DIGEST.search(path.name)
     if found is None:
-        return
+        return False
     with open(path, "rb") as handle:
         digest = hashlib.file_digest(handle, "sha256").hexdigest()
     if not digest.startswith(found.group(1)):
         problem = f"damaged: its SHA-256 starts with {digest[: len(found.group(1))]}"
         raise DataError(problem, file=path, hint=f"download it again from {URL}")
+    return True
 
 
 def install_weights(out: Path, file: Path | None = None, url: str = URL, opener: Opener | None = None) -> Path:
