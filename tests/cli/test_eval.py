@@ -112,6 +112,10 @@ def test_groups_differ_in_their_seed_alone() -> None:
         (seeded(wider, 0), ScoredRun("b", 0, 1, scores)),
         (seeded(base, 1), ScoredRun("c", 1, 1, scores)),
         (seeded(other, 0), ScoredRun("d", 0, 1, scores)),
+        (seeded(other, 0), ScoredRun("copy of d", 0, 1, scores)),  # no second seed: nothing to take a deviation of
+        (seeded(other, 2), ScoredRun("e", 2, 1, scores)),
+        (seeded(other, 0), ScoredRun("d", 0, 1, scores)),  # of another folder
     ]
     groups = {name: [run.name for _, run in members] for name, members in group_runs(runs).items()}
-    assert groups == {"tiny (a)": ["a", "c"], "tiny (b)": ["b"], "other": ["d"]}
+    others = {"other (d)": ["d", "e"], "other (copy of d)": ["copy of d"], "other (d)'": ["d"]}
+    assert groups == {"tiny (a)": ["a", "c"], "tiny (b)": ["b"]} | others

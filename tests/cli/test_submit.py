@@ -76,6 +76,17 @@ def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.Captu
     assert json.loads((world / "small" / "vln.json").read_text())["splits"] == summary["splits"]
 
 
+def test_published_rows_are_not_set_beside_procedural_houses(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    marker = world / "root" / "world.json"
+    words = ("eval", "vln", "--baselines", "stop", "--data", world / "root", "--splits", "dev_unseen", "--examples", 2)
+    for houses in (True, False):
+        if houses:
+            marker.write_text("{}")
+        run(*words, "--device", "cpu")
+        marker.unlink(missing_ok=True)
+        assert ("[1]" in capsys.readouterr().out) is not houses
+
+
 def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stored = load_checkpoint(find_checkpoint(world / "agent"))
     settings = dict(stored.about["experiment"])

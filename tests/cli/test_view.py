@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +16,57 @@ pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])
 from fastapi.testclient import TestClient  # noqa: E402
 
 from ghosts.cli import main  # noqa: E402
+from ghosts.cli.view import Options  # noqa: E402
+
+
+@pytest.fixture
+def port() -> int:
+    """A port that nothing holds."""
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return int(held.getsockname()[1])
 
 
 def test_it_binds_to_localhost(
-    combs: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    combs: Path, run: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     called: dict[str, Any] = {}
-    monkeypatch.setattr(uvicorn, "run", lambda app, **options: called.update(options, app=app))
-    main(["view", "--data", str(combs), "--run", str(run)])
-    assert (called["host"], called["port"]) == ("127.0.0.1", 8471)
-    assert "http://127.0.0.1:8471/" in capsys.readouterr().out
+
+    def serve(server: Any, sockets: list[socket.socket]) -> None:
+        called.update(app=server.config.app, at=[door.getsockname() for door in sockets])
+        raise KeyboardInterrupt  # as uvicorn passes Ctrl-C on
+
+    monkeypatch.setattr(uvicorn.Server, "run", serve)
+    main(["view", "--data", str(combs), "--run", str(run), "--port", str(port)])
+    assert called["at"] == [("127.0.0.1", port)]
+    assert f"open http://127.0.0.1:{port}/ in a browser" in capsys.readouterr().out
     assert models(called["app"]) == ["small", "hand-coded"]
-    main(["view", "--data", str(combs), "--run", str(run), "--no-baseline"])
+    main(["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", str(port)])
     assert models(called["app"]) == ["small"]
+    assert (Options().host, Options().port) == ("127.0.0.1", 8471)
 
 
-def test_a_port_in_use_is_said(
-    combs: Path, run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("127.0.0.1", "Address already in use"),
+        ("203.0.113.1", "Cannot assign requested address"),  # of no machine (RFC 5737)
+        pytest.param("ü" * 64, "", id="no name of a host"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_said_before_anything_else(
+    combs: Path, run: Path, host: str, why: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(app: Any, **options: Any) -> None:
-        raise SystemExit(3)  # as uvicorn does where it cannot listen
-
-    monkeypatch.setattr(uvicorn, "run", refuse)
-    with pytest.raises(SystemExit) as caught:
-        main(["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", "8123"])
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = held.getsockname()[1]
+        with pytest.raises(SystemExit) as caught:
+            main(["view", "--data", str(combs), "--run", str(run), "--host", host, "--port", str(port)])
     assert caught.value.code == 1
-    assert "port 8123 of 127.0.0.1 cannot be used; choose another with --port" in capsys.readouterr().err
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith(f"ghosts view: port {port} of {host} cannot be used (")
+    assert why in err
+    assert err.endswith("); choose another with --port or --host, or stop what holds it\n")
+    assert err.count("\n") == 1
 
 
 def models(app: Any) -> list[str]:
@@ -60,9 +86,9 @@ def models(app: Any) -> list[str]:
     ],
 )
 def test_wrong_words_are_named(
-    combs: Path, photos: Path, run: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    combs: Path, photos: Path, run: Path, port: int, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["view", *(word.format(combs=combs, photos=photos, run=run) for word in arguments)])
+        main(["view", "--port", str(port), *(word.format(combs=combs, photos=photos, run=run) for word in arguments)])
     assert stop.value.code in (1, 2)
     assert told in capsys.readouterr().err

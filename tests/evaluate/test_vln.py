@@ -86,6 +86,14 @@ def test_table_holds_means_seeds_intervals_and_published_rows() -> None:
     assert vln_markdown(summary, "val_unseen").count("\n| ") == len(lines) + 1  # and the line under the header
 
 
+def test_published_rows_are_left_out_where_they_do_not_belong() -> None:
+    summary = summarise_vln({"ours": {"val_unseen": [made_up([True] * 3)]}}, published=False)
+    assert "published" not in summary
+    assert [line[0] for line in vln_rows(summary, "val_unseen")] == ["", "ours"]
+    assert vln_text(summary, "val_unseen").splitlines()[-1].startswith("ours  6.00 (6.00–6.00)")
+    assert vln_markdown(summary, "val_unseen").splitlines()[-1].startswith("| ours | 6.00 (6.00–6.00) |")
+
+
 def test_unreachable_goals_are_shown_as_such() -> None:
     summary = summarise_vln({"ours": {"val_seen": [made_up([False] * 3, error=math.inf)]}})
     assert summary["splits"]["val_seen"]["models"]["ours"]["NE"]["mean"] is None

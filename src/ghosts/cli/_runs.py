@@ -55,13 +55,16 @@ R = TypeVar("R", bound=Named)
 
 
 def group_runs(runs: Sequence[tuple[GoalExperiment, R]]) -> dict[str, list[tuple[GoalExperiment, R]]]:
-    """Runs by model: those that differ in their seed alone together, under a name of their own."""
+    """Runs by model: those that differ in their seed alone together, under a name of their own.
+
+    Runs of one model and one seed (a copy, another checkpoint) stay apart: they say nothing of other seeds.
+    """
     groups: list[tuple[dict[str, Any], list[tuple[GoalExperiment, R]]]] = []
     for experiment, run in runs:
         key = to_dict(experiment)
         key["train"].pop("seed")
         for known, members in groups:
-            if known == key:
+            if known == key and all(other.train.seed != experiment.train.seed for other, _ in members):
                 members.append((experiment, run))
                 break
         else:

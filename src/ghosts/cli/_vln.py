@@ -68,10 +68,11 @@ def _train(options: TrainVln) -> None:
 
 @dataclass(frozen=True)
 class EvalVln:
-    """Navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW, CLS with intervals, and the published rows."""
+    """Navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW, CLS with intervals; on R2R beside the published rows."""
 
     run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row."""
+    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row;
+    of one seed, each has its own."""
     planner: bool = False
     """Also act with the planner on each run's filter; the only way for runs of `ghosts train goal`."""
     baselines: str = "random,stop,shortest"
@@ -147,7 +148,7 @@ def _evaluate(options: EvalVln, baselines: list[str]) -> None:
         taken[name] = {split: sum(run.seconds[split] for _, run in group) for split in models[name]}
     for name in baselines:
         models[name], taken[name] = _score_baseline(options, root, name, agents)
-    summary = summarise_vln(models)
+    summary = summarise_vln(models, published=not (root.path / "world.json").is_file())  # which houses have
     seconds = {split: {name: taken[name][split] for name in models} for split in summary["splits"]}
     summary["experiments"] = {path.stem: to_dict(agent.experiment) for path, agent in agents}
     summary["provenance"] = provenance()

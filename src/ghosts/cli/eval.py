@@ -30,7 +30,8 @@ class EvalGoal:
     """Goal prediction (Table 1): error, success, what was seen and calibration at every time step."""
 
     run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row."""
+    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row;
+    of one seed, each has its own."""
     preset: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """A model that needs no training (hand-coded), by name."""
     data: Path = Path("data")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
 from ghosts.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    from ghosts.view.library import Library
 
 
 @dataclass(frozen=True)
@@ -37,14 +43,37 @@ def main(arguments: list[str]) -> None:
     options = tyro.cli(Options, args=arguments, prog="ghosts view", description=__doc__)
     try:
         import fastapi  # noqa: F401
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "web", "ghosts view") from None
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.view.library import Library
-    from ghosts.view.server import make_app
 
     library = Library(options.data, options.run, baseline=options.baseline)
+    # Before the models are read, which takes a while; who comes meanwhile waits for the page.
+    with _listen(options.host, options.port) as door:
+        _serve(library, options, door)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there.
+
+    Raises:
+        ConfigError: it cannot; the message says why.
+    """
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, TypeError, ValueError) as error:  # the latter two: a name that cannot be a host's
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        where = f"port {port} of {host} cannot be used ({why.split(' (while')[0]})"
+        raise ConfigError(f"{where}; choose another with --port or --host, or stop what holds it") from None
+
+
+def _serve(library: Library, options: Options, door: socket.socket) -> None:
+    import uvicorn
+
+    from ghosts.view.server import make_app
+
     print("reading models and worlds …", flush=True)
     if not library.pairs():
         raise ConfigError(f"none of these models can read any of these worlds:{library.why_not()}")
@@ -58,8 +87,6 @@ def main(arguments: list[str]) -> None:
 
         webbrowser.open(address)
     app = make_app(library, frozenset({options.host}))
-    try:
-        uvicorn.run(app, host=options.host, port=options.port, log_level="warning", access_log=False)
-    except SystemExit:  # uvicorn's way to say that it cannot listen there
-        where = f"port {options.port} of {options.host}"
-        raise ConfigError(f"{where} cannot be used; choose another with --port, or stop what holds it") from None
+    config = uvicorn.Config(app, host=options.host, port=options.port, log_level="warning", access_log=False)
+    with suppress(KeyboardInterrupt):  # uvicorn stops first, then passes it on
+        uvicorn.Server(config).run(sockets=[door])

@@ -1,4 +1,4 @@
-"""Table 2: navigation scores of agents and baselines with intervals, the published rows beside ours."""
+"""Table 2: navigation scores of agents and baselines with intervals, on R2R beside the published rows."""
 
 from __future__ import annotations
 
@@ -48,27 +48,28 @@ def published_split(split: str) -> str:
     return "val_seen" if split in ("val_seen", "train") else "val_unseen"
 
 
-def summarise_vln(models: Mapping[str, Mapping[str, Sequence[NavScores]]], samples: int = 2000) -> dict[str, Any]:
+def summarise_vln(
+    models: Mapping[str, Mapping[str, Sequence[NavScores]]], samples: int = 2000, *, published: bool = True
+) -> dict[str, Any]:
     """All numbers of the table as plain JSON values.
 
     Args:
         models: model name to split to scores, one a seed; all on the same splits and instructions.
         samples: of the bootstrap.
+        published: whether to add the published rows; they are R2R's, and say nothing of other buildings.
     """
     splits = list(next(iter(models.values())))
-    return {
+    summary: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "success_m": SUCCESS_M,
         "bootstrap_samples": samples,
         "splits": {split: _split({name: runs[split] for name, runs in models.items()}, samples) for split in splits},
-        "published": {
-            "source": SOURCE,
-            "rows": {
-                split: {name: dict(zip(_NAMES, row)) for name, row in rows.items()} for split, rows in PUBLISHED.items()
-            },
-        },
     }
+    if published:
+        rows = {split: {name: dict(zip(_NAMES, row)) for name, row in of.items()} for split, of in PUBLISHED.items()}
+        summary["published"] = {"source": SOURCE, "rows": rows}
+    return summary
 
 
 def _split(models: Mapping[str, Sequence[NavScores]], samples: int) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def _split(models: Mapping[str, Sequence[NavScores]], samples: int) -> dict[str,
 
 
 def vln_rows(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> list[list[str]]:
-    """A split's table, the header first: model, then every metric; ours with 95 % intervals, published ones after.
+    """A split's table, the header first: model, then every metric; ours with 95 % intervals, any published ones after.
 
     Args:
         summary: of `summarise_vln`.
@@ -107,7 +108,8 @@ def vln_rows(summary: dict[str, Any], split: str, seconds: Seconds | None = None
         walked = summary["splits"][split]["instructions"] * values["seeds"]
         rates = [f"{taken:.1f}", f"{walked / max(taken, 1e-9):.0f}"] if speed else []
         rows.append([name, *(_cell(metric, values[metric]) for metric in metrics), *rates])
-    for name, values in summary["published"]["rows"][published_split(split)].items():
+    published = summary["published"]["rows"][published_split(split)] if "published" in summary else {}
+    for name, values in published.items():
         cells = [values.get(metric) for metric in metrics]
         rows.append([f"{name} [1]", *("–" if cell is None else f"{cell:.2f}" for cell in cells), *["–" for _ in speed]])
     return rows
@@ -130,7 +132,7 @@ def vln_text(summary: dict[str, Any], split: str, seconds: Seconds | None = None
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]).rstrip()
         for row in rows
     ]
-    return "\n".join([_title(summary, split), *lines, _note(summary, split)])
+    return "\n".join([_title(summary, split), *lines, *_notes(summary, split)])
 
 
 def vln_markdown(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> str:
@@ -138,7 +140,8 @@ def vln_markdown(summary: dict[str, Any], split: str, seconds: Seconds | None = 
     header, *rows = vln_rows(summary, split, seconds)
     lines = [f"| {' | '.join(header)} |", f"| --- |{' ---: |' * (len(header) - 1)}"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([f"**{_title(summary, split)}**", "", *lines, "", _note(summary, split)])
+    notes = _notes(summary, split)
+    return "\n".join([f"**{_title(summary, split)}**", "", *lines, *(["", *notes] if notes else [])])
 
 
 def _title(summary: dict[str, Any], split: str) -> str:
@@ -146,6 +149,7 @@ def _title(summary: dict[str, Any], split: str) -> str:
     return f"{split}: {values['instructions']} instructions of {values['paths']} paths (95 % intervals over paths)"
 
 
-def _note(summary: dict[str, Any], split: str) -> str:
-    source = summary["published"]["source"]
-    return f"[1] {source}: R2R {published_split(split)}, other buildings and observations than ours."
+def _notes(summary: dict[str, Any], split: str) -> list[str]:
+    if "published" not in summary:
+        return []
+    return [f"[1] {summary['published']['source']}: R2R {published_split(split)}, from images."]
