@@ -111,6 +111,19 @@ def test_landmarks_land_where_they_are() -> None:
     assert torch.equal(same.map.map, state.map.map)
 
 
+def test_a_label_counts_once_in_a_cell() -> None:
+    robot, north = tracker(), Pose(0.0, 0.0, 1.0, 0.0)
+    state = robot.start("go ahead", north)
+    near = [Landmark("chair", (0.1, 0.0, 2.1)), Landmark("bed", (0.2, 0.0, 2.2)), Landmark("chair", (0.3, 0.5, 2.3))]
+    twice, once = robot.observe_landmarks(state, near, north), robot.observe_landmarks(state, near[:2], north)
+    torch.testing.assert_close(twice.map.map, once.map.map)
+    chairs = robot.observe_landmarks(state, near[::2], north)
+    assert (chairs.map.map - once.map.map).abs().max() > 1e-4  # the bed is missing
+    assert (
+        int(robot.observe_landmarks(state, [*near, Landmark("chair", (0.6, 0.0, 2.1))], north).map.observed.sum()) == 2
+    )
+
+
 def test_wrong_input_is_named() -> None:
     robot, (rgb, depth) = tracker(), image(0)
     state = robot.start("go ahead", POSE)

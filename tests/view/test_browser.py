@@ -317,6 +317,7 @@ def test_the_report_from_disk(page: Any, report: Path, library_of_photos: Librar
     page.goto(report.as_uri())
     page.wait_for_selector(READY)
     assert page.locator(".card").count() == 3
+    assert page.inner_text("[data-part=stepnote]") == "8 of 8"  # opens where the walk ends
     first = page.inner_text("#title")
     page.locator(".card").nth(2).click()
     page.wait_for_selector(".card:nth-child(3).now")

@@ -159,19 +159,27 @@ class GoalTracker:
     def observe_landmarks(self, state: TrackerState, landmarks: Sequence[Landmark], pose: Pose) -> TrackerState:
         """Add what a detector has found to the map.
 
+        A label counts once a map cell, as in training: two chairs there are a cell with a chair, and points of floor
+        may lie as densely as one likes.
+
         Args:
             state: so far.
             landmarks: labels and positions in the camera's frame.
             pose: of the camera.
         """
         if self.label_features is None:
-            raise ConfigError("this tracker knows no labels; give GoalTracker(…, label_features=…) or use observe")
+            raise ConfigError("this tracker knows no labels; make it with learn.tracking.load_tracker, or use observe")
         if not landmarks:
             return self._grow(state, [pose])
         features = self.label_features([landmark.label for landmark in landmarks]).to(self.device)
         to_world = _to_world([pose])[0]
         xyz_m = np.array([landmark.xyz_m for landmark in landmarks], float) @ to_world[:3, :3].T + to_world[:3, 3]
-        valid = torch.ones(1, len(landmarks), dtype=torch.bool, device=self.device)
+        # By features, not by text: "office chair" and "chair" may be one label.
+        meaning = torch.unique(features, dim=0, return_inverse=True)[1].cpu().numpy()
+        cells = np.floor(xyz_m[:, :2] / state.grid.cell_m).astype(np.int64)
+        once = np.unique(np.column_stack([meaning, cells]), axis=0, return_index=True)[1]
+        features, xyz_m = features[torch.from_numpy(once).to(self.device)], xyz_m[once]
+        valid = torch.ones(1, len(once), dtype=torch.bool, device=self.device)
         points = Points(features[None], torch.from_numpy(xyz_m).to(self.device)[None], valid)
         return self._add(state, points, [pose], "sum")
 

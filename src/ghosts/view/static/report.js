@@ -36,12 +36,14 @@
   const show = async (wanted, where = {}) => {
     current = (wanted + data.episodes.length) % data.episodes.length;
     const episode = data.episodes[current], number = current;
+    // Opens where the walk ends: before it, most of the belief lies on ground nobody has seen.
+    const { step = episode.models[0].walk.length - 1, t } = where;
     document.querySelectorAll(".card").forEach((card, k) => card.classList.toggle("now", k === current));
     $("title").textContent = `Episode ${episode.name}: ${episode.note}`;
     related();
     await player.open(episode.models.map(({ frames: _, motion: __, ...header }, k) => ({
       header: { ...header, number, model_number: k }, source, scene: data.scenes[header.scan],
-    })), where);
+    })), { step, t });
   };
   // Other episodes of this report that have to do with this one.
   const related = () => {
