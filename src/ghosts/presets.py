@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -18,11 +19,23 @@ from ghosts.config import (
     Seq2SeqConfig,
     require,
 )
-from ghosts.errors import UnknownNameError
+from ghosts.errors import UnknownNameError, did_you_mean
 from ghosts.world.landmarks.source import LandmarkConfig
 
 GoalKind = Literal["filter", "lingunet", "hand-coded"]
 Observation = Literal["landmarks", "images", "any"]
+MAX_SEED = 2**32 - 1
+"""Torch takes 64 bits, of which an iteration's own seed (`loop.train`) needs the others."""
+
+
+def _require_not_negative(config: object, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        require(math.isfinite(value) and value >= 0.0, f"train.{name} must be finite and not negative", value)
+
+
+def _require_seed(seed: int) -> None:
+    require(0 <= seed <= MAX_SEED, f"train.seed must lie in 0..{MAX_SEED}", seed)
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,8 @@ class TrainConfig:
         require(self.iterations >= 0, "train.iterations must not be negative", self.iterations)
         for name in ("ema", "mirrored", "word_dropout"):
             require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
+        _require_not_negative(self, "learning_rate", "weight_decay", "gradient_norm")
+        _require_seed(self.seed)
 
 
 @dataclass(frozen=True)
@@ -168,7 +183,9 @@ class BackboneConfig:
         for name in ("width", "height"):
             value = getattr(self, name)
             require(value >= 16 and value % 16 == 0, f"train.{name} must be a multiple of 16", value)
-        require(self.learning_rate > 0.0, "train.learning_rate must be positive", self.learning_rate)
+        require(0.0 < self.learning_rate < math.inf, "train.learning_rate must be positive", self.learning_rate)
+        _require_not_negative(self, "weight_decay", "balance")
+        _require_seed(self.seed)
 
 
 def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
@@ -384,7 +401,7 @@ def preset(name: str) -> GoalExperiment:
         UnknownNameError: no such preset; suggests the nearest.
     """
     if name not in PRESETS:
-        raise UnknownNameError("preset", name, PRESETS)
+        raise _unknown(name, PRESETS, "goal prediction", "ghosts train vln" if name in VLN_PRESETS else None)
     return PRESETS[name]()
 
 
@@ -395,5 +412,13 @@ def vln_preset(name: str) -> VlnExperiment:
         UnknownNameError: no such preset; suggests the nearest.
     """
     if name not in VLN_PRESETS:
-        raise UnknownNameError("preset", name, VLN_PRESETS)
+        raise _unknown(name, VLN_PRESETS, "navigation", "ghosts train goal" if name in PRESETS else None)
     return VLN_PRESETS[name]()
+
+
+def _unknown(name: str, known: Iterable[str], purpose: str, owner: str | None) -> UnknownNameError:
+    """A preset that is not known here; `owner` is the command that does know it."""
+    if owner is None:
+        return UnknownNameError("preset", name, known)
+    near = did_you_mean(name, known).removeprefix("; ")
+    return UnknownNameError(f"{name!r} is a preset of {owner}; for {purpose}, {near}")

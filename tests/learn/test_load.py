@@ -50,6 +50,10 @@ def test_bad_runs_are_named(run: Path, tmp_path: Path) -> None:
         load_task(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"no best\.safetensors.*ghosts train goal"):
         load_task(tmp_path)
+    with pytest.raises(DataError, match=r"^landmark-agent: no such run; did you mean 'landmarks-agent'"):
+        load_task(Path("landmark-agent"))
+    with pytest.raises(DataError, match=r"^houses-backbone: a backbone, not a run; .*ghosts tiles"):
+        load_task(Path("houses-backbone"))
     stored = load_checkpoint(run / BEST)
     save_checkpoint(tmp_path / LAST, stored.tensors, stored.about)
     with pytest.raises(DataError, match=r"not been scored yet; name .*last\.safetensors"):

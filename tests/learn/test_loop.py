@@ -137,12 +137,14 @@ def test_stop_and_resume_bit_for_bit(folder: Path, tmp_path: Path, number: int) 
     assert not torch.equal(stored.part("ema")[name], stored.part("model")[name])
 
 
-def test_a_finished_run_is_left_alone(folder: Path, tmp_path: Path) -> None:
+def test_a_finished_run_is_left_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = small_experiment(iterations=2)
     data = load(folder, experiment)
     task = train_goal(Run(experiment, data, tmp_path), one_process())
     before = (tmp_path / LAST).read_bytes(), (tmp_path / LOG).read_bytes()
+    assert "finished" not in capsys.readouterr().out
     again = train_goal(Run(experiment, data, tmp_path), one_process())
+    assert f"{tmp_path}: finished already, at iteration 2" in capsys.readouterr().out
     assert before == ((tmp_path / LAST).read_bytes(), (tmp_path / LOG).read_bytes())
     for name, value in task.state_dict().items():
         assert torch.equal(value, again.state_dict()[name])

@@ -12,6 +12,12 @@ from makers import make_root
 MISTAKES = [
     (["wrold"], 2, ["unknown command 'wrold'", "did you mean 'world'?"]),
     (["train", "gaol"], 1, ["did you mean 'goal'?"]),
+    (["train", "--preset", "tiny"], 1, ["name what to train, goal or vln, first: ghosts train goal --preset tiny"]),
+    (["train", "--preset=tiny-agent"], 1, ["first: ghosts train vln --preset=tiny-agent"]),
+    (["train", "goal", "--preset", "houses-agent"], 1, ["'houses-agent' is a preset of ghosts train vln; for goal"]),
+    (["train", "vln", "--preset", "tiny"], 1, ["'tiny' is a preset of ghosts train goal; for nav", "tiny-agent"]),
+    (["train", "vln", "--out", "{empty}"], 1, ["name one with --warm-start RUN"]),
+    (["train", "vln", "--warm-start", "{missing}"], 1, ["{missing}: no such run"]),
     (["eval", "vlm"], 1, ["did you mean 'vln'?"]),
     (["train", "goal", "--preset", "papr"], 1, ["unknown preset 'papr'", "did you mean 'paper'?"]),
     (["eval", "goal", "--preset", "hand-codd"], 1, ["did you mean 'hand-coded'?"]),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ghosts.cli import belief, demo, doctor, prepare, report, tiles, view
+from ghosts.cli._launch import TrainOptions
 from ghosts.config import (
     BaselineConfig,
     FilterConfig,
@@ -65,6 +66,14 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (TrainConfig, {"batch": 0}, "train.batch must be at least 1, got 0"),
     (TrainConfig, {"iterations": -1}, "train.iterations must not be negative, got -1"),
     (TrainConfig, {"ema": 1.1}, "train.ema must lie in [0, 1], got 1.1"),
+    (TrainConfig, {"learning_rate": -1.0}, "train.learning_rate must be finite and not negative, got -1.0"),
+    (TrainConfig, {"learning_rate": NAN}, "train.learning_rate must be finite and not negative, got nan"),
+    (TrainConfig, {"weight_decay": -1.0}, "train.weight_decay must be finite and not negative, got -1.0"),
+    (TrainConfig, {"gradient_norm": -1.0}, "train.gradient_norm must be finite and not negative, got -1.0"),
+    (TrainConfig, {"seed": -1}, "train.seed must lie in 0..4294967295, got -1"),
+    (TrainOptions, {"threads": -1}, "--threads must not be negative, got -1"),
+    (TrainOptions, {"devices": 0}, "--devices must be at least 1, got 0"),
+    (TrainOptions, {"select_examples": 0}, "--select-examples must be at least 1, got 0"),
     (NavigationConfig, {"step_limit": 0}, "navigation.step_limit must be at least 1, got 0"),
     (NavigationConfig, {"own_actions": 2.0}, "navigation.own_actions must lie in [0, 1], got 2.0"),
     (NavigationConfig, {"policy_weight": -1.0}, "navigation.policy_weight must not be negative, got -1.0"),
@@ -82,6 +91,9 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (BackboneConfig, {"iterations": 0}, "train.iterations must be at least 1, got 0"),
     (BackboneConfig, {"width": 100}, "train.width must be a multiple of 16, got 100"),
     (BackboneConfig, {"learning_rate": 0.0}, "train.learning_rate must be positive, got 0.0"),
+    (BackboneConfig, {"weight_decay": -1.0}, "train.weight_decay must be finite and not negative, got -1.0"),
+    (BackboneConfig, {"balance": float("inf")}, "train.balance must be finite and not negative, got inf"),
+    (BackboneConfig, {"seed": -1}, "train.seed must lie in 0..4294967295, got -1"),
     (WorldConfig, {"houses": 1}, "houses must lie in 2..2500 (train and unseen), got 1"),
     (WorldConfig, {"seed": -1}, "seed must lie in 0..399999, got -1"),
     (WorldConfig, {"paths": 0}, "paths must lie in 1..1000, got 0"),

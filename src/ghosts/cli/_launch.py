@@ -39,6 +39,11 @@ class TrainOptions:
     tensorboard: bool = False
     """Also log for TensorBoard, in `<out>/tensorboard`."""
 
+    def __post_init__(self) -> None:
+        require(self.select_examples >= 1, "--select-examples must be at least 1", self.select_examples)
+        require(self.devices >= 1, "--devices must be at least 1", self.devices)
+        require(self.threads >= 0, "--threads must not be negative", self.threads)
+
 
 class Launched(NamedTuple):
     """Ready to train."""

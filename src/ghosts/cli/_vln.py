@@ -53,10 +53,13 @@ def train(arguments: list[str]) -> None:
 
 
 def _train(options: TrainVln) -> None:
-    data, chosen, fabric, half = launch(options, options.experiment)
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.learn.loop import Run
-    from ghosts.learn.vln import NavTask, train_vln
+    from ghosts.learn.vln import NavTask, check_start, train_vln
+
+    # Before the data is read, which takes longer.
+    check_start(options.experiment, options.out, options.warm_start)
+    data, chosen, fabric, half = launch(options, options.experiment)
 
     def score(task: NavTask) -> dict[str, float]:
         means = _scores(task, data, options.select, chosen, fabric, precision=half).means()

@@ -12,7 +12,7 @@ from ghosts.cli import _vln
 from ghosts.cli._launch import TrainOptions, launch
 from ghosts.cli._out import check_out_folder
 from ghosts.cli._preset import take_preset
-from ghosts.errors import UnknownNameError
+from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import PRESETS, VLN_PRESETS, GoalExperiment, preset
 
 DEFAULT_PRESET = "houses-filter"
@@ -40,6 +40,10 @@ def main(arguments: list[str]) -> None:
     if word == "vln":
         _vln.train(arguments[1:])
         return
+    if word.startswith("-"):
+        asked, _ = take_preset(arguments, DEFAULT_PRESET)
+        kind = "vln" if asked in VLN_PRESETS else "goal"
+        raise ConfigError(f"name what to train, goal or vln, first: ghosts train {kind} {' '.join(arguments)}")
     if word != "goal":
         raise UnknownNameError("training", word, ["goal", "vln"])
     name, rest = take_preset(arguments[1:], DEFAULT_PRESET)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from torch import nn
 
 from ghosts.config import from_dict
-from ghosts.errors import ConfigError, DataError
+from ghosts.errors import ConfigError, DataError, did_you_mean
 from ghosts.language.tokens import Vocabulary
+from ghosts.learn.backbone import KIND as BACKBONE
 from ghosts.learn.checkpoint import BEST, LAST, Checkpoint, load_checkpoint, misfit
 from ghosts.learn.tasks import GoalTask
 from ghosts.presets import GoalExperiment, VlnExperiment
-from ghosts.weights import resolve, shipped
+from ghosts.weights import FOLDER, resolve, shipped
 from ghosts.world.landmarks.labels import LabelSet
 
 _AGAIN = "copy it again, or train it again"
@@ -41,9 +42,7 @@ def find_checkpoint(path: Path) -> Path:
     path = resolve(path)
     if not path.is_dir():
         if not path.is_file():
-            names = ", ".join(name for name in sorted(shipped()) if not name.endswith("-backbone"))
-            hint = f"name a run's folder, a checkpoint or shipped weights ({names}); train with: ghosts train goal"
-            raise DataError("no such run", file=path, hint=hint)
+            raise DataError("no such run", file=path, hint=_instead(path))
         return path
     if (path / BEST).is_file():
         return path / BEST
@@ -53,6 +52,15 @@ def find_checkpoint(path: Path) -> Path:
         else "train it with: ghosts train goal"
     )
     raise DataError(f"no {BEST} in this folder", file=path, hint=hint)
+
+
+def _instead(path: Path) -> str:
+    """What to name instead of a run that is not there; a bare name may be meant for one of the shipped weights."""
+    names = [name for name in sorted(shipped()) if not name.endswith("-backbone")]
+    near = did_you_mean(str(path), names).removeprefix("; ")
+    if len(path.parts) == 1 and near:
+        return f"{near} (or name the folder or a checkpoint of a run of ghosts train)"
+    return f"name a run's folder, a checkpoint or shipped weights ({', '.join(names)}); train with: ghosts train goal"
 
 
 def load_task(path: Path) -> LoadedTask:
@@ -80,6 +88,10 @@ def described(checkpoint: Checkpoint, path: Path) -> tuple[GoalExperiment, Vocab
         DataError: one of them is missing, or settings are unknown.
     """
     about = checkpoint.about
+    if about.get("kind") == BACKBONE:
+        shown = path.stem if path.parent == FOLDER else path
+        hint = "name a run of ghosts train; backbones are for ghosts tiles --backbone"
+        raise DataError("a backbone, not a run", file=shown, hint=hint)
     for field in ("experiment", "iteration", "vocabulary", "labels"):
         if field not in about:
             raise DataError(

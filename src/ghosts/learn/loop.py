@@ -168,6 +168,11 @@ def train(run: Run, fabric: Fabric, job: Job) -> Any:
     )
     module, optimiser = fabric.setup(_Step(task), optimiser)
     state = _resume(run, task, optimiser, fabric)
+    if 0 < config.iterations <= state.iteration:
+        fabric.print(
+            f"{run.out}: finished already, at iteration {state.iteration}; choose another --out to train again"
+        )
+        return _averaged(task, state)
     # Several processes exchange gradients while they are computed, which a graph would not wait for.
     if config.capture and fabric.device.type == "cuda" and fabric.world_size == 1 and hasattr(task, "capture"):
         half = torch.bfloat16 if config.precision == "bf16-mixed" else torch.float32
@@ -218,6 +223,11 @@ def train(run: Run, fabric: Fabric, job: Job) -> Any:
                 _save(run, task, optimiser, state, fabric)
             if stopping and not last:
                 raise KeyboardInterrupt
+    return _averaged(task, state)
+
+
+def _averaged(task: Any, state: _State) -> Any:
+    """The task with averaged weights, where there are any."""
     if state.average:
         task.load_state_dict(state.average, strict=False)
     return task

@@ -86,14 +86,7 @@ def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTa
         warm_start: run, checkpoint or shipped weights to start from: the filter, and an agent's policy.
     """
     experiment = cast(VlnExperiment, run.experiment)
-    if warm_start is not None and experiment.navigation.agent == "seq2seq":
-        raise ConfigError("a sequence-to-sequence agent has no filter to start from; leave out --warm-start")
-    frozen = experiment.navigation.freeze_filter and not experiment.navigation.true_beliefs
-    if frozen and warm_start is None and not (run.out / LAST).is_file():
-        raise ConfigError(
-            "navigation.freeze_filter keeps a trained filter; name one with --warm-start RUN, or train both together "
-            "with --navigation.no-freeze-filter"
-        )
+    check_start(experiment, run.out, warm_start)
 
     def make_task(run: Run) -> NavTask:
         task = make_navigation_task(experiment, len(run.data.labels) if run.data.labels is not None else 0)
@@ -103,6 +96,26 @@ def train_vln(run: Run, fabric: Fabric, warm_start: Path | None = None) -> NavTa
         return task
 
     return cast(NavTask, train(run, fabric, Job(make_task, make_walk_plan, partial(prepare_walks, fabric=fabric))))
+
+
+def check_start(experiment: VlnExperiment, out: Path, warm_start: Path | None) -> None:
+    """Whether training can begin with these weights, as far as that shows without the data.
+
+    Raises:
+        ConfigError: a filter that stays as it is has no weights, or there is no filter for them.
+        DataError: there is no such run, or the checkpoint is no run's.
+    """
+    if warm_start is not None and experiment.navigation.agent == "seq2seq":
+        raise ConfigError("a sequence-to-sequence agent has no filter to start from; leave out --warm-start")
+    frozen = experiment.navigation.freeze_filter and not experiment.navigation.true_beliefs
+    if frozen and warm_start is None and not (out / LAST).is_file():
+        raise ConfigError(
+            "navigation.freeze_filter keeps a trained filter; name one with --warm-start RUN, or train both together "
+            "with --navigation.no-freeze-filter"
+        )
+    if warm_start is not None:
+        file = find_checkpoint(warm_start)
+        described(load_checkpoint(file), file)
 
 
 def make_walk_plan(run: Run, iteration: int, rank: int, world: int) -> WalkPlan:
