@@ -22,6 +22,7 @@ MISTAKES = [
     (["train", "goal", "--preset", "papr"], 1, ["unknown preset 'papr'", "did you mean 'paper'?"]),
     (["eval", "goal", "--preset", "hand-codd"], 1, ["did you mean 'hand-coded'?"]),
     (["eval", "goal"], 1, ["--run RUN"]),
+    (["eval", "vln", "--examples", "-1"], 1, ["--examples must not be negative, got -1"]),
     (["world"], 1, ["--out DIR"]),
     (["world", "--houses", "1", "--out", "x"], 1, ["houses must lie in 2..", "got 1"]),
     (["world", "--huoses", "3"], 2, ["--huoses", "--houses"]),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ghosts.cli import belief, demo, doctor, prepare, report, tiles, view
+from ghosts.cli import belief, bench, demo, doctor, prepare, report, tiles, view, world
 from ghosts.cli._launch import TrainOptions
 from ghosts.config import (
     BaselineConfig,
@@ -120,6 +120,15 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (report.Options, {"data": X, "examples": -1}, "--examples must not be negative, got -1"),
     (tiles.Options, {"data": X, "backbone": X, "batch": 0}, "--batch must be at least 1, got 0"),
     (tiles.Options, {"data": X, "backbone": X, "cell_m": 0.0}, "--cell-m must be positive, got 0.0"),
+    (tiles.Options, {"data": X, "backbone": X, "height_clip_m": NAN}, "--height-clip-m must be a number, got nan"),
+    (world.Options, {"seed": -1}, "--seed must not be negative, got -1"),
+    (world.Options, {"workers": -1}, "--workers must not be negative, got -1"),
+    (bench.Simulator, {"seconds": 0.0}, "--seconds must be positive, got 0.0"),
+    (bench.Model, {"batch": 0}, "--batch must be at least 1, got 0"),
+    (bench.Model, {"seed": -1}, "--seed must not be negative, got -1"),
+    (bench.Growth, {"houses": (0,)}, "--houses must be at least 1, got 0"),
+    (bench.Growth, {"iterations": 0}, "--iterations must be at least 1, got 0"),
+    (bench.Growth, {"threads": -1}, "--threads must not be negative, got -1"),
     (view.Options, {"port": 70000}, "--port must lie in 1..65535, got 70000"),
     (
         belief.Options,

@@ -118,6 +118,8 @@ def evaluate(arguments: list[str]) -> None:
     for name, value in (("batch", options.batch), ("devices", options.devices)):
         if value < 1:
             raise ConfigError(f"--{name} must be at least 1, got {value}")
+    if options.examples < 0:
+        raise ConfigError(f"--examples must not be negative, got {options.examples}")
     if options.out is not None:
         check_out_folder(options.out)
     _evaluate(options, names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import sys
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from ghosts import __version__
 from ghosts.cli._out import check_out_file
+from ghosts.config import require
 from ghosts.files import write_json
 
 
@@ -28,6 +30,9 @@ class Simulator:
     """How long each row is measured."""
     out: Path | None = None
     """Also write the figures here, as JSON."""
+
+    def __post_init__(self) -> None:
+        require(0.0 < self.seconds < math.inf, "--seconds must be positive", self.seconds)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,10 @@ class Model:
     """Of weights and data."""
     out: Path | None = None
     """Also write the figures here, as JSON."""
+
+    def __post_init__(self) -> None:
+        require(self.batch >= 1, "--batch must be at least 1", self.batch)
+        require(self.seed >= 0, "--seed must not be negative", self.seed)
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,13 @@ class Growth:
     """Threads that prepare batches."""
     out: Path | None = None
     """Also write the figures here, as JSON, and a picture beside them, as SVG and PNG."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "map", "headings", "houses"):
+            for value in getattr(self, name):
+                require(value >= 1, f"--{name} must be at least 1", value)
+        require(self.iterations >= 1, "--iterations must be at least 1", self.iterations)
+        require(self.threads >= 0, "--threads must not be negative", self.threads)
 
 
 def main(arguments: list[str]) -> None:

@@ -6,6 +6,7 @@ Several processes share out the buildings: `torchrun --nproc-per-node 4 --no-pyt
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,7 @@ class Options:
     def __post_init__(self) -> None:
         require(self.batch >= 1, "--batch must be at least 1", self.batch)
         require(self.cell_m > 0.0, "--cell-m must be positive", self.cell_m)
+        require(not math.isnan(self.height_clip_m), "--height-clip-m must be a number", self.height_clip_m)
 
 
 def main(arguments: list[str]) -> None:

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ghosts.cli._out import check_out_file, check_out_folder
+from ghosts.config import require
 from ghosts.errors import ConfigError
 from ghosts.files import atomic_path
 from ghosts.world.houses.world import WorldConfig, make_world
@@ -52,6 +53,10 @@ class Options:
     """With --show, which path to draw; −1 for none."""
     stats: Path | None = None
     """Print the figures of this data root."""
+
+    def __post_init__(self) -> None:
+        require(self.seed >= 0, "--seed must not be negative", self.seed)
+        require(self.workers >= 0, "--workers must not be negative", self.workers)
 
 
 def main(arguments: list[str]) -> None:
