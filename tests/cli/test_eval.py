@@ -15,7 +15,7 @@ from ghosts.evaluate.goal import GoalScores, evaluate_goal
 from ghosts.evaluate.table import ScoredRun
 from ghosts.learn.load import load_task
 from ghosts.learn.loop import Run, train_goal
-from landmark_world import load, make_landmark_root, small_experiment
+from landmark_world import SCANS, load, make_landmark_root, small_experiment
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +82,34 @@ def test_all_splits_by_default(world: Path, capsys: pytest.CaptureFixture[str]) 
         (["--run", "no/such/run"], "no such run"),
         (["--preset", "hand-coded", "--splits", "val_sen"], "unknown split 'val_sen'"),
         (["--preset", "hand-coded", "--batch", "0"], "--batch must be at least 1, got 0"),
+        (["--preset", "hand-coded", "--examples", "-3"], "--examples must not be negative, got -3"),
     ],
 )
 def test_wrong_words(world: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["eval", "goal", *arguments, "--data", str(world / "root")])
     assert stopped.value.code == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["goal", "--preset", "hand-coded"], "nothing but a training split; to score that, add --splits train"),
+        (["vln"], "nothing but a training split; add an R2R_<split>.json of other paths"),
+    ],
+)
+def test_nothing_to_score(
+    tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two buildings, none held out: the table would be empty."""
+    root = tmp_path / "root"
+    make_landmark_root(root)
+    (root / "r2r" / "R2R_val_seen.json").unlink()
+    train = json.loads((root / "r2r" / "R2R_train.json").read_text())
+    (root / "r2r" / "R2R_train.json").write_text(json.dumps([path for path in train if path["scan"] in SCANS[:2]]))
+    with pytest.raises(SystemExit, match="1"):
+        main(["eval", *arguments, "--data", str(root), "--device", "cpu"])
     assert message in capsys.readouterr().err
 
 

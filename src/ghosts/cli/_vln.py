@@ -16,7 +16,7 @@ from ghosts.cli._out import check_out_folder
 from ghosts.cli._preset import take_preset
 from ghosts.cli._runs import DataMemory, group_runs
 from ghosts.config import to_dict
-from ghosts.errors import ConfigError, UnknownNameError
+from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.presets import VlnExperiment, vln_preset
 
 if TYPE_CHECKING:
@@ -255,6 +255,8 @@ def _splits(wanted: str, data: GoalData) -> list[str]:
 
 def _named(wanted: str, known: list[str], root: DataRoot) -> list[str]:
     names = [split.strip() for split in wanted.split(",") if split.strip()] or known
+    if not names:
+        raise DataError("nothing but a training split", file=root.path, hint="add an R2R_<split>.json of other paths")
     for name in names:
         if name not in known:
             raise UnknownNameError("split", name, known, str(root.path))

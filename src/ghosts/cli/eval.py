@@ -12,7 +12,7 @@ from ghosts.cli import _vln
 from ghosts.cli._launch import make_fabric
 from ghosts.cli._out import check_out_folder
 from ghosts.cli._runs import DataMemory, group_runs
-from ghosts.config import to_dict
+from ghosts.config import require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import PRESETS, GoalExperiment, preset
 
@@ -69,8 +69,8 @@ def main(arguments: list[str]) -> None:
     if not options.run and not options.preset:
         raise ConfigError("nothing to evaluate; name --run RUN, or --preset hand-coded")
     for name, value in (("batch", options.batch), ("devices", options.devices)):
-        if value < 1:
-            raise ConfigError(f"--{name} must be at least 1, got {value}")
+        require(value >= 1, f"--{name} must be at least 1", value)
+    require(options.examples >= 0, "--examples must not be negative", options.examples)
     if options.out is not None:
         check_out_folder(options.out)
     _evaluate(options)
@@ -142,6 +142,8 @@ def _score(
         data = memory.load(root, experiment, loaded)
         task = loaded.task if loaded else GoalTask(experiment.kind, experiment.model, experiment.baseline)
         splits = [split.strip() for split in options.splits.split(",") if split.strip()] or list(data.splits)
+        if not splits:
+            raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --splits train")
         scores = {split: _split_scores(options, task, data, split, fabric) for split in splits}
         runs.append((experiment, ScoredRun(name, experiment.train.seed, iteration, scores)))
     return runs
