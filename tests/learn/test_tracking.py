@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 from ghosts.act.tracker import GoalTracker, Landmark
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.geometry import camera_to_world
+from ghosts.learn import tracking
 from ghosts.learn.data import load_goal_data
 from ghosts.learn.load import LoadedTask, load_task
 from ghosts.learn.tracking import label_id, load_tracker
@@ -83,3 +85,12 @@ def test_runs_that_do_not_fit_are_named() -> None:
         load_tracker(Path("houses-agent"))
     with pytest.raises(ConfigError, match="needs no backbone, got houses-backbone"):
         load_tracker(Path("landmarks-agent"), Path("houses-backbone"))
+
+
+def test_models_that_cannot_track_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracking, "load_backbone", lambda path: SimpleNamespace(channels=7))
+    with pytest.raises(ConfigError, match="houses-agent reads 64 features, but other gives 7; name the backbone"):
+        load_tracker(Path("houses-agent"), Path("other"))
+    monkeypatch.setattr(tracking, "load_task", lambda run: SimpleNamespace(task=SimpleNamespace(kind="lingunet")))
+    with pytest.raises(ConfigError, match="run is a lingunet row without a belief to track; name a run of a filter"):
+        load_tracker(Path("run"))
