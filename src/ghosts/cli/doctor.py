@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ghosts.config import require
 
 if TYPE_CHECKING:
-    from ghosts.learn.doctor import Diagnosis
+    from ghosts.run.doctor import Diagnosis
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts doctor`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts doctor", description=__doc__)
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.learn.doctor import diagnose
+    from ghosts.run.doctor import diagnose
 
     console = Console(stderr=True, quiet=options.json)
     with Progress(

@@ -77,7 +77,7 @@ def _make(root: Path, options: Options) -> None:
     config = WorldConfig(options.houses, options.seed, options.paths, options.unseen, options.seen, options.faces)
     device = options.device
     if device != "cpu":
-        from ghosts.learn.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
+        from ghosts.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
 
         device = choose_device(device).type
     workers = options.workers or os.cpu_count() or 1
