@@ -16,6 +16,9 @@ from jaxtyping import install_import_hook
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Workers fill the cores (make test): threads beyond that only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+install_import_hook("ghosts", "beartype.beartype")
+import ghosts  # noqa: E402, F401 (before torch: it settles what torch may use of the processor)
+
 # Until all tests are collected nothing that was made is garbage, and looking for it takes a quarter of the time.
 gc.disable()
 # What a checked module imports is compiled from source (the hook looks for its own kind of bytecode): 2 500 modules.
@@ -25,7 +28,6 @@ for heavy in (
 ):
     with suppress(ImportError):  # extras
         importlib.import_module(heavy)
-install_import_hook("ghosts", "beartype.beartype")
 # A test never times: on a busy machine every deadline is missed. The same examples in every run.
 hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ghosts")

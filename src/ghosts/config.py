@@ -9,6 +9,9 @@ from typing import Any, ClassVar, Literal, get_type_hints
 from ghosts.errors import ConfigError, did_you_mean, quoted
 from ghosts.types import Grid
 
+Precision = Literal["auto", "32-true", "bf16-mixed"]
+"""Of networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
+
 
 def require(condition: bool, what: str, value: object) -> None:
     """Raise `ConfigError` quoting the bad value unless the condition holds."""

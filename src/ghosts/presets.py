@@ -16,6 +16,7 @@ from ghosts.config import (
     ModelConfig,
     MotionConfig,
     PlannerConfig,
+    Precision,
     Seq2SeqConfig,
     require,
 )
@@ -57,7 +58,9 @@ class TrainConfig:
     """Gradients are scaled down to this norm; 0 leaves them."""
     ema: float = 0.0
     """Decay of the running average of weights that is evaluated; 0 evaluates the weights themselves."""
-    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    precision: Precision = "32-true"
+    """Of the networks: float32, bfloat16 (the filter's recursion stays in float32), or auto: the latter on a GPU, the
+    former on a CPU."""
     capture: bool = True
     """On one GPU, run language and filter as CUDA graphs: the same numbers, fewer launches."""
     mirrored: float = 0.5
@@ -199,7 +202,7 @@ def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> Mo
     )
 
 
-TABLE_TRAIN = TrainConfig(iterations=1600, evaluate_every=1600, ema=0.998, precision="bf16-mixed")
+TABLE_TRAIN = TrainConfig(iterations=1600, evaluate_every=1600, ema=0.998, precision="auto")
 """The budget of every row of Table 1, in both worlds; the last weights are the ones that count."""
 
 
@@ -310,12 +313,12 @@ def _agent(base: GoalExperiment, name: str, train: TrainConfig, navigation: Navi
 
 
 AGENT_TRAIN = TrainConfig(
-    iterations=240, batch=128, agent_steps=10, learning_rate=2e-3, evaluate_every=80, precision="bf16-mixed"
+    iterations=240, batch=128, agent_steps=10, learning_rate=2e-3, evaluate_every=80, precision="auto"
 )
 POLICY_ALONE = NavigationConfig(freeze_filter=True, own_actions=0.75)
 """Of the shipped agents: minutes instead of hours, and the filter stays the goal predictor it was."""
 SEQ2SEQ_TRAIN = TrainConfig(
-    iterations=800, batch=64, agent_steps=8, evaluate_every=200, learning_rate=1e-3, precision="bf16-mixed"
+    iterations=800, batch=64, agent_steps=8, evaluate_every=200, learning_rate=1e-3, precision="auto"
 )
 
 

@@ -23,6 +23,7 @@ from ghosts.evaluate.goal import evaluate_goal
 from ghosts.learn.checkpoint import BEST, LAST, load_checkpoint
 from ghosts.learn.data import GoalData
 from ghosts.learn.loop import LOG, Run, batch_numbers, learning_rate, train_goal, update_average
+from ghosts.learn.precision import choose_precision
 from ghosts.learn.tasks import GoalTask
 from ghosts.presets import PRESETS, GoalExperiment, TrainConfig, preset
 from landmark_world import load, make_landmark_root, small_experiment
@@ -281,7 +282,7 @@ def test_every_preset_trains(folder: Path, tmp_path: Path, name: str) -> None:
     data = load(folder, replace(experiment, observation="landmarks", train=replace(experiment.train, quarters=False)))
     if experiment.observation == "images":
         data = with_features(data, experiment.model.mapper.features)
-    fabric = Fabric(accelerator="cpu", devices=1, precision=experiment.train.precision)
+    fabric = Fabric(accelerator="cpu", devices=1, precision=choose_precision(experiment.train.precision, CPU))
     before = {}
 
     def remember(task: GoalTask) -> dict[str, float]:

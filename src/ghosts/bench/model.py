@@ -27,6 +27,7 @@ from ghosts.bench.measure import Measurement, measure
 from ghosts.config import ModelConfig, MotionConfig
 from ghosts.geometry import camera_to_world, snap_origin
 from ghosts.learn.batches import to_device
+from ghosts.learn.precision import network_type, networks_in
 from ghosts.mapping.backbone import ResNetBackbone
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import MapState
@@ -157,7 +158,7 @@ def parts(model: GoalModel, data: Batch, device: torch.device) -> Captured:
     """Instruction model and filter, captured on a GPU for the batch's shapes; on a CPU they are the model's own."""
     if device.type != "cuda":
         return Captured(model.read, model.filter.on_pooled)
-    return capture(model, len(data.lengths), AGENT_STEPS, torch.bfloat16, WORDS)
+    return capture(model, len(data.lengths), AGENT_STEPS, network_type("auto", device), WORDS)
 
 
 def train_step(
@@ -165,7 +166,7 @@ def train_step(
 ) -> Tensor:
     """One training iteration: forward, loss, backward, optimiser. Returns the loss."""
     latents = use.read(data.tokens, data.lengths)
-    with precision(placed.cells.features.device):
+    with networks_in("auto", placed.cells.features.device):
         masks = model.mapper.draw_masks(placed.cells.batch)
         inputs = (placed.cells, latents, data.start_xy_m, data.heading_rad, placed.plan, placed.coarse)
         trace = model.beliefs(*inputs, masks, use.track)
@@ -174,11 +175,6 @@ def train_step(
     loss.backward()
     optimiser.step()
     return loss.detach()
-
-
-def precision(device: torch.device) -> torch.autocast:
-    """bfloat16 networks on a GPU, float32 on the CPU."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
 
 
 def make_optimiser(model: GoalModel, device: torch.device) -> torch.optim.Optimizer:
@@ -192,7 +188,7 @@ def _image_rows(device: torch.device, batch: int, repeats: int, seed: int) -> It
     rgb = torch.randint(0, 256, (batch * VIEWS, CAMERA.height, CAMERA.width, 3), generator=generator).byte().to(device)
 
     def run_backbone() -> Tensor:
-        with torch.no_grad(), precision(device):
+        with torch.no_grad(), networks_in("auto", device):
             return backbone(rgb)
 
     yield Row(f"backbone, {batch * VIEWS} images (forward)", measure(run_backbone, device, repeats=repeats), 6.4)
@@ -214,7 +210,7 @@ def _part_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int
 
     def row(what: str, forward: Callable[[], Tensor], authors_s: float | None = None) -> Row:
         def work() -> None:
-            with precision(device):
+            with networks_in("auto", device):
                 result = forward()
             result.float().square().sum().backward()
 
@@ -267,7 +263,7 @@ def _motion_rows(config: ModelConfig, targets: Tensor, device: torch.device, rep
         motion = build_motion(channels, latent, replace(config.filter, motion=MotionConfig(kind=kind))).to(device)
 
         def walk(count: int, motion: torch.nn.Module = motion) -> None:
-            with precision(device):
+            with networks_in("auto", device):
                 kernel_at = motion(maps, actions[:, :count])
                 predicted = belief
                 for step in range(count):

@@ -13,11 +13,11 @@ from ghosts.errors import ConfigError
 from ghosts.presets import GoalExperiment
 
 if TYPE_CHECKING:
-    import torch
     from lightning.fabric import Fabric
 
     from ghosts.learn.data import GoalData
     from ghosts.learn.examples import Example
+    from ghosts.learn.precision import Chosen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +52,8 @@ class Launched(NamedTuple):
     chosen: Sequence[Example]
     """Of the split that chooses the best checkpoint."""
     fabric: Fabric
-    half: torch.dtype
-    """Precision of the networks."""
+    precision: Chosen
+    """Of the networks."""
 
 
 def placement(devices: int, environment: Mapping[str, str]) -> tuple[int, int]:
@@ -101,10 +101,10 @@ def make_fabric(device: str, devices: int, strategy: str = "ddp", **settings: An
 def launch(options: TrainOptions, experiment: GoalExperiment) -> Launched:
     """Read the data and start the processes."""
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
-    import torch
-
     from ghosts.evaluate.goal import evenly
     from ghosts.learn.data import DEV_UNSEEN, examples_of, load_goal_data
+    from ghosts.learn.devices import choose_device
+    from ghosts.learn.precision import choose_precision
     from ghosts.world.dataroot import DataRoot
 
     data = load_goal_data(DataRoot(options.data), experiment)
@@ -117,7 +117,7 @@ def launch(options: TrainOptions, experiment: GoalExperiment) -> Launched:
     # Each task leaves a part of the model alone (goal prediction the policy, LingUNet the decoder, the upper bound the
     # filter), which plain data parallelism refuses.
     strategy = "ddp_find_unused_parameters_true"
-    fabric = make_fabric(options.device, options.devices, strategy, precision=experiment.train.precision)
+    precision = choose_precision(experiment.train.precision, choose_device(options.device))
+    fabric = make_fabric(options.device, options.devices, strategy, precision=precision)
     fabric.launch()
-    half = torch.bfloat16 if experiment.train.precision == "bf16-mixed" else torch.float32
-    return Launched(data, chosen, fabric, half)
+    return Launched(data, chosen, fabric, precision)

@@ -59,10 +59,10 @@ def _train(options: TrainVln) -> None:
 
     # Before the data is read, which takes longer.
     check_start(options.experiment, options.out, options.warm_start)
-    data, chosen, fabric, half = launch(options, options.experiment)
+    data, chosen, fabric, precision = launch(options, options.experiment)
 
     def score(task: NavTask) -> dict[str, float]:
-        means = _scores(task, data, options.select, chosen, fabric, precision=half).means()
+        means = _scores(task, data, options.select, chosen, fabric, precision=precision).means()
         return {f"{options.select} {metric}": means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
 
     run = Run(options.experiment, data, options.out, score, options.threads, options.tensorboard)
@@ -175,12 +175,10 @@ def _score_agents(
     """Every agent with its policy, and with the planner where that is asked for."""
     import dataclasses
 
-    import torch
-
     from ghosts.act.planner import Planner
 
     memory, runs = DataMemory(), []
-    precision = torch.bfloat16 if options.half else torch.float32
+    precision = "bf16-mixed" if options.half else "32-true"
     for path, agent in agents:
         if not (agent.acts or options.planner):
             raise ConfigError(f"{path} predicts goals and was not trained to act; add --planner")

@@ -150,8 +150,6 @@ def _score(
 
 
 def _split_scores(options: EvalGoal, task: Any, data: GoalData, split: str, fabric: Fabric) -> GoalScores:
-    import torch
-
     from ghosts.evaluate.goal import evaluate_goal, evenly
     from ghosts.learn.data import examples_of
 
@@ -165,6 +163,6 @@ def _split_scores(options: EvalGoal, task: Any, data: GoalData, split: str, fabr
         device=fabric.device,
         batch=options.batch,
         threads=options.threads,
-        precision=torch.bfloat16 if options.half else torch.float32,
+        precision="bf16-mixed" if options.half else "32-true",
         fabric=fabric,
     )

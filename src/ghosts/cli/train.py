@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _train(options: TrainGoal) -> None:
-    data, chosen, fabric, half = launch(options, options.experiment)
+    data, chosen, fabric, precision = launch(options, options.experiment)
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.evaluate.goal import evaluate_goal
     from ghosts.learn.loop import Run, train_goal
@@ -72,7 +72,7 @@ def _train(options: TrainGoal) -> None:
             stored=stored,
             device=fabric.device,
             threads=options.threads,
-            precision=half,
+            precision=precision,
             fabric=fabric,
         )
         return {

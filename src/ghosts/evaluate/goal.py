@@ -12,11 +12,13 @@ from jaxtyping import Bool, Float
 from lightning.fabric import Fabric
 from torch import Tensor
 
+from ghosts.config import Precision
 from ghosts.errors import DataError
 from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.geometry import to_cells
 from ghosts.learn.batches import Builder, prefetch
 from ghosts.learn.examples import Example
+from ghosts.learn.precision import networks_in
 from ghosts.learn.tasks import GoalTask, Prediction
 from ghosts.learn.trajectories import sample_walk, walk_seed
 from ghosts.world.dataroot import DataRoot
@@ -72,7 +74,7 @@ def evaluate_goal(
     steps: int = TIME_STEPS,
     batch: int = 64,
     threads: int = 2,
-    precision: torch.dtype = torch.float32,
+    precision: Precision = "32-true",
     fabric: Fabric | None = None,
 ) -> GoalScores:
     """Predict every instruction's goal at every time step of its fixed walk.
@@ -87,7 +89,7 @@ def evaluate_goal(
         steps: time steps.
         batch: instructions at a time.
         threads: that make batches.
-        precision: of the networks (bfloat16 on a GPU); the filter runs in float32.
+        precision: of the networks; the filter runs in float32.
         fabric: processes that share the batches; all of them get all scores, the same as one process alone.
 
     Raises:
@@ -115,7 +117,7 @@ def evaluate_goal(
     ) as batches:
         for at, data in zip(starts, batches):
             moved = data.to(device)
-            with torch.autocast(device.type, precision, enabled=precision != torch.float32):
+            with networks_in(precision, device):
                 prediction = task.predict(moved, stored)
             scores = score_goal(prediction, moved.path_xy_m[:, -1])
             found = torch.stack([item.float() for item in (*scores, moved.goal_seen, moved.seen_m2)])

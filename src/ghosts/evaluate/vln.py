@@ -13,11 +13,13 @@ from torch import Tensor
 
 from ghosts.act.planner import Planner
 from ghosts.act.walkers import WalkerName, walk_baseline
+from ghosts.config import Precision
 from ghosts.errors import DataError
 from ghosts.evaluate.navigation import NavScores, score_paths
 from ghosts.language.episodes import each_instruction
 from ghosts.learn.batches import Builder
 from ghosts.learn.examples import Example
+from ghosts.learn.precision import networks_in
 from ghosts.learn.rollout import World, walk_episodes
 from ghosts.learn.trajectories import walk_seed
 from ghosts.learn.vln import NavTask
@@ -37,7 +39,7 @@ def walk_split(
     device: torch.device,
     planner: Planner | None = None,
     batch: int = 128,
-    precision: torch.dtype = torch.float32,
+    precision: Precision = "32-true",
     fabric: Fabric | None = None,
 ) -> list[list[int]]:
     """Walk every instruction; deterministic for a given batch size.
@@ -51,7 +53,7 @@ def walk_split(
         device: where to run.
         planner: chooses instead of the learned policy.
         batch: instructions at a time.
-        precision: of the networks (bfloat16 on a GPU); the filter runs in float32.
+        precision: of the networks; the filter runs in float32.
         fabric: processes that share the batches; all of them get all walks, the same as one process alone.
 
     Returns:
@@ -76,8 +78,7 @@ def walk_split(
     # Whole batches are shared out, so that the walks do not depend on how many share them.
     for at in list(range(0, len(examples), batch))[rank::processes]:
         episodes = world.begin(examples[at : at + batch])
-        half = torch.autocast(device.type, precision, enabled=precision != torch.float32)
-        with torch.no_grad(), deterministic(), half:
+        with torch.no_grad(), deterministic(), networks_in(precision, device):
             beliefs = task.given_beliefs(episodes.batch, builder.grid)
             paths[at : at + batch] = walk_episodes(agent, world, episodes, beliefs=beliefs).paths
     task.train(was_training)

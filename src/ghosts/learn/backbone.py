@@ -35,6 +35,7 @@ from ghosts.learn.labelled_views import (
     recolour,
     render_labelled,
 )
+from ghosts.learn.precision import networks_in
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
 from ghosts.presets import BackboneConfig
 from ghosts.weights import resolve
@@ -64,14 +65,14 @@ def segmentation_loss(
 
 @torch.no_grad()
 def segmentation_scores(
-    model: SmallBackbone, panoramas: LabelledPanoramas, views: Views, batch: int, half: bool = False
+    model: SmallBackbone, panoramas: LabelledPanoramas, views: Views, batch: int
 ) -> dict[str, float]:
     """Pixel accuracy and mean intersection over union (labels that occur), against each block's commonest label."""
     labels = len(LABELS)
     table = torch.zeros(labels, labels, dtype=torch.long, device=panoramas.labels.device)
     for some in views.split(batch):
         rgb, shares = render_labelled(panoramas, some)
-        with torch.autocast(rgb.device.type, torch.bfloat16, enabled=half):
+        with networks_in("auto", rgb.device):
             logits = model.segment(model(rgb))
         pairs = shares.argmax(1) * labels + logits.argmax(1)
         table += torch.bincount(pairs.flatten(), minlength=labels * labels).view(labels, labels)
@@ -148,7 +149,7 @@ def train_backbone(run: BackboneRun) -> dict[str, float]:
         for group in optimiser.param_groups:
             group["lr"] = _rate(config, iteration)
         rgb, shares = render_labelled(run.train, draw_views(config, len(run.train), iteration))
-        with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu):
+        with networks_in("auto", device):
             logits = model.segment(model(recolour(rgb, config, iteration)))
         loss = segmentation_loss(logits, shares, weights)
         optimiser.zero_grad()
@@ -161,7 +162,7 @@ def train_backbone(run: BackboneRun) -> dict[str, float]:
             _log(run, {"iteration": done, "loss": _finite_mean(losses, done)})
             losses = []
         if done % config.evaluate_every == 0 or done == config.iterations:
-            scores = segmentation_scores(model, run.held_out, views, config.batch, on_gpu)
+            scores = segmentation_scores(model, run.held_out, views, config.batch)
             _log(run, {"iteration": done, **scores})
         if done % config.checkpoint_every == 0 and done < config.iterations:
             _save_state(run, model, optimiser, done)

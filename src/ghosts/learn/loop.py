@@ -36,6 +36,7 @@ from ghosts.learn.checkpoint import (
 from ghosts.learn.data import GoalData
 from ghosts.learn.interrupt import StopRequest
 from ghosts.learn.label_words import start_labels
+from ghosts.learn.precision import network_type
 from ghosts.learn.report import Report, reporting
 from ghosts.learn.schedule import batch_numbers, learning_rate
 from ghosts.learn.tasks import GoalTask
@@ -175,9 +176,8 @@ def train(run: Run, fabric: Fabric, job: Job) -> Any:
         return _averaged(task, state)
     # Several processes exchange gradients while they are computed, which a graph would not wait for.
     if config.capture and fabric.device.type == "cuda" and fabric.world_size == 1 and hasattr(task, "capture"):
-        half = torch.bfloat16 if config.precision == "bf16-mixed" else torch.float32
         task.train()
-        task.capture(config.batch, config.agent_steps, half)
+        task.capture(config.batch, config.agent_steps, network_type(config.precision, fabric.device))
     stored = run.data.stored.to(fabric.device) if run.data.stored is not None else None
     prepare = job.prepare(run, task, stored, fabric.device) if job.prepare is not None else None
     numbers = range(state.iteration, config.iterations)
