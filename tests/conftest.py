@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +33,7 @@ for heavy in (
 hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ghosts")
 
-SHARED = Path(os.environ.get("GHOSTS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+GOLDEN = Path(__file__).resolve().parent / "golden"
 
 
 def pytest_collection_finish() -> None:
@@ -43,19 +44,16 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def golden() -> Path:
-    """Folder of answers recorded from the original simulator and the authors' modules; skips when it is missing."""
-    folder = SHARED / "golden"
-    if not folder.is_dir():
-        pytest.skip(f"recorded answers not found ({folder}); set GHOSTS_SHARED to the folder that holds golden/")
-    return folder
+    """Folder of answers recorded from the original simulator and the authors' modules."""
+    return GOLDEN
 
 
 @pytest.fixture(scope="session")
-def r2r_data() -> Path:
-    """Folder with the real R2R files and navigation graphs; skips when it is missing."""
-    folder = SHARED / "data"
-    if not folder.is_dir():
-        pytest.skip(f"real R2R data not found ({folder}); set GHOSTS_SHARED to the folder that holds data/")
+def navigation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of recorded sessions (`nav_*.json`) and, in `connectivity/`, the graphs of the buildings they walk in."""
+    folder = tmp_path_factory.mktemp("navigation")
+    with zipfile.ZipFile(GOLDEN / "simulator" / "navigation.zip") as archive:
+        archive.extractall(folder)
     return folder
 
 
