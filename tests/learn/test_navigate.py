@@ -328,12 +328,14 @@ def test_every_preset_trains_and_walks(name: str, root: DataRoot, houses: DataRo
     assert walk_split(loaded.task, data.root, examples, data.builder, stored=data.stored, device=CPU) == paths
 
 
+@pytest.mark.parametrize("place", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("agent", ["filter", "seq2seq"])
-def test_half_precision_trains_and_walks(agent: Any, data: GoalData, tmp_path: Path) -> None:
+def test_half_precision_trains_and_walks(agent: Any, place: str, data: GoalData, tmp_path: Path) -> None:
+    device, half = torch.device(place), "bf16-mixed"
     navigation = NavigationConfig(agent, step_limit=4, seq2seq=Seq2SeqConfig(8, 4))
-    run = run_of(data, tmp_path, navigation, iterations=2, precision="bf16-mixed")
-    task = train_vln(run, Fabric(accelerator="cpu", devices=1, precision=choose_precision("bf16-mixed", CPU)))
+    run = run_of(data, tmp_path, navigation, iterations=2, precision=half)
+    task = train_vln(run, Fabric(accelerator=place, devices=1, precision=choose_precision(half, device)))
     examples = data.splits["dev_unseen"][:6]
-    paths = walk_split(task, data.root, examples, data.builder, stored=None, device=CPU, precision="bf16-mixed")
+    paths = walk_split(task, data.root, examples, data.builder, stored=None, device=device, precision=half)
     assert [path[0] for path in paths] == [example.start for example in examples]
     assert all(value.isfinite().all() for value in task.state_dict().values())

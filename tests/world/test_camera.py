@@ -117,7 +117,8 @@ def test_sampling_map_equals_an_exact_reference(seed: int) -> None:
     assert where.column.max() <= 6 * 64 - 1
 
 
-def test_torch_batch_equals_single_views() -> None:
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_torch_batch_equals_single_views(device: str) -> None:
     random = np.random.default_rng(3)
     panoramas = [
         Panorama.from_rgb(
@@ -126,12 +127,14 @@ def test_torch_batch_equals_single_views() -> None:
         )
         for _ in range(3)
     ]
-    camera, bank = Intrinsics(33, 21, 1.1), make_bank(panoramas, "cpu")
+    camera, bank = Intrinsics(33, 21, 1.1), make_bank(panoramas, device)
     which, headings, elevations = [2, 0, 1, 2], np.array([0.1, 2.0, 4.0, 5.5]), np.array([0.0, -0.5, 0.6, -1.2])
     rotations = np.stack([upright_rotation(h) for h in (0.0, 1.0, 2.0, 3.0)])
     matrices = torch.tensor(view_matrices(rotations, headings, elevations)).float()
-    rgb, depth = render_views(bank, torch.tensor(which, dtype=torch.int32), matrices, camera)
+    places = torch.tensor(which, dtype=torch.int32, device=device)
+    rgb, depth = render_views(bank, places, matrices.to(device), camera)
     assert depth is not None
+    rgb, depth = rgb.cpu(), depth.cpu()
     for k, number in enumerate(which):
         where = sampling_map(camera, rotations[k], float(headings[k]), float(elevations[k]), 32)
         off = np.abs(rgb[k].numpy().astype(int) - sample_rgb(panoramas[number], where))
