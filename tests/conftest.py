@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import gc
-import importlib
+import importlib.util
 import os
+import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Workers fill the cores (make test): threads beyond that only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
+    install_import_hook("ghosts", "beartype.beartype")
+import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
+
 # Until all tests are collected nothing that was made is garbage, and looking for it takes a quarter of the time.
 gc.disable()
 # What a checked module imports is compiled from source (the hook looks for its own kind of bytecode): 2 500 modules.
@@ -25,12 +30,47 @@ for heavy in (
 ):
     with suppress(ImportError):  # extras
         importlib.import_module(heavy)
-install_import_hook("ghosts", "beartype.beartype")
-# A test never times: on a busy machine every deadline is missed. The same examples in every run.
-hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("ghosts")
+with suppress(ImportError):
+    import hypothesis
 
-SHARED = Path(os.environ.get("GHOSTS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+    # A test never times: on a busy machine every deadline is missed. The same examples in every run.
+    hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)
+    hypothesis.settings.load_profile("ghosts")
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+REQUIRE_BROWSER = "GHOSTS_REQUIRE_BROWSER"
+"""Set by CI: browser tests without a browser then fail instead of being skipped."""
+SKIPPED = {
+    "browser": "need Chromium: apt-get install chromium",
+    "gpu": "need a CUDA device",
+}
+"""Kinds of tests that a machine may be unable to run, and what they need."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m gpu` reads no other modules: packages that they need may be missing beside a GPU."""
+    if config.option.markexpr == "gpu" and collection_path.name.startswith("test_"):
+        return None if "pytest.mark.gpu" in collection_path.read_text(encoding="utf-8") else True
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what this machine cannot run."""
+    for kind, need in SKIPPED.items():
+        chosen = [item for item in items if item.get_closest_marker(kind)]
+        if chosen and not _can_run(kind):
+            for item in chosen:
+                item.add_marker(pytest.mark.skip(reason=need))
+
+
+def _can_run(kind: str) -> bool:
+    if kind == "gpu":
+        import torch
+
+        return torch.cuda.is_available()
+    from ghosts.view.images import find_chromium
+
+    return find_chromium() is not None or bool(os.environ.get(REQUIRE_BROWSER))
 
 
 def pytest_collection_finish() -> None:
@@ -39,21 +79,31 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line on what was skipped, and what it needs."""
+    counts: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        words = getattr(report, "keywords", ())  # a module that was skipped as a whole has none
+        counts[next((kind for kind in SKIPPED if kind in words), "other")] += 1
+    if counts:
+        kinds = [f"{counts[kind]} {kind} tests ({need})" for kind, need in SKIPPED.items() if counts[kind]]
+        if counts["other"]:
+            kinds.append(f"{counts['other']} for other reasons (pytest -rs tells them)")
+        terminalreporter.write_line(f"skipped: {', '.join(kinds)}")
+
+
 @pytest.fixture(scope="session")
 def golden() -> Path:
-    """Folder of answers recorded from the original simulator and the authors' modules; skips when it is missing."""
-    folder = SHARED / "golden"
-    if not folder.is_dir():
-        pytest.skip(f"recorded answers not found ({folder}); set GHOSTS_SHARED to the folder that holds golden/")
-    return folder
+    """Folder of answers recorded from the original simulator and the authors' modules."""
+    return GOLDEN
 
 
 @pytest.fixture(scope="session")
-def r2r_data() -> Path:
-    """Folder with the real R2R files and navigation graphs; skips when it is missing."""
-    folder = SHARED / "data"
-    if not folder.is_dir():
-        pytest.skip(f"real R2R data not found ({folder}); set GHOSTS_SHARED to the folder that holds data/")
+def navigation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of recorded sessions (`nav_*.json`) and, in `connectivity/`, the graphs of the buildings they walk in."""
+    folder = tmp_path_factory.mktemp("navigation")
+    with zipfile.ZipFile(GOLDEN / "simulator" / "navigation.zip") as archive:
+        archive.extractall(folder)
     return folder
 
 

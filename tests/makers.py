@@ -67,6 +67,37 @@ def episode_record(path_id: int = 7, rows: tuple[int, ...] = (0, 1, 2, 3)) -> di
     }
 
 
+def walked_episodes(
+    scan: str, records: list[dict[str, Any]], count: int, random: np.random.Generator, first_id: int = 0
+) -> list[dict[str, Any]]:
+    """R2R records of 4 to 6 moves through a building's graph that visit no viewpoint twice; of 3 instructions each."""
+    place = np.array([record["pose"] for record in records]).reshape(-1, 4, 4)[:, :3, 3]
+    kept = [row for row, record in enumerate(records) if record["included"]]
+    words = [f"word{number}" for number in range(300)]
+    episodes: list[dict[str, Any]] = []
+    for _ in range(100 * count):
+        if len(episodes) == count:
+            break
+        rows = [int(random.choice(kept))]
+        while len(rows) < random.integers(5, 8):
+            ahead = [row for row in kept if records[rows[-1]]["unobstructed"][row] and row not in rows]
+            if not ahead:
+                break
+            rows.append(int(random.choice(ahead)))
+        if len(rows) >= 5:
+            episodes.append(
+                {
+                    "distance": float(np.linalg.norm(np.diff(place[rows], axis=0), axis=1).sum()),
+                    "scan": scan,
+                    "path_id": first_id + len(episodes),
+                    "path": [records[row]["image_id"] for row in rows],
+                    "heading": float(random.uniform(0.0, 2.0 * math.pi)),
+                    "instructions": [" ".join(random.choice(words, 26)) for _ in range(3)],
+                }
+            )
+    return episodes
+
+
 def write_skybox(folder: Path, viewpoint: str, seed: int, face_px: int = FACE_PX) -> tuple[np.ndarray, np.ndarray]:
     """Write a smooth random skybox and depth; returns what was written (BGR as decoded, depth units)."""
     random = np.random.default_rng(seed)

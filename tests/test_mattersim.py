@@ -34,12 +34,11 @@ def equal(found: Any, expected: Any, where: str = "state") -> None:
 
 @pytest.mark.parametrize("restricted", [0, 1])
 @pytest.mark.parametrize("discretised", [0, 1])
-def test_recorded_navigation(golden: Path, discretised: int, restricted: int) -> None:
-    folder = golden / "simulator"
-    record = json.loads((folder / f"nav_disc{discretised}_restr{restricted}_b1.json").read_text())
+def test_recorded_navigation(navigation: Path, discretised: int, restricted: int) -> None:
+    record = json.loads((navigation / f"nav_disc{discretised}_restr{restricted}_b1.json").read_text())
     config = record["config"]
     sim = MatterSim.Simulator()
-    sim.setNavGraphPath(str(folder / "connectivity"))
+    sim.setNavGraphPath(str(navigation / "connectivity"))
     sim.setRenderingEnabled(config["renderingEnabled"])
     sim.setDiscretizedViewingAngles(config["discretizedViewingAngles"])
     sim.setRestrictedNavigation(config["restrictedNavigation"])
@@ -67,7 +66,7 @@ def test_recorded_navigation(golden: Path, discretised: int, restricted: int) ->
             excluded = message.split(": ")[2].split(",")[0]
             scan = next(
                 path.name.split("_")[0]
-                for path in (folder / "connectivity").glob("*.json")
+                for path in (navigation / "connectivity").glob("*.json")
                 if any(item["image_id"] == excluded for item in json.loads(path.read_text()))
             )
             action: Callable[[], None] = lambda: sim.newEpisode([scan], [excluded], [0], [0])  # noqa: B023, E731

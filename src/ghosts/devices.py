@@ -27,11 +27,6 @@ def choose_device(name: str) -> torch.device:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
 
 
-def precision_of(name: str) -> torch.dtype:
-    """The networks' type of a training precision: bfloat16 for "bf16-mixed"."""
-    return torch.bfloat16 if name == "bf16-mixed" else torch.float32
-
-
 def to_device(value: Any, device: torch.device) -> Any:
     """Move all tensors of nested dataclasses."""
     return _each_tensor(value, lambda tensor: tensor.to(device, non_blocking=True))

@@ -34,7 +34,7 @@ def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> Mo
     )
 
 
-TABLE_TRAIN = TrainConfig(iterations=1600, evaluate_every=1600, ema=0.998, precision="bf16-mixed")
+TABLE_TRAIN = TrainConfig(iterations=1600, evaluate_every=1600, ema=0.998, precision="auto")
 """The budget of every row of Table 1, in both worlds; the last weights are the ones that count."""
 
 
@@ -145,12 +145,12 @@ def _agent(base: GoalExperiment, name: str, train: TrainConfig, navigation: Navi
 
 
 AGENT_TRAIN = TrainConfig(
-    iterations=240, batch=128, agent_steps=10, learning_rate=2e-3, evaluate_every=80, precision="bf16-mixed"
+    iterations=240, batch=128, agent_steps=10, learning_rate=2e-3, evaluate_every=80, precision="auto"
 )
 POLICY_ALONE = NavigationConfig(freeze_filter=True, own_actions=0.75)
 """Of the shipped agents: minutes instead of hours, and the filter stays the goal predictor it was."""
 SEQ2SEQ_TRAIN = TrainConfig(
-    iterations=800, batch=64, agent_steps=8, evaluate_every=200, learning_rate=1e-3, precision="bf16-mixed"
+    iterations=800, batch=64, agent_steps=8, evaluate_every=200, learning_rate=1e-3, precision="auto"
 )
 
 

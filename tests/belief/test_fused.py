@@ -33,7 +33,8 @@ def test_nothing_is_fused_on_a_cpu() -> None:
     assert not can_fuse(torch.zeros(1, 4, 3, 3))
 
 
-@pytest.mark.skipif(not (HAS_TRITON and torch.cuda.is_available()), reason="needs a CUDA device and Triton")
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_TRITON, reason="needs Triton, which comes with torch's CUDA builds")
 @pytest.mark.parametrize("headings", [1, 4, 8])
 def test_fused_equals_torch_with_gradients(headings: int) -> None:
     check(headings, "cuda")

@@ -29,7 +29,7 @@ def test_a_filter_on_the_cpu_cannot_be_captured() -> None:
         graph_filter(build_filter(6, 8, CONFIG), *inputs("cpu"), torch.float32)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.gpu
 def test_the_captured_filter_equals_the_filter() -> None:
     torch.manual_seed(0)
     bayes = build_filter(6, 8, CONFIG).cuda()

@@ -22,7 +22,7 @@ def test_refused_without_cuda() -> None:
 
 # TF32 in cuDNN would round the two runs, which have different padding, differently.
 @torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.gpu
 def test_equal_values_and_gradients() -> None:
     torch.manual_seed(0)
     model = InstructionModel(CONFIG).cuda().eval()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors import safe_open
 
 from ghosts.errors import DataError
-from ghosts.language.episodes import each_instruction, load_episodes
 from ghosts.language.tokens import PAD, UNKNOWN, Vocabulary, build_vocabulary, tokenise
+from ghosts.weights import resolve
 
 
 @pytest.mark.parametrize(
@@ -56,12 +58,29 @@ def test_save_and_load(tmp_path: Path) -> None:
         Vocabulary.load(tmp_path / "v.json")
 
 
-def test_real_vocabulary(r2r_data: Path) -> None:
-    train = load_episodes(r2r_data / "r2r" / "R2R_train.json")
-    texts = [item.text for item in each_instruction(train)]
-    words = build_vocabulary(texts)
-    assert len(words) == 988
-    assert {"left", "right", "stairs", "bedroom"} <= set(words.words)
-    ids = words.encode(texts)
-    assert ids.shape[1] <= 80
-    assert (ids == 1).sum() / (ids > 0).sum() < 0.02  # few unknown words
+def test_a_vocabulary_of_the_real_size(tmp_path: Path) -> None:
+    """Words as often as Zipf has it: those seen five times stay, and few words are unknown."""
+    words = [f"w{number}" for number in range(3000)]
+    counts = [max(1, 40_000 // (number + 1)) for number in range(len(words))]
+    stream = np.repeat(words, counts)
+    np.random.default_rng(0).shuffle(stream)
+    texts = [" ".join(stream[at : at + 26]) + "." for at in range(0, len(stream), 26)]
+    kept = [word for word, count in zip(words, counts) if count >= 5]
+    vocabulary = build_vocabulary(texts)
+    assert len(vocabulary) == 2 + 1 + len(kept)  # padding, unknown, the full stop
+    assert set(vocabulary.words[3:]) | {vocabulary.words[2]} == {*kept, "."}
+    ids = vocabulary.encode(texts)
+    assert ids.shape == (len(texts), 27)
+    assert (ids == 1).sum() == sum(count for count in counts if count < 5)
+    vocabulary.save(tmp_path / "v.json")
+    assert Vocabulary.load(tmp_path / "v.json") == vocabulary
+
+
+def test_the_vocabulary_of_real_instructions() -> None:
+    """As the shipped weights have it, which were trained on R2R without the buildings held out."""
+    with safe_open(resolve(Path("landmarks-improved")), framework="np") as file:
+        vocabulary = Vocabulary(tuple(json.loads(file.metadata()["about"])["vocabulary"]))
+    assert len(vocabulary) == 922
+    text = "Walk past the dining table, turn left and stop at the stairs beside the bedroom door."
+    assert 1 not in vocabulary.encode([text])
+    assert vocabulary.encode(["Turn left."]).tolist() == [[vocabulary.id(word) for word in ("turn", "left", ".")]]

@@ -22,6 +22,7 @@ from ghosts.learn.data import GoalData, load_goal_data
 from ghosts.learn.image_tiles import TileMaker, build_tiles, plan_work
 from ghosts.learn.loop import Run, train_goal
 from ghosts.learn.navigate import NavigationTask, mixed_choice, plan_walks, sample_slots
+from ghosts.learn.precision import choose_precision
 from ghosts.learn.rollout import World, goal_distances, target_slots
 from ghosts.learn.seq2seq import next_slots
 from ghosts.learn.vln import load_agent, make_navigation_task, make_walk_plan, prepare_walks, train_vln
@@ -327,12 +328,14 @@ def test_every_preset_trains_and_walks(name: str, root: DataRoot, houses: DataRo
     assert walk_split(loaded.task, data.root, examples, data.builder, stored=data.stored, device=CPU) == paths
 
 
+@pytest.mark.parametrize("place", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("agent", ["filter", "seq2seq"])
-def test_half_precision_trains_and_walks(agent: Any, data: GoalData, tmp_path: Path) -> None:
+def test_half_precision_trains_and_walks(agent: Any, place: str, data: GoalData, tmp_path: Path) -> None:
+    device, half = torch.device(place), "bf16-mixed"
     navigation = NavigationConfig(agent, step_limit=4, seq2seq=Seq2SeqConfig(8, 4))
-    run = run_of(data, tmp_path, navigation, iterations=2, precision="bf16-mixed")
-    task = train_vln(run, Fabric(accelerator="cpu", devices=1, precision="bf16-mixed"))
+    run = run_of(data, tmp_path, navigation, iterations=2, precision=half)
+    task = train_vln(run, Fabric(accelerator=place, devices=1, precision=choose_precision(half, device)))
     examples = data.splits["dev_unseen"][:6]
-    paths = walk_split(task, data.root, examples, data.builder, stored=None, device=CPU, precision=torch.bfloat16)
+    paths = walk_split(task, data.root, examples, data.builder, stored=None, device=device, precision=half)
     assert [path[0] for path in paths] == [example.start for example in examples]
     assert all(value.isfinite().all() for value in task.state_dict().values())

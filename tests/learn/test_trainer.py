@@ -22,7 +22,9 @@ from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.goal import evaluate_goal
 from ghosts.learn.checkpoint import BEST, LAST, load_checkpoint
 from ghosts.learn.data import GoalData
+from ghosts.learn.load import load_task
 from ghosts.learn.loop import LOG, Run, batch_numbers, learning_rate, train_goal, update_average
+from ghosts.learn.precision import choose_precision
 from ghosts.learn.tasks import GoalTask
 from ghosts.presets import PRESETS, GoalExperiment, TrainConfig, preset
 from landmark_world import load, make_landmark_root, small_experiment
@@ -237,6 +239,42 @@ def test_two_processes_give_the_losses_of_one(folder: Path, tmp_path: Path) -> N
         assert_close(second.part("model")[name], value, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("capture", [False, True], ids=["launched", "captured"])
+def test_a_gpu_gives_the_losses_of_the_cpu(folder: Path, tmp_path: Path, capture: bool) -> None:
+    """Without TF32. Sums are in another order, and Adam's first steps follow signs: losses agree to 1e-3."""
+    experiment = small_experiment(iterations=3, log_every=1, capture=capture)
+    data = load(folder, experiment)
+    train_goal(Run(experiment, data, tmp_path / "cpu"), one_process())
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        train_goal(Run(experiment, data, tmp_path / "gpu"), Fabric(accelerator="cuda", devices=1))
+    mine, theirs = ([row["loss"] for row in rows_of(tmp_path / name)] for name in ("cpu", "gpu"))
+    print(f"cpu {mine}, gpu {theirs}")
+    assert theirs[0] == pytest.approx(mine[0], rel=1e-4)
+    assert theirs == pytest.approx(mine, rel=1e-3)
+
+
+@pytest.mark.gpu
+def test_a_gpu_trains_and_scores_in_half_precision(folder: Path, tmp_path: Path) -> None:
+    """What presets ask for: `auto`, which is float32 on the CPU."""
+    experiment, gpu = small_experiment(iterations=3, log_every=1, precision="auto"), torch.device("cuda")
+    data = load(folder, experiment)
+    train_goal(Run(experiment, data, tmp_path / "cpu"), one_process())
+    chosen = choose_precision("auto", gpu)
+    assert chosen == "bf16-mixed"
+    train_goal(Run(experiment, data, tmp_path / "gpu"), Fabric(accelerator="cuda", devices=1, precision=chosen))
+    mine, theirs = ([row["loss"] for row in rows_of(tmp_path / name)] for name in ("cpu", "gpu"))
+    print(f"cpu {mine}, gpu {theirs}")
+    assert theirs == pytest.approx(mine, rel=0.02)
+    task, examples = load_task(tmp_path / "gpu" / LAST).task, data.splits["val_seen"][:8]
+    settings = {"stored": None, "precision": "auto"}
+    scores = [
+        evaluate_goal(task.to(device), data.root, examples, data.builder, device=device, **settings).nll
+        for device in (CPU, gpu)
+    ]
+    np.testing.assert_allclose(scores[1], scores[0], atol=0.1)
+
+
 def test_an_uneven_share_is_refused(folder: Path, tmp_path: Path) -> None:
     class Three(Fabric):
         @property
@@ -281,7 +319,7 @@ def test_every_preset_trains(folder: Path, tmp_path: Path, name: str) -> None:
     data = load(folder, replace(experiment, observation="landmarks", train=replace(experiment.train, quarters=False)))
     if experiment.observation == "images":
         data = with_features(data, experiment.model.mapper.features)
-    fabric = Fabric(accelerator="cpu", devices=1, precision=experiment.train.precision)
+    fabric = Fabric(accelerator="cpu", devices=1, precision=choose_precision(experiment.train.precision, CPU))
     before = {}
 
     def remember(task: GoalTask) -> dict[str, float]:

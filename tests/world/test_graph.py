@@ -152,11 +152,11 @@ def test_missing_file_and_unknown_viewpoint(tmp_path: Path) -> None:
         graph.index(viewpoint_id(2)[:-1] + "9")
 
 
-def test_all_real_graphs(r2r_data: Path) -> None:
-    files = sorted((r2r_data / "connectivity").glob("*_connectivity.json"))
-    assert len(files) == 61
+def test_real_graphs(navigation: Path) -> None:
+    files = sorted((navigation / "connectivity").glob("*_connectivity.json"))
     graphs = [load_graph(path) for path in files]
-    assert sum(len(graph.ids) for graph in graphs) == 7829
+    assert [len(graph.ids) for graph in graphs] == [48, 349, 12, 44, 8, 119, 342]
+    assert [int(graph.included.sum()) for graph in graphs] == [44, 348, 12, 34, 8, 118, 337]
     for graph in graphs:
         assert (graph.adjacent == graph.adjacent.T).all()
         rows = np.flatnonzero(graph.included)

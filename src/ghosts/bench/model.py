@@ -32,6 +32,7 @@ from ghosts.mapping.mapper import MapState, draw_masks
 from ghosts.mapping.observations import Observations, observations_of
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.tiles import Tiles, place_tiles, tiles_from_points
+from ghosts.precision import network_type, networks_in
 from ghosts.types import Intrinsics
 
 VIEWS, CAMERA = 12, Intrinsics(320, 256, math.radians(60.0))
@@ -132,18 +133,13 @@ def train_step(model: GoalModel, optimiser: torch.optim.Optimizer, data: Made, s
     """One training iteration: forward, loss, backward, optimiser. Returns the loss."""
     device = data.targets.device
     masks = to_device(draw_masks(model.config.mapper, seen.cells.batch), device)
-    with precision(device):
+    with networks_in("auto", device):
         trace = model(data.briefing, seen.to(device), masks)
     loss = filter_loss(trace.filter.posteriors, data.targets)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     optimiser.step()
     return loss.detach()
-
-
-def precision(device: torch.device) -> torch.autocast:
-    """bfloat16 networks on a GPU, float32 on the CPU."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
 
 
 def make_optimiser(model: GoalModel, device: torch.device) -> torch.optim.Optimizer:
@@ -157,7 +153,7 @@ def _image_rows(device: torch.device, batch: int, repeats: int, seed: int) -> It
     rgb = torch.randint(0, 256, (batch * VIEWS, CAMERA.height, CAMERA.width, 3), generator=generator).byte().to(device)
 
     def run_backbone() -> Tensor:
-        with torch.no_grad(), precision(device):
+        with torch.no_grad(), networks_in("auto", device):
             return backbone(rgb)
 
     yield Row(f"backbone, {batch * VIEWS} images (forward)", measure(run_backbone, device, repeats=repeats), 6.4)
@@ -179,7 +175,7 @@ def _part_rows(model: GoalModel, data: Made, device: torch.device, repeats: int)
 
     def row(what: str, forward: Callable[[], Tensor], authors_s: float | None = None) -> Row:
         def work() -> None:
-            with precision(device):
+            with networks_in("auto", device):
                 result = forward()
             result.float().square().sum().backward()
 
@@ -230,7 +226,7 @@ def _motion_rows(config: ModelConfig, targets: Tensor, device: torch.device, rep
         motion = build_motion(channels, latent, replace(config.filter, motion=MotionConfig(kind=kind))).to(device)
 
         def walk(count: int, motion: torch.nn.Module = motion) -> None:
-            with precision(device):
+            with networks_in("auto", device):
                 kernel_at = motion(maps, actions[:, :count])
                 predicted = belief
                 for step in range(count):
@@ -247,7 +243,7 @@ def _motion_rows(config: ModelConfig, targets: Tensor, device: torch.device, rep
 def _iteration_rows(model: GoalModel, data: Made, device: torch.device, repeats: int) -> Iterator[Row]:
     optimiser = make_optimiser(model, device)
     if device.type == "cuda":
-        model.capture(len(data.origin_xy_m), AGENT_STEPS, torch.bfloat16)
+        model.capture(len(data.origin_xy_m), AGENT_STEPS, network_type("auto", device))
     yield Row("place tiles (host)", measure(lambda: place(model.config, data), device, repeats=repeats))
     placed = place(model.config, data)
 

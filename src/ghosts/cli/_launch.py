@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ghosts.config import GoalExperiment, require
+from ghosts.config import GoalExperiment, Precision, require
 from ghosts.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,13 +56,13 @@ def placement(devices: int, environment: Mapping[str, str]) -> tuple[int, int]:
     return here, int(environment["WORLD_SIZE"]) // here
 
 
-def launch(device: str, devices: int = 1, **settings: Any) -> Fabric:
+def launch(device: str, devices: int = 1, precision: Precision = "32-true") -> Fabric:
     """Start all processes.
 
     Args:
         device: cpu, cuda or auto.
         devices: processes on this machine, where torchrun did not start them.
-        settings: others of Fabric's.
+        precision: of the networks.
 
     Raises:
         ConfigError: no such device here, or no process.
@@ -71,14 +71,15 @@ def launch(device: str, devices: int = 1, **settings: Any) -> Fabric:
     from lightning.fabric import Fabric
 
     from ghosts.devices import choose_device
+    from ghosts.precision import choose_precision
 
-    choose_device(device)  # Lightning's own refusal is a traceback
+    chosen = choose_precision(precision, choose_device(device))  # Lightning's own refusal of a device is a traceback
     require(devices >= 1, "--devices must be at least 1", devices)
     here, machines = placement(devices, os.environ)
     # Each task leaves a part of the model alone (goal prediction the policy, LingUNet the decoder, the upper bound the
     # filter), which plain data parallelism refuses.
     strategy = "ddp_find_unused_parameters_true" if here * machines > 1 else "auto"
-    fabric = Fabric(accelerator=device, devices=here, num_nodes=machines, strategy=strategy, **settings)
+    fabric = Fabric(accelerator=device, devices=here, num_nodes=machines, strategy=strategy, precision=chosen)
     fabric.launch()
     return fabric
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import tyro
 
 from ghosts.cli._out import check_out_folder
-from ghosts.config import GoalExperiment, require, to_dict
+from ghosts.config import GoalExperiment, Precision, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    import torch
-
     from ghosts.data.examples import Example
     from ghosts.world.dataroot import DataRoot
 
@@ -55,11 +53,9 @@ class EvalOptions:
             check_out_folder(self.out)
 
     @property
-    def precision(self) -> torch.dtype:
+    def precision(self) -> Precision:
         """Of the networks."""
-        import torch
-
-        return torch.bfloat16 if self.half else torch.float32
+        return "bf16-mixed" if self.half else "32-true"
 
     def chosen(self, splits: Splits, root: DataRoot) -> Splits:
         """The examples to score, by split.

@@ -164,6 +164,7 @@ def growth_rows(options: Growth) -> list[dict[str, Any]]:
 
     from ghosts.bench.growth import AXES, TINY_RANGES, Ranges, measure_growth
     from ghosts.bench.growth_plot import draw_growth
+    from ghosts.precision import choose_precision
     from ghosts.presets import preset
 
     on_gpu = options.device == "cuda"
@@ -171,7 +172,8 @@ def growth_rows(options: Growth) -> list[dict[str, Any]]:
     ranges = replace(
         Ranges() if on_gpu else TINY_RANGES, **{axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
     )
-    fabric = Fabric(accelerator=options.device, devices=1, precision=experiment.train.precision)
+    precision = choose_precision(experiment.train.precision, torch.device(options.device))
+    fabric = Fabric(accelerator=options.device, devices=1, precision=precision)
     fabric.launch()
     points = []
     print(f"{'':<9} {'':>6} {'ms':>9} {'episodes/s':>11} {'waiting':>8}")

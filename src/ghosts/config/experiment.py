@@ -12,6 +12,8 @@ from ghosts.errors import ConfigError
 
 GoalKind = Literal["filter", "lingunet", "hand-coded"]
 Source = Literal["landmarks", "images", "any"]
+Precision = Literal["auto", "32-true", "bf16-mixed"]
+"""Of networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
 MAX_SEED = 2**32 - 1
 """Torch takes 64 bits, of which an iteration's own seed (`learn.trainer`) needs the others."""
 
@@ -71,7 +73,9 @@ class OptimiserConfig:
     """Gradients are scaled down to this norm; 0 leaves them."""
     ema: float = 0.0
     """Decay of the running average of weights that is evaluated; 0 evaluates the weights themselves."""
-    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    precision: Precision = "32-true"
+    """Of the networks: float32, bfloat16 (the filter's recursion stays in float32), or auto: the latter on a GPU, the
+    former on a CPU."""
     seed: int = 0
     log_every: int = 25
     evaluate_every: int = 500
@@ -185,6 +189,7 @@ class BackboneConfig(OptimiserConfig):
 
     iterations: int = 6000
     batch: int = 64
+    precision: Precision = "auto"
     learning_rate: float = 2e-3
     log_every: int = 50
     evaluate_every: int = 1000

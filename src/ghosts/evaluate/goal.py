@@ -13,6 +13,7 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.model import Prediction, Predictor
+from ghosts.config import Precision
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
 from ghosts.data.prefetch import prefetch
@@ -20,6 +21,7 @@ from ghosts.data.walks import walk_seed
 from ghosts.errors import DataError
 from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.geometry import map_cells, on_map, to_cells
+from ghosts.precision import networks_in
 from ghosts.types import SUCCESS_M
 
 TIME_STEPS = 8
@@ -64,7 +66,7 @@ def evaluate_goal(
     steps: int = TIME_STEPS,
     batch: int = 64,
     threads: int = 2,
-    precision: torch.dtype = torch.float32,
+    precision: Precision = "32-true",
 ) -> GoalScores:
     """Predict every instruction's goal at every time step of its fixed walk.
 
@@ -77,7 +79,7 @@ def evaluate_goal(
         steps: time steps.
         batch: instructions at a time.
         threads: that make batches.
-        precision: of the networks (bfloat16 on a GPU); the filter runs in float32.
+        precision: of the networks; the filter's recursion runs in float32.
 
     Raises:
         DataError: there is nothing to evaluate.
@@ -96,7 +98,7 @@ def evaluate_goal(
     ) as batches:
         for at, drawn in zip(starts, batches):
             seen = data.load(drawn, device)
-            with torch.autocast(device.type, precision, enabled=precision != torch.float32):
+            with networks_in(precision, device):
                 prediction = model.predict(seen.briefing, seen.seen)
             scores = score_goal(prediction, seen.path_xy_m[:, -1])
             found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2)])

@@ -10,11 +10,13 @@ import torch
 from lightning.fabric import Fabric
 
 from ghosts.act.walkers import WalkerName, walk_baseline
+from ghosts.config import Precision
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
 from ghosts.data.walks import walk_seed
 from ghosts.evaluate.goal import check_any, processes
 from ghosts.evaluate.navigation import NavScores, score_paths
+from ghosts.precision import networks_in
 from ghosts.run.load import Run
 from ghosts.run.rollout import World, walk_episodes
 from ghosts.world.dataroot import DataRoot
@@ -31,7 +33,7 @@ def walk_and_score(
     *,
     planner: bool = False,
     batch: int = 128,
-    precision: torch.dtype = torch.float32,
+    precision: Precision = "32-true",
 ) -> NavScores:
     """Walk every instruction, and score the walks; see `walk_split`."""
     paths = walk_split(run, data, examples, fabric, planner=planner, batch=batch, precision=precision)
@@ -46,7 +48,7 @@ def walk_split(
     *,
     planner: bool = False,
     batch: int = 128,
-    precision: torch.dtype = torch.float32,
+    precision: Precision = "32-true",
 ) -> list[list[int]]:
     """Walk every instruction; deterministic for a given batch size.
 
@@ -58,7 +60,7 @@ def walk_split(
             default.
         planner: let the planner choose instead of the learned policy.
         batch: instructions at a time.
-        precision: of the networks (bfloat16 on a GPU); the filter runs in float32.
+        precision: of the networks; the filter's recursion runs in float32.
 
     Returns:
         Rows of the viewpoints walked through, the start first.
@@ -75,8 +77,7 @@ def walk_split(
     # Whole batches are shared out, so that the walks do not depend on how many share them.
     for at in list(range(0, len(examples), batch))[rank::count]:
         episodes = world.begin(examples[at : at + batch])
-        half = torch.autocast(device.type, precision, enabled=precision != torch.float32)
-        with torch.no_grad(), deterministic(), half:
+        with torch.no_grad(), deterministic(), networks_in(precision, device):
             beliefs = world.true_beliefs(episodes, run.experiment.model) if run.on_true_beliefs else None
             paths[at : at + batch] = walk_episodes(agent, world, episodes, beliefs=beliefs).paths
     run.model.train(was_training)

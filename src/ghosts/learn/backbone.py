@@ -11,8 +11,7 @@ from jaxtyping import Float
 from lightning.fabric import Fabric
 from torch import Tensor
 
-from ghosts.config import BackboneConfig
-from ghosts.devices import precision_of
+from ghosts.config import BackboneConfig, Precision
 from ghosts.learn.labelled_views import (
     LabelledPanoramas,
     Views,
@@ -25,6 +24,7 @@ from ghosts.learn.task import Share, Task
 from ghosts.learn.trainer import RunFiles, train
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import save_backbone
+from ghosts.precision import networks_in
 from ghosts.world.houses.render import LABELS
 
 Rendered = tuple[Float[Tensor, "b h w 3"], Float[Tensor, "b l y x"]]
@@ -75,9 +75,8 @@ class BackboneTask(Task[tuple[int, Views], Rendered]):
     def score(self, fabric: Fabric) -> dict[str, float]:
         """Pixel accuracy and mean intersection over union on held-out houses."""
         views = held_out_views(self.settings, len(self.held_out))
-        self.scores = segmentation_scores(
-            self.model, self.held_out, views, self.settings.batch, precision_of(self.settings.precision)
-        )
+        batch, precision = self.settings.batch, self.settings.precision
+        self.scores = segmentation_scores(self.model, self.held_out, views, batch, precision)
         return self.scores
 
     def about(self) -> dict[str, Any]:
@@ -128,14 +127,14 @@ def segmentation_scores(
     panoramas: LabelledPanoramas,
     views: Views,
     batch: int,
-    precision: torch.dtype = torch.float32,
+    precision: Precision = "32-true",
 ) -> dict[str, float]:
     """Pixel accuracy and mean intersection over union (labels that occur), against each block's commonest label."""
     labels = len(LABELS)
     table = torch.zeros(labels, labels, dtype=torch.long, device=panoramas.labels.device)
     for some in views.split(batch):
         rgb, shares = render_labelled(panoramas, some)
-        with torch.autocast(rgb.device.type, precision, enabled=precision != torch.float32):
+        with networks_in(precision, rgb.device):
             logits = model.segment(model(rgb))
         pairs = shares.argmax(1) * labels + logits.argmax(1)
         table += torch.bincount(pairs.flatten(), minlength=labels * labels).view(labels, labels)

@@ -17,7 +17,6 @@ from ghosts.belief.loss import filter_loss
 from ghosts.config import GoalExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
-from ghosts.devices import precision_of
 from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import evaluate_goal
 from ghosts.learn.task import EpisodeTask, Selection, Share
@@ -47,7 +46,7 @@ class GoalTask(EpisodeTask[Batch, Batch]):
         """Success and error on the selection."""
         if self.selection is None:
             return {}
-        precision = precision_of(self.settings.precision)
+        precision = self.settings.precision
         scores = evaluate_goal(self.model, self.data, self.selection.examples, fabric, precision=precision)
         split = self.selection.split
         return {f"{split} success": float(scores.success.mean()), f"{split} error": float(scores.error_m.mean())}

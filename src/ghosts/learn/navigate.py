@@ -33,7 +33,6 @@ from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
-from ghosts.devices import precision_of
 from ghosts.evaluate.vln import walk_and_score
 from ghosts.learn.task import EpisodeTask, Selection, Share
 from ghosts.mapping.mapper import Masks
@@ -116,7 +115,7 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
         """Navigation metrics on the selection."""
         if self.selection is None:
             return {}
-        precision, split = precision_of(self.settings.precision), self.selection.split
+        precision, split = self.settings.precision, self.selection.split
         run = Run(self.experiment.name, self.experiment, self.model, self.data.reading)
         means = walk_and_score(run, self.data, self.selection.examples, fabric, precision=precision).means()
         return {f"{split} {metric}": means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}

@@ -22,13 +22,14 @@ from torch import Tensor, nn
 
 from ghosts.config import OptimiserConfig, differences
 from ghosts.data.prefetch import prefetch
-from ghosts.devices import pinned, precision_of
+from ghosts.devices import pinned
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import remove_leftovers
 from ghosts.learn.interrupt import StopRequest
 from ghosts.learn.log import Log, logging
 from ghosts.learn.schedule import learning_rate
 from ghosts.learn.task import Share, Task
+from ghosts.precision import network_type
 from ghosts.weights.checkpoint import BEST, LAST, Checkpoint, load_checkpoint, provenance, save_checkpoint
 
 LOG = "log.jsonl"
@@ -121,7 +122,7 @@ def train(
     # Several processes exchange gradients while they are computed, which a graph would not wait for.
     if on_gpu and share.world == 1:
         task.train()
-        task.capture(precision_of(config.precision))
+        task.capture(network_type(config.precision, fabric.device))
     numbers = range(state.iteration, config.iterations)
 
     def draw(iteration: int) -> object:

@@ -142,7 +142,7 @@ def test_size_must_fill_tiles() -> None:
         cast(make_solids(random_scene(0)), frames(size=40))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.gpu
 def test_gpu_agrees_with_cpu() -> None:
     scene = random_scene(3)
     here, there = cast(make_solids(scene), frames()), cast(make_solids(scene, "cuda"), frames("cuda"))

@@ -226,7 +226,7 @@ def test_one_panorama_of_a_house_or_scene(scene: Scene, house: House, panoramas:
     np.testing.assert_array_equal(single.rgb, panoramas[0].rgb)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.gpu
 def test_gpu_gives_the_same_pictures(house: House, panoramas: list[Pictures]) -> None:
     scene = render.prepare(house, "cuda")
     for mine, theirs in zip(render.render_panoramas(scene, np.array(spots(house), np.float32), FACE), panoramas):

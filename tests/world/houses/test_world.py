@@ -18,6 +18,7 @@ from ghosts.world.houses import world
 from ghosts.world.houses.plan import make_house
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
+from makers import walked_episodes
 
 CONFIG = WorldConfig(houses=2, seed=0, paths=12, faces=16)
 
@@ -147,11 +148,11 @@ def test_statistics(root: Path) -> None:
     assert figures == read_json(root / "world.json")["statistics"]
 
 
-def test_statistics_of_real_data(r2r_data: Path, tmp_path: Path) -> None:
-    """On one building of R2R, copied with its paths, against figures worked out by hand from the files."""
+def test_statistics_of_a_real_graph(navigation: Path, tmp_path: Path) -> None:
+    """On one building of R2R with made-up paths, against figures worked out by hand from the files."""
     scan = "17DRP5sb8fy"
-    records = read_json(r2r_data / "connectivity" / f"{scan}_connectivity.json")
-    episodes = [e for e in read_json(r2r_data / "r2r" / "R2R_train.json") if e["scan"] == scan]
+    records = read_json(navigation / "connectivity" / f"{scan}_connectivity.json")
+    episodes = walked_episodes(scan, records, 60, np.random.default_rng(0))
     write_json(tmp_path / "connectivity" / f"{scan}_connectivity.json", records)
     write_json(tmp_path / "r2r" / "R2R_train.json", episodes)
     figures = statistics(tmp_path)
