@@ -1,4 +1,4 @@
-"""Small models and synthetic observations for the tests of this room."""
+"""Small models and synthetic observations for the tests of this package."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def kl_divergence(
     floor: float = PROBABILITY_FLOOR,
     mask: Bool[Tensor, "*n c y x"] | None = None,
 ) -> Float[Tensor, "*n"]:
-    """KL(target ‖ belief) in nats, one value an item.
+    """KL(target ‖ belief) in nats, one value per item.
 
     The belief is clamped at `floor`, so a target where the belief is zero costs about 18 nats; the released code leaves
     such cells out, so that unreachable goals cost nothing.
