@@ -17,6 +17,8 @@ from ghosts.config import (
     MotionConfig,
     NavigationConfig,
     Seq2SeqConfig,
+    SpeakerConfig,
+    SpeakerExperiment,
     TrainConfig,
     VlnExperiment,
 )
@@ -194,6 +196,43 @@ def tiny_seq2seq() -> VlnExperiment:
     """A small sequence-to-sequence agent for tests."""
     navigation = NavigationConfig("seq2seq", step_limit=8, seq2seq=Seq2SeqConfig(hidden=32, sectors=8, dropout=0.0))
     return replace(tiny_agent(), name="tiny-seq2seq", navigation=navigation)
+
+
+SPEAKER_TRAIN = TrainConfig(
+    iterations=3000, batch=64, learning_rate=1e-3, evaluate_every=500, ema=0.998, label_dropout=0.3, precision="auto"
+)
+
+
+def _speaker(
+    base: GoalExperiment, name: str, train: TrainConfig, speaker: SpeakerConfig | None = None
+) -> SpeakerExperiment:
+    language = replace(base.model.language, vectors=True, dropout=0.0)
+    landmarks = replace(base.landmarks, sight_m=5.0, vectors=True, doors=True)
+    model = replace(base.model, language=language)
+    return SpeakerExperiment(
+        name, "filter", model, base.baseline, train, landmarks, base.observation, speaker or SpeakerConfig()
+    )
+
+
+def landmarks_speaker() -> SpeakerExperiment:
+    """The speaker on landmarks."""
+    return _speaker(landmarks_filter(), "landmarks-speaker", SPEAKER_TRAIN)
+
+
+def houses_speaker() -> SpeakerExperiment:
+    """The speaker on images of houses."""
+    return _speaker(houses_filter(), "houses-speaker", SPEAKER_TRAIN)
+
+
+def tiny_speaker() -> SpeakerExperiment:
+    """A small speaker for tests and for a first try on a CPU, in either world."""
+    train = replace(tiny().train, iterations=100, batch=16, evaluate_every=100)
+    return _speaker(tiny(), "tiny-speaker", train, SpeakerConfig(hidden=32, encoded=32, sectors=8, dropout=0.0))
+
+
+SPEAKER_PRESETS: dict[str, Callable[[], SpeakerExperiment]] = {
+    make().name: make for make in (houses_speaker, landmarks_speaker, tiny_speaker)
+}
 
 
 VLN_PRESETS: dict[str, Callable[[], VlnExperiment]] = {

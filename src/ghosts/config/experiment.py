@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig
+from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig, SpeakerConfig
 from ghosts.config.values import require
 from ghosts.errors import ConfigError
 
@@ -42,9 +42,12 @@ class LandmarkConfig:
     """Distance between points of a line or patch; at most a map cell, so that no cell is missed."""
     exact_m: float = 0.1
     """An object known better than this is one point."""
-    word_vectors: str | None = None
-    """Text file of word vectors (GloVe, fastText): embeddings of labels start from those of their words, and an object
-    whose label is not in the model's set is shown as the one that means most nearly the same."""
+    vectors: bool = False
+    """Whether labels start from the vectors of their words, and objects that training never met are read by theirs."""
+    lines: bool = False
+    """Whether the floor on the way to every viewpoint in sight is seen, not only to neighbours."""
+    doors: bool = False
+    """Whether a doorway is seen between neighbouring viewpoints of different rooms."""
 
     def __post_init__(self) -> None:
         require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
@@ -108,12 +111,24 @@ class TrainConfig(OptimiserConfig):
     """Turned copies of every building that landmarks are drawn in (any angle)."""
     word_dropout: float = 0.05
     """Share of words replaced by the unknown word."""
+    meaning_dropout: float = 0.0
+    """Share of words read by their meaning alone, as words that training never met (with `language.vectors`)."""
+    label_dropout: float = 0.0
+    """Share of rooms and objects, by label, that the building of an episode lacks: unseen buildings from seen ones (Tan
+    et al. 2019)."""
+    supervised: int = 0
+    """Agent steps per episode whose maps are supervised, drawn anew in every iteration; 0 for all."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("agent_steps", "variants"):
             require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
-        for name in ("mirrored", "word_dropout"):
+        require(
+            0 <= self.supervised <= self.agent_steps,
+            f"train.supervised must lie in 0..{self.agent_steps} (train.agent_steps)",
+            self.supervised,
+        )
+        for name in ("mirrored", "word_dropout", "meaning_dropout", "label_dropout"):
             require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
 
 
@@ -181,6 +196,13 @@ class VlnExperiment(GoalExperiment):
     """One row of Table 2: a goal-prediction experiment that also acts."""
 
     navigation: NavigationConfig = field(default_factory=NavigationConfig)
+
+
+@dataclass(frozen=True)
+class SpeakerExperiment(GoalExperiment):
+    """A speaker: tells paths in words."""
+
+    speaker: SpeakerConfig = field(default_factory=SpeakerConfig)
 
 
 @dataclass(frozen=True)

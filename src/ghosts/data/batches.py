@@ -35,6 +35,8 @@ class Batch:
     """Area of the map observed by each agent step."""
     masks: Masks | None = None
     """The mapper's dropout, in training."""
+    supervised: tuple[int, ...] | None = None
+    """Agent steps that training supervises; None for all."""
 
 
 def coverage(

@@ -17,6 +17,7 @@ from ghosts.belief.loss import filter_loss
 from ghosts.config import GoalExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import draw_drops
 from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import evaluate_goal
 from ghosts.learn.task import EpisodeTask, Selection, Share
@@ -29,14 +30,17 @@ class GoalTask(EpisodeTask[Batch, Batch]):
 
     def draw(self, iteration: int, share: Share) -> Batch:
         """Walks that build a map, seen through symmetries, with some words dropped."""
-        examples, walks, symmetries, unknown = [], [], [], []
-        for example, random in self.examples(iteration, share, 2):
-            examples.append(example)
-            walks.append(self.data.walk(example, self.settings.agent_steps, random))
-            symmetries.append(self.draw_symmetry(random))
-            unknown.append(random.random(80) < self.settings.word_dropout)
-        batch = self.data.batch(examples, walks, symmetries, np.stack(unknown))
-        return replace(batch, masks=self.draw_masks(iteration, share))
+        chosen, settings = self.examples(iteration, share, 2), self.settings
+        walks = [self.data.walk(example, settings.agent_steps, random) for example, random in chosen]
+        symmetries = [self.draw_symmetry(random) for _, random in chosen]
+        drops = draw_drops(settings, [random for _, random in chosen], self.data.labels)
+        batch = self.data.batch([example for example, _ in chosen], walks, symmetries, drops)
+        supervised = None
+        if settings.supervised:
+            random = np.random.default_rng([settings.seed, 5, iteration])
+            picked = random.choice(settings.agent_steps, settings.supervised, replace=False)
+            supervised = tuple(sorted(picked.tolist()))
+        return replace(batch, masks=self.draw_masks(iteration, share), supervised=supervised)
 
     def ready(self, drawn: Batch, fabric: Fabric) -> Batch:
         """The batch on the device."""
@@ -59,7 +63,7 @@ class FilterTask(GoalTask):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The filter's loss."""
-        trace = self.model(batch.briefing, batch.seen, batch.masks)
+        trace = self.model(batch.briefing, batch.seen, batch.masks, batch.supervised)
         settings = self.experiment.model.filter
         targets = pose_belief(batch.path_xy_m, batch.path_heading_rad, trace.grid, settings.sigma_m, settings.headings)
         return filter_loss(trace.filter.posteriors, targets)
@@ -67,7 +71,8 @@ class FilterTask(GoalTask):
     def capture(self, dtype: torch.dtype) -> None:
         """Language and filter as CUDA graphs."""
         if self.settings.capture:
-            self.model.capture(self.settings.batch, self.settings.agent_steps, dtype)
+            steps = self.settings.supervised or self.settings.agent_steps
+            self.model.capture(self.settings.batch, steps, dtype)
 
 
 class LingUNetTask(GoalTask):

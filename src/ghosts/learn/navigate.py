@@ -31,6 +31,7 @@ from ghosts.belief.loss import filter_loss
 from ghosts.config import VlnExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import Drops, draw_drops
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
 from ghosts.evaluate.vln import walk_and_score
@@ -51,7 +52,7 @@ class WalkPlan:
 
     examples: list[Example]
     symmetries: list[Symmetry]
-    unknown: Bool[np.ndarray, "b l"]
+    drops: Drops
     draws: Float[np.ndarray, "b s 2"]
     """For every step, uniform in [0, 1): whose move it is, and which one is sampled."""
     masks: Masks | None
@@ -78,10 +79,10 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
         """Everything random of an iteration's walks."""
         chosen = self.examples(iteration, share, 3)
         symmetries = [self.draw_symmetry(random) for _, random in chosen]
-        unknown = np.stack([random.random(80) < self.settings.word_dropout for _, random in chosen])
+        drops = draw_drops(self.settings, [random for _, random in chosen], self.data.labels)
         draws = np.stack([random.random((self.settings.agent_steps, 2)) for _, random in chosen])
         masks = self.draw_masks(iteration, share) if self.learns_map else None
-        return WalkPlan([example for example, _ in chosen], symmetries, unknown, draws, masks)
+        return WalkPlan([example for example, _ in chosen], symmetries, drops, draws, masks)
 
     @property
     def learns_map(self) -> bool:
@@ -173,7 +174,7 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
 
     def collect(self, world: World, plan: WalkPlan) -> NavBatch | Choices:
         """Walk a plan with the present weights."""
-        episodes = world.begin(plan.examples, plan.symmetries, plan.unknown)
+        episodes = world.begin(plan.examples, plan.symmetries, plan.drops)
         most = plan.draws.shape[1]
         # One more than is walked: the limit's forced stop belongs to evaluation.
         agent = GhostAgent(self.model, step_limit=most + 1)
@@ -294,7 +295,7 @@ def gather(world: World, plan: WalkPlan, rollout: Rollout, targets: Targets) -> 
         count += len(found.episode)
     names = [item.name for item in fields(Candidates)]
     whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in names})
-    seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.unknown)
+    seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.drops)
     seen = world.data.load(replace(seen, masks=plan.masks), device)
     return NavBatch(seen, torch.from_numpy(active).to(device), whole, torch.from_numpy(target.reshape(-1)).to(device))
 

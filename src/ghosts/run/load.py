@@ -11,7 +11,7 @@ from ghosts.act.build import Model, build_model
 from ghosts.act.model import GoalModel
 from ghosts.act.planner import Planner
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
-from ghosts.config import GoalExperiment, PlannerConfig, VlnExperiment, from_dict
+from ghosts.config import GoalExperiment, PlannerConfig, SpeakerExperiment, VlnExperiment, from_dict
 from ghosts.data.reading import Reading, reading_of
 from ghosts.errors import ConfigError, DataError, did_you_mean
 from ghosts.language.tokens import Vocabulary
@@ -119,8 +119,7 @@ def load_run(path: Path) -> Run:
     file = find_checkpoint(path)
     checkpoint = load_checkpoint(file)
     about = described(checkpoint, file)
-    labels = about.reading.labels
-    model = build_model(about.experiment, len(labels) if labels is not None else 0)
+    model = build_model(about.experiment, about.reading.vocabulary, about.reading.labels)
     load_weights(model, checkpoint, file)
     return Run(path.stem, about.experiment, model, about.reading, about.iteration)
 
@@ -158,7 +157,7 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
         reading_of(experiment),
         # Of what a preset for any world was trained on.
         source="images" if labels is None else "landmarks",
-        vocabulary=_vocabulary(about["vocabulary"], path),
+        vocabulary=_vocabulary(about["vocabulary"], experiment.model.language.vectors, path),
         labels=labels,
         tiles=about.get("tiles"),
     )
@@ -166,7 +165,11 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
 
 
 def _experiment(values: Any, path: Path) -> GoalExperiment:
-    kind = VlnExperiment if isinstance(values, dict) and "navigation" in values else GoalExperiment
+    known = {"navigation": VlnExperiment, "speaker": SpeakerExperiment}
+    kind = next((known[name] for name in known if isinstance(values, dict) and name in values), GoalExperiment)
+    if isinstance(values, dict) and isinstance(values.get("landmarks"), dict):
+        # Of files before the package had vectors of its own.
+        values = {**values, "landmarks": {k: v for k, v in values["landmarks"].items() if k != "word_vectors"}}
     try:
         return from_dict(kind, values, "experiment")
     except ConfigError as error:
@@ -174,10 +177,10 @@ def _experiment(values: Any, path: Path) -> GoalExperiment:
         raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
 
 
-def _vocabulary(words: Any, path: Path) -> Vocabulary:
+def _vocabulary(words: Any, open: bool, path: Path) -> Vocabulary:
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise DataError("expected a list of words", file=path, field="vocabulary", value=words, hint=_AGAIN)
     try:
-        return Vocabulary(tuple(words))
+        return Vocabulary(tuple(words), open)
     except DataError as error:
         raise error.in_file(path) from None
