@@ -275,7 +275,7 @@ def preset(name: str) -> GoalExperiment:
         UnknownNameError: no such preset; suggests the nearest.
     """
     if name not in PRESETS:
-        raise _unknown(name, PRESETS, "goal prediction", "ghosts train vln" if name in VLN_PRESETS else None)
+        raise _unknown(name, PRESETS, "goal prediction", _owner(name))
     return PRESETS[name]()
 
 
@@ -286,8 +286,25 @@ def vln_preset(name: str) -> VlnExperiment:
         UnknownNameError: no such preset; suggests the nearest.
     """
     if name not in VLN_PRESETS:
-        raise _unknown(name, VLN_PRESETS, "navigation", "ghosts train goal" if name in PRESETS else None)
+        raise _unknown(name, VLN_PRESETS, "navigation", _owner(name))
     return VLN_PRESETS[name]()
+
+
+def speaker_preset(name: str) -> SpeakerExperiment:
+    """A speaker's experiment by name.
+
+    Raises:
+        UnknownNameError: no such preset; suggests the nearest.
+    """
+    if name not in SPEAKER_PRESETS:
+        raise _unknown(name, SPEAKER_PRESETS, "speaking", _owner(name))
+    return SPEAKER_PRESETS[name]()
+
+
+def _owner(name: str) -> str | None:
+    """The command that knows a preset."""
+    known = {"goal": [*PRESETS], "vln": [*VLN_PRESETS], "speaker": [*SPEAKER_PRESETS]}
+    return next((f"ghosts train {kind}" for kind, presets in known.items() if name in presets), None)
 
 
 def _unknown(name: str, known: Iterable[str], purpose: str, owner: str | None) -> UnknownNameError:

@@ -28,6 +28,7 @@ from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import Mapper, MapState, MapSteps, Masks
 from ghosts.mapping.observations import Observations, observations_of
 from ghosts.types import Grid
+from ghosts.world.landmarks.regions import ROOM_NAMES
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ class GoalModel(nn.Module):
         self.mapper = Mapper(config.mapper)
         self.filter = build_filter(config.mapper.channels, latent, config.filter)
         self.policy = Policy(config.policy, config.language.steps)
+        self.rooms = nn.Linear(2 * latent, len(ROOM_NAMES)) if config.language.rooms else None
         self._captured: Captured | None = None
 
     def read(self, briefing: Briefing) -> Heard:

@@ -27,6 +27,10 @@ MOVE_FEATURES = 6
 """Sine and cosine of the turn to the next viewpoint, its distance, its rise, whether the path ends here, and starts."""
 
 
+State = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""Hidden state and cell of the speaker's two layers."""
+
+
 @dataclass(frozen=True)
 class Told:
     """Paths to be told, b of them with up to n stops."""
@@ -78,9 +82,10 @@ class Speaker(nn.Module):
         self.seen = nn.Linear(features, size)
         self.move = nn.Linear(MOVE_FEATURES, size)
         self.steps = nn.LSTM(2 * size, size // 2, batch_first=True, bidirectional=True)
-        self.start = nn.Linear(size, 2 * hidden)
-        self.cell = nn.LSTMCell(config.language.embedding + size, hidden)
+        self.start = nn.Linear(size, 4 * hidden)
+        self.saying = nn.LSTM(config.language.embedding, hidden, batch_first=True)
         self.query = nn.Linear(hidden, size)
+        self.showing = nn.LSTM(hidden + size, hidden, batch_first=True)
         self.leave = nn.Linear(hidden + size, config.language.embedding)
         self.bias = nn.Parameter(torch.zeros(config.language.vocabulary))
         self.dropout = nn.Dropout(speaker.dropout)
@@ -114,21 +119,24 @@ class Speaker(nn.Module):
         index = torch.cat([turned + ring * sectors for ring in range(rings)], -1)
         return around.gather(2, index[..., None].expand_as(around))
 
-    def begin(self, scenery: Scenery) -> tuple[Tensor, Tensor, Tensor]:
-        """Hidden state, cell and context before the first word."""
-        hidden, cell = torch.tanh(self.start(scenery.summary)).chunk(2, -1)
-        return hidden, cell, scenery.summary
+    def begin(self, scenery: Scenery) -> State:
+        """States of both layers before the first word."""
+        parts = torch.tanh(self.start(scenery.summary))[None].chunk(4, -1)
+        return (parts[0].contiguous(), parts[1].contiguous()), (parts[2].contiguous(), parts[3].contiguous())
 
     def step(
-        self, state: tuple[Tensor, Tensor, Tensor], word: Float[Tensor, "b d"], scenery: Scenery
-    ) -> tuple[tuple[Tensor, Tensor, Tensor], Float[Tensor, "b d"]]:
-        """The next state, and what the next word should be like."""
-        hidden, cell, context = state
-        hidden, cell = self.cell(torch.cat([word, context], -1), (hidden, cell))
-        scores = (scenery.values @ self.query(hidden)[..., None])[..., 0] / scenery.values.shape[-1] ** 0.5
-        weights = (scores + scenery.penalty).softmax(-1)
-        context = (weights[:, None] @ scenery.values)[:, 0]
-        return (hidden, cell, context), self.leave(self.dropout(torch.cat([hidden, context], -1)))
+        self, state: State, words: Float[Tensor, "b l d"], scenery: Scenery
+    ) -> tuple[State, Float[Tensor, "b l d"]]:
+        """The states after some words, and what the word after each should be like.
+
+        One layer knows what has been said, the other what has been shown. Nothing a layer says goes back into it but
+        the words themselves, so that all words of an instruction are one call in training.
+        """
+        said, first = self.saying(words, state[0])
+        scores = self.query(self.dropout(said)) @ scenery.values.mT / scenery.values.shape[-1] ** 0.5
+        context = (scores + scenery.penalty[:, None]).softmax(-1) @ scenery.values
+        shown, second = self.showing(self.dropout(torch.cat([said, context], -1)), state[1])
+        return (first, second), self.leave(self.dropout(torch.cat([shown, context], -1)))
 
     def logits(self, wanted: Float[Tensor, "*n d"]) -> Float[Tensor, "*n words"]:
         """Scores of all listed words."""
@@ -144,13 +152,8 @@ class Speaker(nn.Module):
             tokens: listed words, `END` after the last, padded with 0.
         """
         scenery = self.look(told)
-        state = self.begin(scenery)
         entered = self.dropout(self.words.embed(F.pad(tokens, (1, 0))[:, :-1]))
-        wanted = []
-        for word in entered.unbind(1):
-            state, next_word = self.step(state, word, scenery)
-            wanted.append(next_word)
-        return self.logits(torch.stack(wanted, 1))
+        return self.logits(self.step(self.begin(scenery), entered, scenery)[1])
 
     def log_likelihood(self, told: Told, tokens: Int[Tensor, "b l"]) -> Float[Tensor, " b"]:
         """Log-probability of instructions for paths, summed over words; the end mark counts, padding does not."""
@@ -174,8 +177,8 @@ class Speaker(nn.Module):
         word = torch.zeros(len(told.stops), dtype=torch.long, device=device)
         over, words = torch.zeros_like(word, dtype=torch.bool), []
         for _ in range(longest):
-            state, wanted = self.step(state, self.words.embed(word[None])[0], scenery)
-            logits = self.logits(wanted)
+            state, wanted = self.step(state, self.words.embed(word[:, None]), scenery)
+            logits = self.logits(wanted)[:, 0]
             logits[:, 0] = float("-inf")
             word = logits.argmax(-1)
             if temperature > 0.0:

@@ -68,10 +68,10 @@ class EvalOptions:
             ConfigError: there is nothing but a training split.
             UnknownNameError: no such split.
         """
-        from ghosts.data.examples import TRAIN, evenly
+        from ghosts.data.examples import SPOKEN, TRAIN, evenly
 
         names = [name.strip() for name in self.splits.split(",") if name.strip()]
-        names = names or [name for name in splits if name != TRAIN]
+        names = names or [name for name in splits if name not in (TRAIN, SPOKEN)]
         if not names:
             raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --splits train")
         for name in names:

@@ -116,6 +116,12 @@ class TrainConfig(OptimiserConfig):
     label_dropout: float = 0.0
     """Share of rooms and objects, by label, that the building of an episode lacks: unseen buildings from seen ones (Tan
     et al. 2019)."""
+    room_loss: float = 0.0
+    """Weight of telling the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
+    spoken: float = 0.0
+    """Share of episodes whose instruction a speaker said (`--spoken FILE`; Fried et al. 2018)."""
+    spoken_until: float = 0.7
+    """Part of the iterations after which people's instructions are left alone."""
     supervised: int = 0
     """Agent steps per episode whose maps are supervised, drawn anew in every iteration; 0 for all."""
 
@@ -128,7 +134,7 @@ class TrainConfig(OptimiserConfig):
             f"train.supervised must lie in 0..{self.agent_steps} (train.agent_steps)",
             self.supervised,
         )
-        for name in ("mirrored", "word_dropout", "meaning_dropout", "label_dropout"):
+        for name in ("mirrored", "word_dropout", "meaning_dropout", "label_dropout", "spoken", "spoken_until"):
             require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
 
 
@@ -160,6 +166,11 @@ class NavigationConfig:
     an expert on the agent's own way (DAgger, for seq2seq: student forcing); 0 = teacher forcing."""
     policy_weight: float = 0.1
     """Weight of the policy's loss beside the filter's."""
+    reward: float = 0.0
+    """Weight of the policy's own success in its loss (policy gradient): walks that do better than others of the same
+    instruction become likelier. Needs `own_actions` 1 and several `samples`."""
+    samples: int = 1
+    """Walks per instruction of a training batch."""
     true_beliefs: bool = False
     """Give the policy the demonstrator's true trajectory instead of the filter's beliefs: an upper bound."""
     freeze_filter: bool = False
@@ -173,7 +184,14 @@ class NavigationConfig:
         require(self.agent in ("filter", "seq2seq"), "navigation.agent must be filter or seq2seq", self.agent)
         require(self.step_limit >= 1, "navigation.step_limit must be at least 1", self.step_limit)
         require(0.0 <= self.own_actions <= 1.0, "navigation.own_actions must lie in [0, 1]", self.own_actions)
-        require(self.policy_weight >= 0.0, "navigation.policy_weight must not be negative", self.policy_weight)
+        for name in ("policy_weight", "reward"):
+            require(getattr(self, name) >= 0.0, f"navigation.{name} must not be negative", getattr(self, name))
+        require(self.samples >= 1, "navigation.samples must be at least 1", self.samples)
+        require(
+            self.reward == 0.0 or (self.samples > 1 and self.own_actions == 1.0 and self.agent == "filter"),
+            "navigation.reward needs navigation.agent filter, own-actions 1 and samples of at least 2",
+            self.reward,
+        )
         require(
             not (self.true_beliefs and self.agent == "seq2seq"),
             "navigation.true_beliefs needs navigation.agent filter",

@@ -34,6 +34,8 @@ class LanguageConfig:
     theirs. Paper: a word below five occurrences is unknown."""
     encoder: Literal["lstm", "transformer"] = "lstm"
     """What makes states of words. Paper: an LSTM in each direction."""
+    rooms: bool = False
+    """Whether training also asks the latents which kind of room each filter step leads to (`train.room_loss`)."""
     layers: int = 2
     """Of a transformer."""
     heads: int = 4
@@ -249,8 +251,8 @@ class Seq2SeqConfig:
 class SpeakerConfig:
     """The speaker: from a path and what is seen along it to an instruction (`act.speaker`)."""
 
-    hidden: int = 384
-    """Hidden size of the decoder."""
+    hidden: int = 320
+    """Hidden size of the decoder's layers."""
     encoded: int = 256
     """Size of what is known of a step or a direction."""
     sectors: int = 12

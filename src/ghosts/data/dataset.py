@@ -17,7 +17,7 @@ from ghosts.act.model import Briefing
 from ghosts.data.bank import TileBank, landmark_bank
 from ghosts.data.batches import Batch, coverage
 from ghosts.data.drops import Drops
-from ghosts.data.examples import TRAIN, Example, load_splits
+from ghosts.data.examples import SPOKEN, TRAIN, Example, load_splits, load_spoken
 from ghosts.data.reading import Reading
 from ghosts.data.symmetry import Symmetry, mirrored_words
 from ghosts.data.tile_bank import load_tile_bank
@@ -30,6 +30,7 @@ from ghosts.mapping.cells import MapCells, place_cells
 from ghosts.mapping.observations import observations_of
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import LabelSet
+from ghosts.world.landmarks.regions import ROOM_NAMES
 from ghosts.world.landmarks.source import LandmarkSource, load_scene, training_labels
 
 
@@ -75,6 +76,21 @@ class Dataset:
         """The same with stored features on a device."""
         features = self.bank.features
         return self if features is None else replace(self, bank=replace(self.bank, features=features.to(device)))
+
+    @cached_property
+    def _rooms(self) -> dict[str, list[int]]:
+        """Kind of room of every viewpoint, by building; −1 where it is not known."""
+        kinds, found = {letter: number for number, letter in enumerate(ROOM_NAMES)}, {}
+        for scan in self.scans:
+            scene = load_scene(self.root, scan)
+            regions = [scene.viewpoints.get(name) for name in self.root.graph(scan).ids]
+            found[scan] = [-1 if region is None else kinds[region.room] for region in regions]
+        return found
+
+    def rooms(self, examples: Sequence[Example]) -> Int[Tensor, "b t"]:
+        """Kind of room that the demonstrator is in after each filter step; −1 where it is not known (landmarks)."""
+        stops = [[example.path[stop] for stop in example.stops(self.reading.steps)] for example in examples]
+        return torch.tensor([[self._rooms[item.scan][row] for row in rows] for item, rows in zip(examples, stops)])
 
     def walk(self, example: Example, steps: int, random: np.random.Generator) -> list[int]:
         """Viewpoints an agent stands at while it builds its map, by the paper's rule (`walks.sample_walk`)."""
@@ -200,7 +216,14 @@ def _floats(values: Any) -> Tensor:
     return torch.from_numpy(np.asarray(values, dtype=np.float32))
 
 
-def open_dataset(root: DataRoot, reading: Reading, *, tiles: Path | None = None, also: Sequence[str] = ()) -> Dataset:
+def open_dataset(
+    root: DataRoot,
+    reading: Reading,
+    *,
+    tiles: Path | None = None,
+    also: Sequence[str] = (),
+    spoken: Path | None = None,
+) -> Dataset:
     """Read a data root with landmarks, or with images whose tiles were made (`ghosts tiles`); nothing is made here.
 
     Args:
@@ -208,12 +231,15 @@ def open_dataset(root: DataRoot, reading: Reading, *, tiles: Path | None = None,
         reading: what of it.
         tiles: folder of the tiles; `tiles/` of the root by default.
         also: more buildings to be seen (those of a split without goals).
+        spoken: episodes that a speaker told (`ghosts speak --paths`); those of training buildings become `spoken`.
 
     Raises:
         DataError: the root lacks what is to be read; names the command that makes it.
         ConfigError: the data does not fit the model.
     """
     splits = load_splits(root, reading.steps)
+    if spoken is not None:
+        splits[SPOKEN] = load_spoken(root, spoken, {example.scan for example in splits[TRAIN]}, reading.steps)
     vocabulary = reading.vocabulary
     if vocabulary is None:
         vocabulary = build_vocabulary((example.text for example in splits[TRAIN]), open=reading.open_words)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 
 from ghosts import geometry
 from ghosts.errors import DataError
-from ghosts.language.episodes import Episode, each_instruction
+from ghosts.language.episodes import Episode, each_instruction, load_episodes
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 
-TRAIN, DEV_UNSEEN = "train", "dev_unseen"
-"""The second is the development split: buildings of the first that no model is trained on."""
+TRAIN, DEV_UNSEEN, SPOKEN = "train", "dev_unseen", "spoken"
+"""`dev_unseen` is the development split: buildings of `train` that no model is trained on. `spoken` are instructions
+that a speaker said about other paths of the training buildings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,11 @@ class Example:
     """The demonstrator's position after each filter step; a shorter path stays at the goal."""
     path_heading_rad: Float[np.ndarray, " t"]
     """Direction of arrival; kept while standing."""
+
+    def stops(self, steps: int) -> list[int]:
+        """Which viewpoint of the path each filter step leads to: the next one, at last the goal."""
+        last = len(self.path) - 1
+        return [min(step, last) for step in range(1, steps)] + [last]
 
     @property
     def start(self) -> int:
@@ -115,6 +122,21 @@ def load_splits(root: DataRoot, steps: int) -> dict[str, list[Example]]:
         if name != TRAIN and all(episode.has_goal for episode in root.episodes(name)):
             splits[name] = make_examples(root, root.episodes(name), steps)
     return splits
+
+
+def load_spoken(root: DataRoot, path: Path, scans: set[str], steps: int) -> list[Example]:
+    """Examples of a file of told paths (R2R's format) that lie in some buildings.
+
+    Raises:
+        DataError: the file is malformed, a path is none of its building, or none lies in these buildings.
+    """
+    episodes = [episode for episode in load_episodes(path) if episode.scan in scans]
+    if not episodes:
+        hint = "tell some with: ghosts speak --data ROOT --run SPEAKER --paths 50000 --out FILE"
+        raise DataError("no path in the training buildings of this root", file=path, hint=hint)
+    for episode in episodes:
+        root.check_path(episode, path)
+    return make_examples(root, episodes, steps)
 
 
 def evenly(examples: list[Example], count: int) -> list[Example]:

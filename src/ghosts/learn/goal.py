@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from lightning.fabric import Fabric
 from torch import Tensor
@@ -40,7 +41,8 @@ class GoalTask(EpisodeTask[Batch, Batch]):
             random = np.random.default_rng([settings.seed, 5, iteration])
             picked = random.choice(settings.agent_steps, settings.supervised, replace=False)
             supervised = tuple(sorted(picked.tolist()))
-        return replace(batch, masks=self.draw_masks(iteration, share), supervised=supervised)
+        rooms = self.data.rooms([example for example, _ in chosen]) if settings.room_loss else None
+        return replace(batch, masks=self.draw_masks(iteration, share), supervised=supervised, rooms=rooms)
 
     def ready(self, drawn: Batch, fabric: Fabric) -> Batch:
         """The batch on the device."""
@@ -66,7 +68,12 @@ class FilterTask(GoalTask):
         trace = self.model(batch.briefing, batch.seen, batch.masks, batch.supervised)
         settings = self.experiment.model.filter
         targets = pose_belief(batch.path_xy_m, batch.path_heading_rad, trace.grid, settings.sigma_m, settings.headings)
-        return filter_loss(trace.filter.posteriors, targets)
+        loss = filter_loss(trace.filter.posteriors, targets)
+        if batch.rooms is None or self.model.rooms is None:
+            return loss
+        told = self.model.rooms(torch.cat([trace.latents.observations, trace.latents.actions], -1)).float()
+        rooms = F.cross_entropy(told.flatten(0, 1), batch.rooms.flatten(), ignore_index=-1)
+        return loss + self.settings.room_loss * rooms
 
     def capture(self, dtype: torch.dtype) -> None:
         """Language and filter as CUDA graphs."""

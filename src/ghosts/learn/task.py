@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from ghosts.act.build import build_model
 from ghosts.config import GoalExperiment, OptimiserConfig, to_dict
 from ghosts.data.dataset import Dataset
-from ghosts.data.examples import TRAIN, Example
+from ghosts.data.examples import SPOKEN, TRAIN, Example
 from ghosts.data.symmetry import Symmetry
+from ghosts.errors import ConfigError
 from ghosts.learn.schedule import batch_numbers
 from ghosts.mapping.mapper import Masks, draw_masks
 
@@ -94,6 +95,8 @@ class EpisodeTask(Task[Drawn, Ready]):
         torch.manual_seed(experiment.train.seed)
         model = build_model(experiment, data.vocabulary, data.labels)
         super().__init__(experiment.train, model)
+        if experiment.train.spoken and SPOKEN not in data.splits:
+            raise ConfigError("train.spoken needs instructions that a speaker said; name them with --spoken FILE")
         self.experiment, self.settings, self.data, self.selection = experiment, experiment.train, data, selection
 
     def about(self) -> dict[str, Any]:
@@ -114,12 +117,17 @@ class EpisodeTask(Task[Drawn, Ready]):
             share: of this process.
             stream: keeps the random numbers of different tasks apart.
         """
-        train = self.data.splits[TRAIN]
-        chosen = batch_numbers(len(train), self.settings, iteration)
-        return [
-            (train[chosen[position]], np.random.default_rng([self.settings.seed, stream, iteration, position]))
-            for position in range(self.settings.batch)[share.part]
-        ]
+        settings, train, spoken = self.settings, self.data.splits[TRAIN], self.data.splits.get(SPOKEN, [])
+        chosen = batch_numbers(len(train), settings, iteration)
+        found = []
+        for position in range(settings.batch)[share.part]:
+            random = np.random.default_rng([settings.seed, stream, iteration, position])
+            example = train[chosen[position]]
+            if settings.spoken and iteration < settings.spoken_until * settings.iterations:
+                said = np.random.default_rng([settings.seed, 6, iteration, position])
+                example = spoken[said.integers(len(spoken))] if said.random() < settings.spoken else example
+            found.append((example, random))
+        return found
 
     def draw_symmetry(self, random: np.random.Generator) -> Symmetry:
         """A symmetry for an episode."""

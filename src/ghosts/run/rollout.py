@@ -6,7 +6,7 @@ Deterministic: the same agent on the same examples in the same batches walks the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -148,7 +148,9 @@ class Rollout:
 
     paths: list[list[int]]
     """Rows of all viewpoints walked through, the start first."""
-    steps: list[WalkStep] = field(default_factory=list)
+    steps: list[WalkStep]
+    stopped: Bool[np.ndarray, " b"]
+    """Whether the walker stopped by itself; the others were cut off."""
 
     @property
     def active(self) -> Bool[np.ndarray, "b s"]:
@@ -194,4 +196,4 @@ def walk_episodes(
             paths[number].extend(int(move - episodes.first[number]) for move in moves if move >= 0)
         kept = keep(thought) if callable(keep) else thought if keep else None
         steps.append(WalkStep(active, viewpoint - episodes.first, thought.known, action.chosen, kept))
-    return Rollout(paths, steps)
+    return Rollout(paths, steps, carry.stopped)
