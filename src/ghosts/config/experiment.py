@@ -118,6 +118,9 @@ class TrainConfig(OptimiserConfig):
     et al. 2019)."""
     room_loss: float = 0.0
     """Weight of telling the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
+    hold_out: int | None = None
+    """Every n-th training building is held out as `dev_unseen`; 0 for none. By default every eighth, or every sixteenth
+    where the data root has a `val_unseen` of its own."""
     spoken: float = 0.0
     """Share of episodes whose instruction a speaker said (`--spoken FILE`; Fried et al. 2018)."""
     spoken_until: float = 0.7
@@ -129,6 +132,11 @@ class TrainConfig(OptimiserConfig):
         super().__post_init__()
         for name in ("agent_steps", "variants"):
             require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
+        require(
+            self.hold_out is None or self.hold_out == 0 or self.hold_out >= 2,
+            "train.hold_out must be 0, or 2 at least",
+            self.hold_out,
+        )
         require(
             0 <= self.supervised <= self.agent_steps,
             f"train.supervised must lie in 0..{self.agent_steps} (train.agent_steps)",

@@ -237,7 +237,7 @@ def open_dataset(
         DataError: the root lacks what is to be read; names the command that makes it.
         ConfigError: the data does not fit the model.
     """
-    splits = load_splits(root, reading.steps)
+    splits = load_splits(root, reading.steps, reading.hold_out)
     if spoken is not None:
         splits[SPOKEN] = load_spoken(root, spoken, {example.scan for example in splits[TRAIN]}, reading.steps)
     vocabulary = reading.vocabulary

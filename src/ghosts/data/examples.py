@@ -87,12 +87,16 @@ def headings_along(graph: NavGraph, rows: tuple[int, ...], heading_rad: float) -
     return tuple(headings)
 
 
-def split_buildings(root: DataRoot) -> tuple[list[str], list[str]]:
+def split_buildings(root: DataRoot, hold_out: int | None = None) -> tuple[list[str], list[str]]:
     """Training and development-unseen buildings.
 
     The best checkpoint is chosen on buildings that no model is trained on and no table reports. R2R's public part here
     has no `val_unseen`, so every eighth building is held out to stand for it; a root that brings its own gives up every
     sixteenth (none where there are fewer than four).
+
+    Args:
+        root: the data.
+        hold_out: every n-th building instead; 0 for none.
 
     Raises:
         DataError: the root has no training split, without which nobody knows which buildings are unseen.
@@ -101,18 +105,21 @@ def split_buildings(root: DataRoot) -> tuple[list[str], list[str]]:
         hint = "it says which buildings are unseen, so evaluation needs it as well; copy it there from the release"
         raise DataError("no such file", file=root.path / "r2r" / "R2R_train.json", hint=hint)
     scans = sorted({episode.scan for episode in root.episodes(TRAIN)})
-    held_out = scans[3 :: 16 if "val_unseen" in root.splits else 8]
+    if hold_out is None:
+        hold_out = 16 if "val_unseen" in root.splits else 8
+    held_out = scans[min(3, hold_out - 1) :: hold_out] if hold_out else []
     return [scan for scan in scans if scan not in set(held_out)], held_out
 
 
-def load_splits(root: DataRoot, steps: int) -> dict[str, list[Example]]:
+def load_splits(root: DataRoot, steps: int, hold_out: int | None = None) -> dict[str, list[Example]]:
     """Examples of every split that has goals by name: `train` first, without the buildings of `dev_unseen`.
 
     Args:
         root: the data.
         steps: filter steps T.
+        hold_out: see `split_buildings`.
     """
-    seen, held_out = split_buildings(root)
+    seen, held_out = split_buildings(root, hold_out)
     parts = {TRAIN: set(seen), **({DEV_UNSEEN: set(held_out)} if held_out else {})}
     splits = {
         name: make_examples(root, [item for item in root.episodes(TRAIN) if item.scan in scans], steps)

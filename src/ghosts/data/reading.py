@@ -36,6 +36,8 @@ class Reading:
     """Of a trained model; made from the training buildings by default, None with images."""
     tiles: str | None = None
     """Fingerprint of the tiles that a trained model knows; any by default, None with landmarks."""
+    hold_out: int | None = None
+    """Every n-th training building is `dev_unseen`; see `config.TrainConfig.hold_out`."""
     rotations: tuple[float, ...] = (0.0,)
     """Angles of the rotated copies of every building (landmarks alone, in training)."""
     name: str = field(default="", compare=False)
@@ -65,6 +67,7 @@ def reading_of(experiment: GoalExperiment, *, training: bool = False) -> Reading
         steps=model.language.steps,
         channels=None if experiment.kind == "hand-coded" else model.mapper.features,
         height_clip_m=model.mapper.height_clip_m,
+        hold_out=train.hold_out,
         rotations=(0.0, *angles),
         name=experiment.name,
         most_words=model.language.vocabulary,
