@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 import tyro
 
+from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
 from ghosts.cli._runs import EvalOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
@@ -71,8 +72,11 @@ class EvalVln(EvalOptions):
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts eval`."""
-    commands = Annotated[EvalGoal, tyro.conf.subcommand("goal")] | Annotated[EvalVln, tyro.conf.subcommand("vln")]
-    options = tyro.cli(commands, args=arguments or ["--help"], prog="ghosts eval", description=__doc__)
+    kinds = {
+        "goal": Annotated[EvalGoal, tyro.conf.subcommand("goal")],
+        "vln": Annotated[EvalVln, tyro.conf.subcommand("vln")],
+    }
+    options = parse_kind("eval", "evaluate", kinds, arguments, __doc__ or "")
     if isinstance(options, EvalVln):
         _evaluate_vln(options)
     else:

@@ -235,7 +235,7 @@ def _observer(
     if kind == "rgbd":
         return RgbdObserver(root, camera, headings, elevation_rad)
     if kind == "landmarks":
-        return LandmarkObserver(root, load_run(Path(run)) if run is not None else None)
+        return LandmarkObserver(root, load_run(run) if run is not None else None)
     raise UnknownNameError("observation", kind, ["rgbd", "landmarks"])
 
 

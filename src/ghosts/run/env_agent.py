@@ -43,14 +43,14 @@ class EnvAgent:
         camera: of the environment's images.
 
     Example:
-        agent = EnvAgent(load_run(Path("houses-agent")), Path("houses-backbone"))
+        agent = EnvAgent(load_run("houses-agent"), "houses-backbone")
         observation, _ = env.reset()
         agent.reset(observation)
         while not over:
             observation, reward, over, cut, info = env.step(agent.act(observation))
     """
 
-    def __init__(self, run: Run, backbone: Path | None = None, camera: Intrinsics = SWEEP_CAMERA) -> None:
+    def __init__(self, run: Run, backbone: str | Path | None = None, camera: Intrinsics = SWEEP_CAMERA) -> None:
         agent = run.agent()
         if not isinstance(agent, GhostAgent):
             raise ConfigError(f"{run.name} has no map to act on here; name a run of the filter")
@@ -58,7 +58,7 @@ class EnvAgent:
             needed = "needs its backbone, such as houses-backbone" if backbone is None else "needs no backbone"
             raise ConfigError(f"{run.name} {needed}")
         self.agent, self.run, self.camera = agent, run, camera
-        self.backbone = load_backbone(backbone) if backbone is not None else None
+        self.backbone = load_backbone(Path(backbone)) if backbone is not None else None
 
     @torch.no_grad()
     def reset(self, observation: dict[str, Any]) -> None:

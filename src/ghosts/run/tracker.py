@@ -38,7 +38,7 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
         >>> tracker.label_id("office chair") == tracker.label_id("chair")
         True
     """
-    loaded = load_run(Path(run))
+    loaded = load_run(run)
     model, reading = loaded.model, loaded.reading
     if not isinstance(model, GoalModel):
         kind = loaded.experiment.kind
