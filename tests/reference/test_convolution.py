@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from ghosts.mapping.sparse_conv import masked_conv2d, sparse_conv2d
+from reference.convolution import masked_conv2d, sparse_conv2d
 
 
 def test_average_of_observed_neighbours_by_hand() -> None:

