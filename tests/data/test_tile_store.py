@@ -10,8 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from ghosts.errors import DataError
-from ghosts.mapping.tile_store import (
+from ghosts.data.tile_store import (
     JOINED,
     PARTS,
     TileSettings,
@@ -22,6 +21,7 @@ from ghosts.mapping.tile_store import (
     unchanged,
     write_part,
 )
+from ghosts.errors import DataError
 from ghosts.mapping.tiles import Tiles
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
