@@ -18,7 +18,7 @@ from ghosts.data.tile_store import JOINED, TileSettings, read_tiles
 from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import weights_hash
-from ghosts.presets import PRESETS, preset
+from ghosts.presets import preset
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
 from image_roots import make_image_root
@@ -118,29 +118,6 @@ def test_settings_that_do_not_fit_are_refused(root: DataRoot) -> None:
         opened(root, replace(experiment, model=small))
     with pytest.raises(ConfigError, match="another backbone"):
         open_dataset(root, replace(reading_of(experiment), tiles="other"))
-
-
-def test_every_preset_says_what_it_observes() -> None:
-    images = {"houses-filter", "houses-filter-xy", "houses-filter-joint", "houses-lingunet", "paper"}
-    assert {name for name in PRESETS if preset(name).observation == "images"} == images
-    assert {name for name in PRESETS if preset(name).observation == "any"} == {"hand-coded", "tiny"}
-    assert {preset(name).model.mapper.features for name in images - {"paper"}} == {64}
-
-
-def test_paper_preset_has_the_papers_numbers() -> None:
-    paper = preset("paper")
-    language, mapper, motion, train = paper.model.language, paper.model.mapper, paper.model.filter.motion, paper.train
-    assert (language.embedding, language.hidden, language.attention, language.decoder_context) == (
-        300,
-        256,
-        "dot",
-        False,
-    )
-    assert (mapper.features, mapper.channels, mapper.rows, mapper.cols, mapper.cell_m) == (768, 128, 96, 96, 0.5)
-    assert (mapper.convolution, mapper.kernel, mapper.dropout) == ("sparse", 3, 0.5)
-    assert (motion.kind, motion.kernel, paper.model.filter.headings) == ("joint", 7, 4)
-    assert (train.optimiser, train.learning_rate, train.weight_decay) == ("adam", 1e-3, 1e-7)
-    assert (train.batch, train.iterations, train.schedule) == (5, 8000, "constant")
 
 
 def test_only_models_that_read_alike_share_their_data(root: DataRoot) -> None:

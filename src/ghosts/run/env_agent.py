@@ -54,6 +54,8 @@ class EnvAgent:
         agent = run.agent()
         if not isinstance(agent, GhostAgent):
             raise ConfigError(f"{run.name} has no map to act on here; name a run of the filter")
+        if run.on_true_beliefs:
+            raise ConfigError(f"{run.name} acts on true trajectories, which are not shown here; name another run")
         if (backbone is None) != (run.reading.labels is not None):
             needed = "needs its backbone, such as houses-backbone" if backbone is None else "needs no backbone"
             raise ConfigError(f"{run.name} {needed}")
