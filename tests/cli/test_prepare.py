@@ -14,10 +14,10 @@ from safetensors.torch import save_file
 import ghosts.bench.prepare as bench
 import ghosts.world.matterport.prepare as whole_release
 from ghosts.cli import main
+from ghosts.data.tile_store import read_tiles
 from ghosts.errors import DataError
-from ghosts.learn.doctor import diagnose
 from ghosts.mapping.backbone import ResNetBackbone
-from ghosts.mapping.tile_store import read_tiles
+from ghosts.run.doctor import diagnose
 from ghosts.world.dataroot import DataRoot
 from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, write_graph, write_release
 

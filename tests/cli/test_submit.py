@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ghosts.cli import main
-from ghosts.learn.checkpoint import load_checkpoint, save_checkpoint
-from ghosts.learn.load import find_checkpoint
+from ghosts.run.load import find_checkpoint
+from ghosts.weights.checkpoint import load_checkpoint, save_checkpoint
 from landmark_world import make_landmark_root
 
 TINY = ("--train.iterations", "2", "--train.checkpoint-every", "2", "--train.evaluate-every", "2")
@@ -96,8 +96,8 @@ def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str])
     told = {**settings, "navigation": {**walks, "true_beliefs": True}}
     save_checkpoint(true, stored.tensors, {**stored.about, "experiment": told})
     cases = {
-        f"ghosts submit: {goal} predicts goals and was not trained to act; add --planner": ("submit", "--run", goal),
-        f"ghosts eval: {goal} predicts goals and was not trained to act; add": ("eval", "vln", "--run", goal),
+        "ghosts submit: goal predicts goals and was not trained to act; add --planner": ("submit", "--run", goal),
+        "ghosts eval: goal predicts goals and was not trained to act; add": ("eval", "vln", "--run", goal),
         f"{true} acts on the true trajectory, which no test split shows": ("submit", "--run", true),
         "did you mean 'random'": ("eval", "vln", "--baselines", "randon"),
         "nothing to evaluate": ("eval", "vln", "--baselines", ""),

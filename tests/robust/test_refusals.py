@@ -23,18 +23,19 @@ import torch
 
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
 from ghosts.cli import main
+from ghosts.data.examples import split_buildings
+from ghosts.data.reading import reading_of
+from ghosts.data.tile_maker import TileMaker, sweep_on_device
+from ghosts.data.tile_store import TileSettings
+from ghosts.devices import choose_device
 from ghosts.errors import GhostsError
 from ghosts.files import read_words, write_json
-from ghosts.learn.backbone import KIND, _finite_mean, load_backbone
-from ghosts.learn.checkpoint import misfit, save_checkpoint
-from ghosts.learn.data import split_episodes
-from ghosts.learn.devices import choose_device
-from ghosts.learn.image_tiles import TileMaker, sweep_on_device
 from ghosts.learn.labelled_views import load_labelled
-from ghosts.learn.seq2seq import Seq2SeqTask
 from ghosts.mapping.backbone import SmallBackbone
-from ghosts.mapping.tile_store import TileSettings
-from ghosts.types import Grid, Intrinsics
+from ghosts.mapping.saved_backbone import load_backbone
+from ghosts.presets import vln_preset
+from ghosts.run.load import Run
+from ghosts.types import Intrinsics
 from ghosts.view import film, images
 from ghosts.view.canvas import new_figure
 from ghosts.view.figures import attention_figure
@@ -42,6 +43,7 @@ from ghosts.view.paint import paint
 from ghosts.view.panorama import png
 from ghosts.view.question import Question
 from ghosts.view.report import _webp
+from ghosts.weights.checkpoint import BACKBONE, misfit, save_checkpoint
 from ghosts.world.camera_torch import PanoramaBank
 from ghosts.world.check import Pictures
 from ghosts.world.dataroot import DataRoot
@@ -60,7 +62,6 @@ from makers import SCAN, connectivity_records, make_root, viewpoint_id, write_sk
 
 CPU = torch.device("cpu")
 SETTINGS = TileSettings("hash", 2, 0.5, camera=Intrinsics(32, 32, 1.0), headings=1)
-GRID = Grid(4, 4, 1.0)
 PICTURES = f"scans/{SCAN}/matterport_skybox_images"
 
 
@@ -132,19 +133,17 @@ def test_programs_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_models(tmp_path: Path) -> None:
-    assert told(lambda: Seq2SeqAgent(Seq2Seq.__new__(Seq2Seq), GRID, 0)) == "step_limit must be at least 1, got 0"
-    task = Seq2SeqTask.__new__(Seq2SeqTask)
-    assert "has no belief for the planner; leave out --planner" in told(lambda: task.agent(GRID, planner=object()))
-    assert told(lambda: _finite_mean([torch.tensor(float("nan"))], 50)) == (
-        "the loss became nan at iteration 50; lower --train.learning-rate"
-    )
-    path, about = tmp_path / "b.safetensors", {"kind": KIND, "channels": 8, "labels": ["a"]}
+    words, experiment = Seq2Seq.__new__(Seq2Seq), vln_preset("tiny-seq2seq")
+    assert told(lambda: Seq2SeqAgent(words, 0)) == "step_limit must be at least 1, got 0"
+    run = Run("words", experiment, words, reading_of(experiment))
+    assert "has no belief for the planner; leave out --planner" in told(lambda: run.agent(planner=True))
+    path, about = tmp_path / "b.safetensors", {"kind": BACKBONE, "channels": 8, "labels": ["a"]}
     weights = SmallBackbone(16, 1).state_dict()
     save_checkpoint(path, {f"model/{name}": value for name, value in weights.items()}, about)
     message = told(lambda: load_backbone(path))
-    assert message.startswith(f"{path}: not the weights of a small backbone (")
+    assert message.startswith(f"{path}: weights do not fit the settings (")
     assert " has the size " in message
-    assert message.endswith("; copy it again, or train it again with: ghosts backbone")
+    assert message.endswith("; copy it again, or remove it and train again")
 
 
 def test_weights_that_do_not_fit_are_named() -> None:
@@ -257,7 +256,7 @@ def test_graphs_and_paths(tmp_path: Path) -> None:
         f"(got '{viewpoint_id(1)}'); take r2r/ and connectivity/ from the same release"
     )
     (root / "r2r" / "R2R_train.json").unlink()
-    assert told(lambda: split_episodes(DataRoot(root))).startswith(
+    assert told(lambda: split_buildings(DataRoot(root))).startswith(
         f"{root}/r2r/R2R_train.json: no such file; it says which buildings are unseen"
     )
     write_json(tmp_path / "R2R_train.json", [{"path": []}])
@@ -373,7 +372,7 @@ def test_filling_what_does_not_fit() -> None:
         "depth (4, 4), intensity (4, 5) and mask (4, 4) differ in size"
     )
     assert told(lambda: fill(plane, plane, plane > 0, (1.0, 2.0), (1.0,))) == (
-        "2 space and 1 range deviations; give one each a level"
+        "2 space and 1 range deviations; give one of each per level"
     )
 
 

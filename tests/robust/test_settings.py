@@ -14,24 +14,26 @@ import pytest
 from ghosts.cli import belief, bench, demo, doctor, prepare, report, tiles, view, world
 from ghosts.cli._launch import TrainOptions
 from ghosts.config import (
+    BackboneConfig,
     BaselineConfig,
     FilterConfig,
+    LandmarkConfig,
     LanguageConfig,
     LingUNetConfig,
     MapperConfig,
     ModelConfig,
     MotionConfig,
+    NavigationConfig,
     PlannerConfig,
     PolicyConfig,
     RegionConfig,
     Seq2SeqConfig,
+    TrainConfig,
     from_dict,
 )
 from ghosts.errors import ConfigError
-from ghosts.presets import BackboneConfig, NavigationConfig, TrainConfig
 from ghosts.types import Grid, Intrinsics, Pose
 from ghosts.world.houses.world import WorldConfig
-from ghosts.world.landmarks.source import LandmarkConfig
 from ghosts.world.matterport.panorama import PrepareConfig
 from ghosts.world.store import ByteCache
 
@@ -64,6 +66,8 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (Seq2SeqConfig, {"sectors": 0}, "seq2seq.sectors must be at least 1, got 0"),
     (Seq2SeqConfig, {"dropout": 1.0}, "seq2seq.dropout must lie in [0, 1), got 1.0"),
     (TrainConfig, {"batch": 0}, "train.batch must be at least 1, got 0"),
+    (TrainConfig, {"agent_steps": 0}, "train.agent_steps must be at least 1, got 0"),
+    (TrainConfig, {"mirrored": 1.5}, "train.mirrored must lie in [0, 1], got 1.5"),
     (TrainConfig, {"iterations": -1}, "train.iterations must not be negative, got -1"),
     (TrainConfig, {"ema": 1.1}, "train.ema must lie in [0, 1], got 1.1"),
     (TrainConfig, {"learning_rate": -1.0}, "train.learning_rate must be finite and not negative, got -1.0"),

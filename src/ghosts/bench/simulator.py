@@ -1,4 +1,4 @@
-"""How many RGB-D frames a second the simulator renders, on the CPU and on a GPU.
+"""How many RGB-D frames per second the simulator renders, on the CPU and on a GPU.
 
 Views "again" come from the cache of sampling maps (a discretised agent, or houses, whose viewpoints share one
 orientation); "fresh" views compute theirs, as an agent that turns freely does.

@@ -80,8 +80,9 @@ class BackboneTask(Task[tuple[int, Views], Rendered]):
         return self.scores
 
     def about(self) -> dict[str, Any]:
-        """Settings and houses."""
-        return {"config": asdict(self.settings), "houses": list(self.houses), "panoramas": len(self.panoramas)}
+        """Settings, by the names of their options, and houses."""
+        settings = {"train": asdict(self.settings)}
+        return {"experiment": settings, "houses": list(self.houses), "panoramas": len(self.panoramas)}
 
 
 def train_backbone(task: BackboneTask, fabric: Fabric, out: Path, *, threads: int = 2) -> None:

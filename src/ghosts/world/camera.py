@@ -35,7 +35,7 @@ CUBE_FACES = (
 
 @dataclass(frozen=True, eq=False)
 class SamplingMap:
-    """Where each pixel of a view looks in a skybox strip (8 bytes a pixel).
+    """Where each pixel of a view looks in a skybox strip (8 bytes per pixel).
 
     Floating point on purpose: OpenCV's fixed-point form is a third faster and has 5 fractional bits, which puts
     1 pixel in 3 000 two levels away from the original simulator's answer.
