@@ -73,16 +73,17 @@ def test_held_out_buildings_are_scored_and_named(
     chosen = [record | {"path_id": 1000 + record["path_id"]} for record in paths if record["scan"] in SCANS[2:4]]
     (root / "r2r" / "R2R_val_seen.json").write_text(json.dumps(chosen))
     words = ["--data", str(root), "--splits", "val_seen", "--device", "cpu"]
-    note = f"val_seen: 24 of 48 instructions lie in 1 buildings that no run trained on ({SCANS[3]}); --trained-only"
+    note = f"val_seen: 24 of 48 instructions lie in buildings that no run was trained on ({SCANS[3]}); --trained-only"
     for kind in (["goal", "--preset", "hand-coded"], ["vln", "--baselines", "stop"]):
-        main(["eval", *kind, *words])
+        main(["eval", *kind, *words, "--out", str(tmp_path)])
         printed = capsys.readouterr().out
         assert "val_seen: 48 instructions of 16 paths" in printed
         assert note in printed
+        assert note in (tmp_path / f"{kind[0]}.md").read_text()
         main(["eval", *kind, *words, "--trained-only"])
         printed = capsys.readouterr().out
         assert "val_seen: 24 instructions of 8 paths" in printed
-        assert "no run trained on" not in printed
+        assert "no run was trained on" not in printed
 
 
 def test_all_splits_by_default(world: Path, capsys: pytest.CaptureFixture[str]) -> None:

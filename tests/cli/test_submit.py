@@ -91,7 +91,7 @@ def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str])
     stored = load_checkpoint(find_checkpoint(world / "agent"))
     settings = dict(stored.about["experiment"])
     walks = settings.pop("navigation")
-    goal, true = world / "goal.safetensors", world / "true.safetensors"
+    goal, true, words = world / "goal.safetensors", world / "true.safetensors", world / "seq2seq"
     save_checkpoint(goal, stored.tensors, {**stored.about, "experiment": settings})
     told = {**settings, "navigation": {**walks, "true_beliefs": True}}
     save_checkpoint(true, stored.tensors, {**stored.about, "experiment": told})
@@ -102,14 +102,20 @@ def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str])
         "did you mean 'random'": ("eval", "vln", "--baselines", "randon"),
         "nothing to evaluate": ("eval", "vln", "--baselines", ""),
         "unknown split 'val_unsen'": ("eval", "vln", "--splits", "val_unsen"),
+        f"{words} predicts no goals; score how it acts with: ghosts eval vln --run {words}": (
+            "eval",
+            "goal",
+            "--run",
+            words,
+        ),
         "leave out --planner": ("eval", "vln", "--run", world / "seq2seq", "--planner"),
         "did you mean 'tiny-agent'": ("train", "vln", "--preset", "tiny-agnt"),
         "did you mean 'vln'": ("train", "vlm"),
     }
-    for message, words in cases.items():
-        data = ("--data", world / "root") if len(words) > 2 else ()
+    for message, line in cases.items():
+        data = ("--data", world / "root") if len(line) > 2 else ()
         with pytest.raises(SystemExit, match="1"):
-            run(*words, *data)
+            run(*line, *data)
         assert message in capsys.readouterr().err
 
 

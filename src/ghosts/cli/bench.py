@@ -100,7 +100,8 @@ def main(arguments: list[str]) -> None:
     )
     if options.out is not None:
         check_out_file(options.out, "a table of figures", (".json",))
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler that counts memory writes two lines per run otherwise
+    # The profiler that counts memory writes two lines per run otherwise.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     from ghosts.devices import choose_device  # torch: here, so that `ghosts bench --help` does not wait for it
 
     options = replace(options, device=choose_device(options.device).type)
