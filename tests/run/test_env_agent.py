@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -72,8 +73,14 @@ def walked(agent: EnvAgent, env: gymnasium.Env, example: Example) -> list[str]:
 
 @pytest.fixture(scope="module")
 def combs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Buildings of which the held-out one also has something that no other has, first in the alphabet."""
+    """Buildings of which the held-out one has something that no other has, first in the alphabet, and two viewpoints
+    0.2 mm apart, as some of R2R's are."""
     root = make_landmark_root(tmp_path_factory.mktemp("world") / "root")
+    file = root / "connectivity" / f"{SCANS[3]}_connectivity.json"
+    records = json.loads(file.read_text())
+    records[3]["pose"] = [*records[2]["pose"]]
+    records[3]["pose"][3] += 2e-4
+    file.write_text(json.dumps(records))
     scene, xyz_m = load_scene(DataRoot(root), SCANS[3]), positions(3)
     more = [
         Landmark(f"new{row}", "aardvark", tuple(xyz_m[row] + [0.1, 0.3, 0.0]), 0.0, None, "detected", None, (name,))
