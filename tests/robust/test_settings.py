@@ -152,7 +152,11 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     ),
     (Grid, {"rows": 0, "cols": 2, "cell_m": 1.0}, "a grid needs at least one cell, got 0 rows × 2 columns"),
     (Grid, {"rows": 2, "cols": 2, "cell_m": 0.0}, "cell_m must be positive, got 0.0"),
-    (Grid(5, 5, 1.0).coarser, {"factor": 2}, "a 5 × 5 grid cannot be pooled by 2; choose a multiple"),
+    (
+        Grid(5, 5, 1.0).coarser,
+        {"factor": 2},
+        "a map of 5 × 5 cells cannot be pooled by filter.pool = 2; choose a divisor",
+    ),
     (ByteCache, {"limit_bytes": -1, "size_of": len}, "a cache's bound must not be negative, got -1 bytes"),
     (
         from_dict,

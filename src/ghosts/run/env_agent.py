@@ -57,9 +57,10 @@ class EnvAgent:
             raise ConfigError(f"{run.name} has no map to act on here; name a run of the filter")
         if run.on_true_beliefs:
             raise ConfigError(f"{run.name} acts on true trajectories, which are not shown here; name another run")
-        if (backbone is None) != (run.reading.labels is not None):
-            needed = "needs its backbone, such as houses-backbone" if backbone is None else "needs no backbone"
-            raise ConfigError(f"{run.name} {needed}")
+        if backbone is None and run.reading.labels is None:
+            raise ConfigError(f"{run.name} needs its backbone, such as houses-backbone")
+        if backbone is not None and run.reading.labels is not None:
+            raise ConfigError(f"{run.name} needs no backbone, got {backbone}; leave it out")
         self.agent, self.run, self.camera = agent, run, camera
         self.backbone = load_backbone(Path(backbone)) if backbone is not None else None
 
