@@ -22,7 +22,8 @@ import pytest
 import torch
 
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
-from ghosts.cli import main
+from ghosts.cli import main, report
+from ghosts.config import NavigationConfig
 from ghosts.data.examples import split_buildings
 from ghosts.data.reading import reading_of
 from ghosts.data.tile_maker import TileMaker, sweep_on_device
@@ -34,11 +35,13 @@ from ghosts.learn.labelled_views import load_labelled
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.presets import vln_preset
+from ghosts.run.env import R2REnv
 from ghosts.run.load import Run
 from ghosts.types import Intrinsics
 from ghosts.view import film, images
 from ghosts.view.canvas import new_figure
 from ghosts.view.figures import attention_figure
+from ghosts.view.library import Library
 from ghosts.view.paint import paint
 from ghosts.view.panorama import png
 from ghosts.view.question import Question
@@ -54,6 +57,7 @@ from ghosts.world.houses.house import Primitive
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import _read_record, load_house
 from ghosts.world.images import read_skybox_depth, write_image
+from ghosts.world.landmarks.labels import LabelSet, build_labels
 from ghosts.world.landmarks.reverie import read_listings
 from ghosts.world.landmarks.source import landmark_tile
 from ghosts.world.matterport import panorama, prepare, raw
@@ -144,6 +148,34 @@ def test_models(tmp_path: Path) -> None:
     assert message.startswith(f"{path}: weights do not fit the settings (")
     assert " has the size " in message
     assert message.endswith("; copy it again, or remove it and train again")
+
+
+def test_runs(tmp_path: Path) -> None:
+    root = make_root(tmp_path / "root")
+    assert told(lambda: R2REnv(root, observation="landmarks", run="houses-agent")) == (
+        "this run reads images and knows no labels; leave out observation='landmarks'"
+    )
+    # The tests' type checks would refuse the word before the setting does.
+    check = inspect.unwrap(NavigationConfig.__post_init__)
+    assert told(lambda: check(SimpleNamespace(agent="dog"))) == "navigation.agent must be filter or seq2seq, got 'dog'"
+    labels = build_labels([])
+    twice = (*labels.labels, labels.labels[0])
+    assert told(lambda: LabelSet(twice)) == (
+        f"field 'labels': a label is listed twice (got '{twice[0].name}'); remove one of the two"
+    )
+
+
+def test_episodes_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    mind: Any = SimpleNamespace(root=SimpleNamespace(path=Path("ROOT"), scans=["here"]))
+    monkeypatch.setattr("ghosts.view.record.read_records", lambda path: [SimpleNamespace(scan="elsewhere")])
+    stored: Any = inspect.unwrap(report._stored)
+    assert told(lambda: stored(Path("r.json"), mind)) == (
+        "r.json, field 'scan': an episode of a building that this data root lacks (got 'elsewhere'); "
+        "name the root it was recorded in with --data"
+    )
+    empty: Any = SimpleNamespace(episodes=lambda mind, split: [])
+    first: Any = inspect.unwrap(Library.first)
+    assert told(lambda: first(empty, mind, "test")) == "ROOT: split test holds no episode; choose another split"
 
 
 def test_weights_that_do_not_fit_are_named() -> None:

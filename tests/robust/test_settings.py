@@ -13,6 +13,7 @@ import pytest
 
 from ghosts.cli import belief, bench, demo, doctor, prepare, report, tiles, view, world
 from ghosts.cli._launch import TrainOptions
+from ghosts.cli._runs import EvalOptions
 from ghosts.config import (
     BackboneConfig,
     BaselineConfig,
@@ -77,6 +78,8 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (TrainConfig, {"seed": -1}, "train.seed must lie in 0..4294967295, got -1"),
     (TrainOptions, {"threads": -1}, "--threads must not be negative, got -1"),
     (TrainOptions, {"devices": 0}, "--devices must be at least 1, got 0"),
+    (EvalOptions, {"devices": 0}, "--devices must be at least 1, got 0"),
+    (EvalOptions, {"examples": -1}, "--examples must not be negative, got -1"),
     (TrainOptions, {"select_examples": 0}, "--select-examples must be at least 1, got 0"),
     (NavigationConfig, {"step_limit": 0}, "navigation.step_limit must be at least 1, got 0"),
     (NavigationConfig, {"own_actions": 2.0}, "navigation.own_actions must lie in [0, 1], got 2.0"),
