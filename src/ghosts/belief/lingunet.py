@@ -1,7 +1,7 @@
 """LingUNet: a U-Net whose skip connections are filtered by 1 × 1 kernels predicted from language.
 
 Misra et al. 2018, in the variant of Blukis et al. 2018 that the authors use; its wiring is checked against recorded
-outputs. The way down does not see the language, so it runs once per map, however many latent vectors ask about that map.
+outputs. The way down does not see the language, so it runs once per map, however many latent vectors ask about it.
 """
 
 from __future__ import annotations
