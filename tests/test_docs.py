@@ -107,8 +107,6 @@ def test_every_module_has_its_place_in_the_design() -> None:
         if line.startswith("| ") and line.count("|") >= 3:
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             rooms[cells[0].strip("`")] = set(re.findall(r"`(\w+)`", cells[-1]))
-    houses = ("plan", "furniture", "light and pictures", "graph and paths", "instructions", "the world")
-    rooms["world/houses"] = set().union(*(rooms.pop(name) for name in houses))
     for room in (path.parent for path in SOURCE.rglob("__init__.py")):
         name = room.relative_to(SOURCE).as_posix()
         if name not in (".", "weights"):

@@ -111,11 +111,11 @@ def _print_statistics(root: Path) -> None:
 
 def _show(options: Options) -> None:
     from ghosts.world.houses.floorplan import draw_house
-    from ghosts.world.houses.instructions import write_instructions
-    from ghosts.world.houses.paths import sample_paths
-    from ghosts.world.houses.plan import make_house
-    from ghosts.world.houses.sight import things_seen
-    from ghosts.world.houses.viewpoints import make_graph
+    from ghosts.world.houses.graph.paths import sample_paths
+    from ghosts.world.houses.graph.sight import things_seen
+    from ghosts.world.houses.graph.viewpoints import make_graph
+    from ghosts.world.houses.make import make_house
+    from ghosts.world.houses.words.instructions import write_instructions
 
     target = options.out or Path(f"house-{options.seed}.png")
     check_out_file(target, "a floor plan", (".png", ".svg", ".pdf"))

@@ -38,7 +38,7 @@ from ghosts.learn.labelled_views import (
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
 from ghosts.presets import BackboneConfig
 from ghosts.weights import resolve
-from ghosts.world.houses.render import LABELS
+from ghosts.world.houses.render.scene import LABELS
 
 _AGAIN = "copy it again, or train it again with: ghosts backbone"
 

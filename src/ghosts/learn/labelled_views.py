@@ -26,7 +26,8 @@ from ghosts.presets import BackboneConfig
 from ghosts.types import Intrinsics
 from ghosts.world.camera_torch import PanoramaBank, pack_rgb, render_labels, render_views, view_matrices
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.houses.render import LABELS, skybox_paths
+from ghosts.world.houses.render.panorama import skybox_paths
+from ghosts.world.houses.render.scene import LABELS
 from ghosts.world.images import read_skybox_labels, read_skybox_rgb
 
 _ANEW = "remove the scans/ of this world; the same ghosts world then makes them again"

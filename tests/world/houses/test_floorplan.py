@@ -10,9 +10,9 @@ import pytest
 
 from ghosts.errors import MissingExtraError
 from ghosts.world.houses.floorplan import draw_house
+from ghosts.world.houses.graph.paths import sample_paths
+from ghosts.world.houses.graph.viewpoints import make_graph
 from ghosts.world.houses.house import House
-from ghosts.world.houses.paths import sample_paths
-from ghosts.world.houses.viewpoints import make_graph
 
 
 def test_rooms_things_path_and_words_are_drawn(handmade: House, tmp_path: Path) -> None:

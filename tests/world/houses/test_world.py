@@ -15,7 +15,7 @@ from ghosts.files import read_json, write_json
 from ghosts.language.episodes import load_episodes
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses import world
-from ghosts.world.houses.plan import make_house
+from ghosts.world.houses.make import make_house
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
 
@@ -172,7 +172,7 @@ def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest
     files = digests(tmp_path)
     assert len(files) == 3
     (tmp_path / next(iter(files))).unlink()
-    from ghosts.world.houses import render
+    from ghosts.world.houses.render import panorama as render
 
     rendered: list[int] = []
     real = render.render_panoramas

@@ -21,9 +21,9 @@ from scipy.spatial.transform import Rotation
 
 from ghosts.geometry import camera_to_world
 from ghosts.world.houses.house import Primitive
-from ghosts.world.houses.plan import make_house
-from ghosts.world.houses.raycast import Frames, Solids, cast, make_solids
-from ghosts.world.houses.render import POSE_ROTATION, skybox_frames
+from ghosts.world.houses.make import make_house
+from ghosts.world.houses.render.panorama import POSE_ROTATION, skybox_frames
+from ghosts.world.houses.render.raycast import Frames, Solids, cast, make_solids
 
 UNITS_PER_M = 4000.0
 SCAN = "8194nk5LbLH"

@@ -20,8 +20,8 @@ import pytest
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.houses.raycast import Frames, cast
-from ghosts.world.houses.render import view_frame
+from ghosts.world.houses.render.panorama import view_frame
+from ghosts.world.houses.render.raycast import Frames, cast
 from ghosts.world.images import read_skybox_depth, read_skybox_rgb
 from ghosts.world.matterport.graphs import take_episodes, take_graphs
 from ghosts.world.matterport.panorama import PrepareConfig, read_note

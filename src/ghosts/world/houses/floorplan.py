@@ -11,10 +11,10 @@ import numpy as np
 
 from ghosts.errors import MissingExtraError
 from ghosts.geometry import direction
+from ghosts.world.houses.graph.paths import Path
+from ghosts.world.houses.graph.viewpoints import HouseGraph
+from ghosts.world.houses.graph.walk import stair_length_m
 from ghosts.world.houses.house import House, Opening, Primitive, Room, Stair, Thing
-from ghosts.world.houses.paths import Path
-from ghosts.world.houses.viewpoints import HouseGraph
-from ghosts.world.houses.walk import stair_length_m
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,13 +22,13 @@ from ghosts import __version__
 from ghosts.config import require
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import is_finite, read_json, read_object, write_json, write_text
+from ghosts.world.houses.graph.paths import sample_paths
+from ghosts.world.houses.graph.sight import things_seen
+from ghosts.world.houses.graph.viewpoints import HouseGraph, connectivity, make_graph
 from ghosts.world.houses.house import House
-from ghosts.world.houses.instructions import write_instructions
-from ghosts.world.houses.paths import sample_paths
-from ghosts.world.houses.plan import house_name, make_house
-from ghosts.world.houses.sight import things_seen
+from ghosts.world.houses.make import house_name, make_house
 from ghosts.world.houses.statistics import SPLITS, statistics
-from ghosts.world.houses.viewpoints import HouseGraph, connectivity, make_graph
+from ghosts.world.houses.words.instructions import write_instructions
 
 _MOST_HOUSES = 2500
 _SEEDS_A_WORLD = 4 * _MOST_HOUSES  # room for three spare seeds a house
@@ -307,7 +307,7 @@ def _render_house(
     """Write the skyboxes of some viewpoints that are not there yet. Returns how many viewpoints are done."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from ghosts.world.houses.render import prepare, render_panoramas, skybox_paths, write_skybox
+    from ghosts.world.houses.render.panorama import prepare, render_panoramas, skybox_paths, write_skybox
 
     missing = [(n, p) for n, p in points if not all(path.is_file() for path in skybox_paths(root / "scans", scan, n))]
     if missing:
