@@ -50,7 +50,8 @@ from ghosts.world.graph import parse_graph
 from ghosts.world.houses.graph import sites
 from ghosts.world.houses.house import Primitive
 from ghosts.world.houses.render import panorama as skyboxes
-from ghosts.world.houses.render import raycast, scene
+from ghosts.world.houses.render import scene
+from ghosts.world.houses.solids import Solids
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import _read_record, load_house
 from ghosts.world.images import read_skybox_depth, write_image
@@ -279,7 +280,7 @@ def test_worlds(tmp_path: Path) -> None:
     assert told(lambda: _read_record(tmp_path / "h.json", 0)) == (
         f"{tmp_path}/h.json, field 'storeys': missing; remove the file; the same command makes it again"
     )
-    assert told(lambda: raycast.make_solids(())) == "a scene needs at least one primitive; there is nothing to draw"
+    assert told(lambda: Solids.of(())) == "a scene needs at least one primitive; there is nothing to draw"
     gold = Primitive("box", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), 0.0, "gold", (1.0, 1.0, 1.0), "wall")
     rich = SimpleNamespace(name="h", primitives=(gold,))
     assert told(lambda: inspect.unwrap(scene.prepare)(rich)) == (

@@ -125,7 +125,7 @@ def _show(options: Options) -> None:
     if options.path >= 0:
         rng = np.random.default_rng([options.seed, options.path])
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
-        text = write_instructions(house, graph, path, things_seen(house, graph), rng)[0].text
+        text = write_instructions(house, graph, path, things_seen(house, graph.positions_m), rng)[0].text
     figure = draw_house(house, graph, path, text)
     with atomic_path(target) as temporary:
         figure.savefig(temporary)

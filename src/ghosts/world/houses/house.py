@@ -125,6 +125,12 @@ class House:
         """The shell and every thing's parts."""
         return self.shell + tuple(part for thing in self.things for part in thing.parts)
 
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """Index of the thing each of the primitives belongs to; −1 for the shell."""
+        parts = (index for index, thing in enumerate(self.things) for _ in thing.parts)
+        return (*([-1] * len(self.shell)), *parts)
+
     def room_at(self, x_m: float, y_m: float, z_m: float) -> Room | None:
         """The room that holds a point, if any."""
         for room in self.rooms:

@@ -138,7 +138,7 @@ def describe(seed: int, count: int) -> tuple[House, HouseGraph, list[dict[str, A
     """A house, its graph, and its paths with instructions and the facts they state (plain JSON values)."""
     house = make_house(seed)
     graph = make_graph(house)
-    seen = things_seen(house, graph)
+    seen = things_seen(house, graph.positions_m)
     rng = np.random.default_rng([seed, 0x7061_7468])
     paths = []
     for path in sample_paths(house, graph, count, rng):

@@ -19,7 +19,7 @@ from ghosts.world.houses.graph.viewpoints import (
     distances_m,
     make_graph,
 )
-from ghosts.world.houses.graph.walk import Obstacles, Solids, sees, stair_coordinates, stair_length_m, walkable_stair
+from ghosts.world.houses.graph.walk import Obstacles, stair_coordinates, stair_length_m, walkable_stair
 from ghosts.world.houses.house import House, Primitive
 from ghosts.world.houses.make import make_house
 from ghosts.world.houses.render.panorama import POSE_ROTATION as RENDERED
@@ -155,30 +155,3 @@ def test_spacing_is_like_r2r() -> None:
     assert 1.9 < lengths.mean() < 2.6  # R2R: 2.25
     assert 2.6 < np.concatenate([g.unobstructed.sum(1) for g in graphs]).mean() < 5.6  # R2R: 4.1
     assert 25 <= np.mean([len(g.viewpoints) for g in graphs]) <= 65
-
-
-def one_solid(shape: str, half: tuple[float, float, float], yaw: float = 0.0) -> Solids:
-    part = Primitive(shape, (0.0, 0.0, 0.0), half, yaw, "", (0.0, 0.0, 0.0), "wall")  # type: ignore[arg-type]
-    return Solids.of(House("one", 0, (), (), (), (), (part,)))
-
-
-@pytest.mark.parametrize(
-    ("shape", "half", "yaw", "origin", "target", "entry"),
-    [
-        ("box", (1, 1, 1), 0.0, (-3, 0, 0), (1, 0, 0), 0.5),
-        ("box", (1, 1, 1), 0.0, (-3, 1.01, 0), (3, 1.01, 0), np.inf),
-        ("box", (2, 1, 1), np.pi / 2, (-3, 0, 0), (1, 0, 0), 0.5),
-        ("box", (1, 1, 1), 0.0, (0.5, 0, 0), (3, 0, 0), 0.0),
-        ("cylinder", (1, 1, 0.5), 0.0, (-3, 0, 0), (1, 0, 0), 0.5),
-        ("cylinder", (1, 1, 0.5), 0.0, (0, 0, 2.5), (0, 0, 0.0), 0.8),
-        ("cylinder", (1, 1, 0.5), 0.0, (-3, 0.9, 0), (3, 0.9, 0), (3 - np.sqrt(1 - 0.81)) / 6),
-        ("sphere", (1, 1, 1), 0.0, (-3, 0, 0), (1, 0, 0), 0.5),
-        ("sphere", (2, 1, 1), 0.0, (-4, 0, 0), (0, 0, 0), 0.5),
-        ("sphere", (1, 1, 1), 0.0, (-3, 0.8, 0.7), (3, 0.8, 0.7), np.inf),
-    ],
-)
-def test_entry_into_each_shape(shape: str, half: tuple, yaw: float, origin: tuple, target: tuple, entry: float) -> None:
-    solids = one_solid(shape, tuple(map(float, half)), yaw)
-    ends = np.array([origin], float), np.array([target], float)
-    assert solids.entry(*ends)[0, 0] == pytest.approx(entry)
-    assert sees(solids, *ends)[0] == np.isinf(entry)

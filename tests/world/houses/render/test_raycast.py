@@ -10,7 +10,8 @@ import torch
 
 from ghosts.errors import ConfigError
 from ghosts.world.houses.house import Primitive
-from ghosts.world.houses.render.raycast import Frames, cast, intersect, make_solids
+from ghosts.world.houses.render.raycast import Frames, cast, intersect, upload
+from ghosts.world.houses.solids import Solids
 
 
 def reference_hit(p: Primitive, origin: np.ndarray, ray: np.ndarray) -> float:
@@ -80,7 +81,7 @@ def frames(device: str = "cpu", size: int = 48) -> Frames:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_agrees_with_reference(seed: int) -> None:
     scene, images = random_scene(seed), frames()
-    hits = cast(make_solids(scene), images)
+    hits = cast(upload(Solids.of(scene)), images)
     rays = images.rays().double().numpy()
     rays /= np.linalg.norm(rays, axis=-1, keepdims=True)
     found = 0
@@ -100,7 +101,7 @@ def test_agrees_with_reference(seed: int) -> None:
 
 def test_tiles_lose_nothing() -> None:
     """Culling by tiles finds what testing every solid finds, at every pixel."""
-    scene, images = make_solids(random_scene(9)), frames()
+    scene, images = upload(Solids.of(random_scene(9))), frames()
     hits = cast(scene, images)
     rays = images.rays().reshape(-1, 3)
     every = torch.stack(
@@ -133,19 +134,19 @@ def test_analytic_distances() -> None:
         (Primitive("box", (5.0, 0.0, 0.0), (0.5, 2.0, 1.0), math.pi / 2, "paint", grey, "sofa"), 3.0),
         (Primitive("cylinder", (5.0, 0.0, 0.0), (0.25, 1.0, 1.0), 0.0, "paint", grey, "sofa"), 4.75),
     ):
-        got = cast(make_solids((primitive,)), ahead).distance
+        got = cast(upload(Solids.of([primitive])), ahead).distance
         assert got[0, 8, 8].item() == pytest.approx(distance, abs=2e-4), primitive
 
 
 def test_size_must_fill_tiles() -> None:
     with pytest.raises(ConfigError, match="multiple of 16 pixels, got 40 × 40"):
-        cast(make_solids(random_scene(0)), frames(size=40))
+        cast(upload(Solids.of(random_scene(0))), frames(size=40))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_gpu_agrees_with_cpu() -> None:
     scene = random_scene(3)
-    here, there = cast(make_solids(scene), frames()), cast(make_solids(scene, "cuda"), frames("cuda"))
+    here, there = cast(upload(Solids.of(scene)), frames()), cast(upload(Solids.of(scene), "cuda"), frames("cuda"))
     same = here.index == there.index.cpu()
     assert same.float().mean() > 0.999
     torch.testing.assert_close(here.distance[same], there.distance.cpu()[same], rtol=1e-5, atol=1e-5)

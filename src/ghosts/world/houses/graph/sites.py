@@ -9,11 +9,10 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from ghosts.errors import DataError
+from ghosts.world.houses.graph.sight import sees
 from ghosts.world.houses.graph.walk import (
     BODY_RADIUS_M,
     Obstacles,
-    Solids,
-    sees,
     stair_coordinates,
     stair_ground_m,
     stair_length_m,
@@ -21,6 +20,7 @@ from ghosts.world.houses.graph.walk import (
     walkable_floor,
 )
 from ghosts.world.houses.house import House, Opening, Room
+from ghosts.world.houses.solids import Solids
 
 CAMERA_M = 1.5
 CLEARANCE_M = 0.25
@@ -156,10 +156,10 @@ def _free_points(house: House, obstacles: Obstacles, solids: Solids, room_index:
     keep = clearance >= CLEARANCE_M
     middle = (*room.center_m, room.floor_z_m + CAMERA_M)
     near = np.array([room.x1_m - room.x0_m, room.y1_m - room.y0_m, 1.0]) / 2 + 0.5
-    reach = np.linalg.norm(solids.half_m[:, :2], axis=1)[:, None] + near[:2]
-    here = (np.abs(solids.center_m[:, :2] - middle[:2]) <= reach).all(1)
-    here &= np.abs(solids.center_m[:, 2] - middle[2]) <= solids.half_m[:, 2] + near[2]
-    solids = solids.where(here)
+    reach = np.linalg.norm(solids.half[:, :2], axis=1)[:, None] + near[:2]
+    here = (np.abs(solids.center[:, :2] - middle[:2]) <= reach).all(1)
+    here &= np.abs(solids.center[:, 2] - middle[2]) <= solids.half[:, 2] + near[2]
+    solids = solids.only(here)
     keep[keep] = _camera_free(solids, points[keep, 0], points[keep, 1], room.floor_z_m)
     return np.column_stack([points[keep], np.minimum(clearance[keep], 9.0)])
 

@@ -16,9 +16,11 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from ghosts.errors import DataError
+from ghosts.world.houses.graph.sight import sees
 from ghosts.world.houses.graph.sites import Site, bridge_sites, first_sites
-from ghosts.world.houses.graph.walk import Obstacles, Solids, sees, walkable_floor, walkable_stair
+from ghosts.world.houses.graph.walk import Obstacles, walkable_floor, walkable_stair
 from ghosts.world.houses.house import House
+from ghosts.world.houses.solids import Solids
 
 EDGE_MAX_M = 4.8
 """Longest edge; in R2R 95 % are below 4.3 m."""
@@ -89,7 +91,7 @@ def make_graph(house: House) -> HouseGraph:
         DataError: a room cannot be reached on foot, or has no free place to stand.
     """
     rng = np.random.default_rng([house.seed, 0x6772_6170])
-    solids, obstacles = Solids.of(house), Obstacles.of(house)
+    solids, obstacles = Solids.of(house.primitives), Obstacles.of(house)
     sites = first_sites(house, obstacles, solids, rng)
     sight, walk = np.zeros((2, 0, 0), bool)
     for _ in range(24):

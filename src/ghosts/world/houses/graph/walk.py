@@ -1,8 +1,7 @@
-"""Where a walker fits and what a camera sees in a house: exact tests against its solids, in NumPy.
+"""Where a walker fits in a house.
 
 A walker is an upright body 0.4 m wide. On a storey it moves on the floor; on a stair its ground rises along the flight.
-Obstacles are the bounding boxes of things that block and every upright piece of the shell. Lines of sight are tested
-against the primitives themselves, the same that the ray caster draws.
+Obstacles are the bounding boxes of things that block and every upright piece of the shell.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ghosts.world.houses.house import House, Primitive, Stair
+from ghosts.world.houses.house import House, Stair
 
 BODY_RADIUS_M = 0.2
 # A body is tested from just above the floor (rugs and thresholds are stepped over) to above its head.
@@ -22,110 +21,6 @@ BODY_BOTTOM_M, BODY_TOP_M = 0.08, 1.75
 # The nose of a step lies above the straight line from foot to head by at most about one step.
 STAIR_BOTTOM_M = 0.4
 _FLAT_LABELS = ("floor", "ceiling")
-
-
-@dataclass(frozen=True)
-class Solids:
-    """Primitives as arrays, for vectorised line-of-sight tests."""
-
-    shape: Int[np.ndarray, " p"]
-    """0 box, 1 cylinder, 2 sphere."""
-    center_m: Float[np.ndarray, "p 3"]
-    half_m: Float[np.ndarray, "p 3"]
-    yaw_rad: Float[np.ndarray, " p"]
-    thing: Int[np.ndarray, " p"]
-    """Index of the thing a primitive belongs to; −1 for the shell."""
-
-    @staticmethod
-    def of(house: House) -> Solids:
-        """All solids of a house, the shell first."""
-        parts: list[Primitive] = list(house.shell)
-        owner = [-1] * len(parts)
-        for index, thing in enumerate(house.things):
-            parts.extend(thing.parts)
-            owner.extend([index] * len(thing.parts))
-        codes = {"box": 0, "cylinder": 1, "sphere": 2}
-        return Solids(
-            np.array([codes[part.shape] for part in parts], np.int64),
-            np.array([part.center_m for part in parts], float).reshape(-1, 3),
-            np.array([part.half_m for part in parts], float).reshape(-1, 3),
-            np.array([part.yaw_rad for part in parts], float),
-            np.array(owner, np.int64),
-        )
-
-    def near(self, point_m: Any, radius_m: float) -> Solids:
-        """The solids whose bounding sphere comes within a distance of a point."""
-        reach = np.linalg.norm(self.half_m, axis=1) + radius_m
-        return self.where(np.linalg.norm(self.center_m - np.asarray(point_m, float), axis=1) <= reach)
-
-    def where(self, keep: np.ndarray) -> Solids:
-        """Some of the solids, by a mask or by indices."""
-        return Solids(self.shape[keep], self.center_m[keep], self.half_m[keep], self.yaw_rad[keep], self.thing[keep])
-
-    def entry(self, origin_m: Float[np.ndarray, "n 3"], target_m: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n p"]:
-        """Where segments enter solids.
-
-        Args:
-            origin_m: first points of n segments.
-            target_m: last points.
-
-        Returns:
-            For every segment and solid the fraction of the segment at which it enters (0 when it starts inside),
-            infinity when it misses.
-        """
-        # One array an axis: reducing over a last axis of length 3 takes NumPy twice as long as all the rest.
-        cos, sin = np.cos(self.yaw_rad), np.sin(self.yaw_rad)
-        x, y, z = origin_m.T[:, :, None] - self.center_m.T[:, None, :]
-        dx, dy, dz = (target_m - origin_m).T[:, :, None]
-        # In units of the half extents every solid becomes a unit cube, cylinder or ball.
-        hx, hy, hz = self.half_m.T
-        position = ((x * cos + y * sin) / hx, (y * cos - x * sin) / hy, z / hz)
-        motion = ((dx * cos + dy * sin) / hx, (dy * cos - dx * sin) / hy, dz / hz)
-        slabs = [_slab_interval(*axis) for axis in zip(position, motion)]
-        for code, axes in ((1, 2), (2, 3)):
-            round_ = np.flatnonzero(self.shape == code)
-            if round_.size:
-                ball = _ball_interval([p[:, round_] for p in position[:axes]], [m[:, round_] for m in motion[:axes]])
-                for first, last in slabs[:axes]:
-                    first[:, round_], last[:, round_] = ball
-        (enter, leave), *others = slabs
-        for first, last in others:
-            enter, leave = np.maximum(enter, first), np.minimum(leave, last)
-        enter, leave = np.maximum(enter, 0.0), np.minimum(leave, 1.0)
-        return np.where(enter <= leave, enter, np.inf)
-
-
-def _slab_interval(position: np.ndarray, motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Fractions at which lines enter and leave −1..1 along one axis."""
-    safe = np.where(np.abs(motion) < 1e-12, 1e-12, motion)
-    low, high = (-1.0 - position) / safe, (1.0 - position) / safe
-    return np.minimum(low, high), np.maximum(low, high)
-
-
-def _ball_interval(position: list[np.ndarray], motion: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Fractions at which lines enter and leave the unit disc or ball, given by axis; (inf, −inf) when they miss."""
-    a = np.maximum(sum(m**2 for m in motion), 1e-18)
-    b = sum(p * m for p, m in zip(position, motion))
-    root = b**2 - a * (sum(p**2 for p in position) - 1.0)
-    spread = np.sqrt(np.maximum(root, 0.0))
-    return np.where(root < 0.0, np.inf, (-b - spread) / a), np.where(root < 0.0, -np.inf, (-b + spread) / a)
-
-
-def sees(
-    solids: Solids, origin_m: Float[np.ndarray, "n 3"], target_m: Float[np.ndarray, "n 3"]
-) -> Bool[np.ndarray, " n"]:
-    """Whether nothing stands between the ends of each segment."""
-    free = np.ones(len(origin_m), bool)
-    # Large solids first: floors and walls stop most lines, so few are left for the many small pieces.
-    faces = np.sort(solids.half_m, axis=1)[:, 1:].prod(1)
-    order = np.argsort(-faces, kind="stable")
-    for indices in np.split(order, (40, 120, 360)):
-        group = solids.where(indices)
-        left = np.flatnonzero(free)
-        for index in range(0, len(left), 64):  # 64 segments × some solids at a time stay in the processor's cache
-            block = left[index : index + 64]
-            free[block] = ~np.isfinite(group.entry(origin_m[block], target_m[block])).any(1)
-    return free
 
 
 @dataclass(frozen=True)

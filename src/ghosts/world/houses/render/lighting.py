@@ -15,7 +15,8 @@ from jaxtyping import Float32
 from torch import Tensor
 
 from ghosts.world.houses.house import House
-from ghosts.world.houses.render.raycast import Frames, Solids, cast
+from ghosts.world.houses.render.raycast import Frames, cast
+from ghosts.world.houses.solids import Solids
 
 SHADOW_PX = 96
 SAMPLES = 4
@@ -90,7 +91,7 @@ def make_lights(house: House, solids: Solids, casters: Tensor) -> Lights:
         casters: which of them throw shadows (not lamp shades and window panes), bool `n`.
     """
     points, facing, power, owner = gather_lights(house)
-    device = solids.device
+    device = solids.center.device
     position = torch.from_numpy(points).to(device)
     flat = position.view(-1, 3)
     forward = torch.tensor(

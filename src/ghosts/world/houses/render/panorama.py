@@ -111,9 +111,9 @@ def render_panoramas(scene: Scene, positions_m: Float32[np.ndarray, "b 3"], face
         The six faces of each viewpoint, in the order of the positions.
     """
     # 48 viewpoints of 256-pixel faces take about 6 GiB; the batch shrinks as faces grow.
-    batch = 1 if scene.solids.device.type == "cpu" else max(1, 48 * 256 * 256 // face_size**2)
+    batch = 1 if scene.device.type == "cpu" else max(1, 48 * 256 * 256 // face_size**2)
     for start in range(0, len(positions_m), batch):
-        frames = skybox_frames(positions_m[start : start + batch], face_size, scene.solids.device)
+        frames = skybox_frames(positions_m[start : start + batch], face_size, scene.device)
         pictures = render_frames(scene, frames)
         for k in range(0, len(pictures.rgb), 6):
             yield Pictures(pictures.rgb[k : k + 6], pictures.depth_m[k : k + 6], pictures.label[k : k + 6])
@@ -136,7 +136,7 @@ def render_panorama(
     if isinstance(scene, House):
         scene = prepare(scene, device)
     where = np.array([position_m], np.float32)
-    return render_frames(scene, skybox_frames(where, face_size, scene.solids.device))
+    return render_frames(scene, skybox_frames(where, face_size, scene.device))
 
 
 def skybox_paths(root: Path, scan: str, viewpoint: str) -> tuple[Path, Path, Path]:

@@ -13,8 +13,9 @@ from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.house import House
 from ghosts.world.houses.render import lighting
 from ghosts.world.houses.render.materials import MATERIALS
-from ghosts.world.houses.render.raycast import Solids, make_solids
+from ghosts.world.houses.render.raycast import upload
 from ghosts.world.houses.render.volume import Volume, make_volume
+from ghosts.world.houses.solids import Solids
 
 _SURFACES = ("nothing", "floor", "ceiling", "wall", "door", "window", "stairs", "railing")
 LABELS: tuple[str, ...] = (*_SURFACES, *sorted(set(KINDS) - set(_SURFACES)))
@@ -36,6 +37,11 @@ class Scene:
     lights: lighting.Lights
     volume: Volume
 
+    @property
+    def device(self) -> torch.device:
+        """Where it is rendered."""
+        return self.color.device
+
 
 def prepare(house: House, device: torch.device | str = "cpu") -> Scene:
     """Make a house's scene: tensors, shadow maps, ambient light.
@@ -45,7 +51,7 @@ def prepare(house: House, device: torch.device | str = "cpu") -> Scene:
         device: where to render.
     """
     primitives = house.primitives
-    solids = make_solids(primitives, device)
+    solids = upload(Solids.of(primitives), device)
     numbers = {name: number for number, name in enumerate(MATERIALS)}
     labels = {name: number for number, name in enumerate(LABELS)}
     for part in primitives:

@@ -11,13 +11,13 @@ from ghosts.world.houses.render.raycast import Frames, Hits, intersect
 from ghosts.world.houses.render.scene import Scene
 from ghosts.world.houses.render.textures import Points
 from ghosts.world.houses.render.volume import room_of, sample
+from ghosts.world.houses.solids import BOX, CYLINDER, TINY
 
 _EXPOSURE = 0.56
 _CPU_CHUNK = 131072
 """Pixels shaded at once on the CPU: temporaries stay in its caches."""
 _NEIGHBOURS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))
 _AMBIENT = 0.95
-_BOX, _TURNED, _CYLINDER, _ELLIPSOID = range(4)
 
 
 def shade(scene: Scene, frames: Frames, hits: Hits) -> Tensor:
@@ -64,7 +64,7 @@ def smooth_edges(scene: Scene, frames: Frames, hits: Hits, color: Tensor) -> Ten
         u = (j + 0.5 + dj) * (2.0 / frames.width) - 1.0
         v = (i + 0.5 + di) * (2.0 / frames.height) - 1.0
         ray = frames.forward[m] + frames.right[m] * u[:, None] + frames.down[m] * v[:, None]
-        ray = torch.where(ray.abs() < 1e-8, torch.full_like(ray, 1e-8), ray)
+        ray = torch.where(ray.abs() < TINY, TINY, ray)
         ray = ray[:, None].expand(-1, len(_NEIGHBOURS), -1).reshape(-1, 3)
         t = intersect(scene.solids, ids.view(-1).clamp(min=0), origin, ray).view(ids.shape)
         t = torch.where(ids < 0, torch.full_like(t, 1e6), t)
@@ -157,14 +157,12 @@ def _surface(
     c, s = turn[:, 0], turn[:, 1]
     own = torch.stack([offset[:, 0] * c + offset[:, 1] * s, offset[:, 1] * c - offset[:, 0] * s, offset[:, 2]], -1)
     reach = own.abs() / half
-    boxy = (form <= _TURNED)[:, None]
+    boxy = (form <= BOX)[:, None]
     axis = (own.abs() - half).argmax(-1)
     flat = torch.zeros_like(own).scatter_(1, axis[:, None], own.gather(1, axis[:, None]).sign())
     round_ = own / (half * half)
-    cap = (form == _CYLINDER) & (reach[:, 2] > 1.0 - 1e-3 / half[:, 2].clamp(min=1e-2))
-    round_ = torch.where(
-        (form == _CYLINDER)[:, None], round_ * torch.tensor([1.0, 1.0, 0.0], device=own.device), round_
-    )
+    cap = (form == CYLINDER) & (reach[:, 2] > 1.0 - 1e-3 / half[:, 2].clamp(min=1e-2))
+    round_ = torch.where((form == CYLINDER)[:, None], round_ * torch.tensor([1.0, 1.0, 0.0], device=own.device), round_)
     lid = torch.stack([torch.zeros_like(c), torch.zeros_like(c), own[:, 2].sign()], -1)
     round_ = torch.where(cap[:, None], lid, round_)
     local = torch.where(boxy, flat, round_)
