@@ -49,7 +49,6 @@ from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses.graph import sites
 from ghosts.world.houses.house import Primitive
-from ghosts.world.houses.render import panorama as skyboxes
 from ghosts.world.houses.render import scene
 from ghosts.world.houses.solids import Solids
 from ghosts.world.houses.statistics import statistics
@@ -227,7 +226,6 @@ def test_pictures_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(cv2, "imwrite", lambda *_: False)
     line = "x.png: the image could not be written; free some space, or choose another --out"
     assert told(lambda: write_image(tmp_path / "x.png", np.zeros((2, 12), np.uint16))).endswith(line)
-    assert told(lambda: skyboxes._write(tmp_path / "x.png", np.zeros((2, 12), np.uint16), [])).endswith(line)
     assert not list(tmp_path.iterdir())
 
 

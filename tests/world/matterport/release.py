@@ -20,9 +20,9 @@ import torch
 from scipy.spatial.transform import Rotation
 
 from ghosts.geometry import camera_to_world
-from ghosts.world.houses.house import Primitive
+from ghosts.world.houses.house import POSE_ROTATION, Primitive
 from ghosts.world.houses.make import make_house
-from ghosts.world.houses.render.panorama import POSE_ROTATION, skybox_frames
+from ghosts.world.houses.render.panorama import skybox_frames
 from ghosts.world.houses.render.raycast import Frames, cast, upload
 from ghosts.world.houses.solids import Solids
 

@@ -284,7 +284,7 @@ def test_episodes_of_other_scans_are_left_out(raw: Path, shots: list[Shot], tmp_
 
 
 def test_the_note_does_not_disturb_readers(one: tuple[Path, dict[str, str]], shots: list[Shot], tmp_path: Path) -> None:
-    colour, depth = PanoramaStore(one[0] / "scans").paths(SCAN, shots[0].viewpoint)
+    colour, depth, _ = PanoramaStore(one[0] / "scans").paths(SCAN, shots[0].viewpoint)
     assert read_skybox_rgb(colour).shape == (64, 384, 3)
     assert read_skybox_depth(depth).shape == (64, 384)
     (tmp_path / "cut.png").write_bytes(depth.read_bytes()[:60])

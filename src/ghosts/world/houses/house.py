@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+POSE_ROTATION = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
+"""3 × 3 part of every viewpoint's pose in the connectivity file: upright, skybox face 1 looks along +y (heading 0)."""
 Shape = Literal["box", "cylinder", "sphere"]
 OpeningKind = Literal["door", "passage", "window"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 import torch
@@ -13,12 +12,13 @@ import torch
 from ghosts.geometry import direction
 from ghosts.types import Intrinsics
 from ghosts.world.camera import ray_cosine, sample_depth_m, sample_rgb, sampling_map
-from ghosts.world.houses.house import House, Primitive
+from ghosts.world.houses.house import POSE_ROTATION, House, Primitive
 from ghosts.world.houses.make import make_house
 from ghosts.world.houses.render import panorama as render
-from ghosts.world.houses.render.panorama import POSE_ROTATION, Pictures
+from ghosts.world.houses.render.panorama import Pictures
 from ghosts.world.houses.render.raycast import intersect
-from ghosts.world.houses.render.scene import LABELS, Scene
+from ghosts.world.houses.render.scene import LABELS, Scene, prepare
+from ghosts.world.images import DEPTH_UNITS_PER_M, read_skybox_labels
 from ghosts.world.store import Panorama, PanoramaStore
 
 SEED = 3
@@ -32,7 +32,7 @@ def house() -> House:
 
 @pytest.fixture(scope="module")
 def scene(house: House) -> Scene:
-    return render.prepare(house)
+    return prepare(house)
 
 
 def spots(house: House) -> list[tuple[float, float, float]]:
@@ -56,6 +56,11 @@ def spots(house: House) -> list[tuple[float, float, float]]:
 @pytest.fixture(scope="module")
 def panoramas(scene: Scene, house: House) -> list[Pictures]:
     return list(render.render_panoramas(scene, np.array(spots(house), np.float32), FACE))
+
+
+def strip(faces: np.ndarray) -> np.ndarray:
+    """Six faces side by side, as the files have them."""
+    return np.concatenate(list(faces), axis=1)
 
 
 def cube_lookup(d: np.ndarray) -> tuple[int, float, float]:
@@ -99,9 +104,8 @@ def test_faces_look_where_the_docstring_says() -> None:
 
 def test_views_from_the_skybox_equal_direct_views(scene: Scene, house: House, panoramas: list[Pictures]) -> None:
     camera = Intrinsics(160, 128, math.radians(60))
-    strip = render.side_by_side(panoramas[0].rgb)
-    depth = np.rint(render.side_by_side(panoramas[0].depth_m) / render.DEPTH_UNIT_M).astype(np.uint16)
-    panorama = Panorama.from_rgb(strip, depth)
+    depth = np.rint(strip(panoramas[0].depth_m) * DEPTH_UNITS_PER_M).astype(np.uint16)
+    panorama = Panorama.from_rgb(strip(panoramas[0].rgb), depth)
     errors = []
     for heading, elevation in ((0.3, 0.0), (2.0, 0.5), (4.4, -0.5)):
         frame = render.view_frame(spots(house)[0], heading, elevation, camera, "cpu")
@@ -141,7 +145,7 @@ def surface_distance(p: Primitive, at: np.ndarray) -> np.ndarray:
 
 def unproject(pictures: Pictures, spot: tuple[float, float, float], pick: np.ndarray) -> np.ndarray:
     """Points of chosen pixels from depth as the file holds it."""
-    stored = np.rint(pictures.depth_m / render.DEPTH_UNIT_M).astype(np.uint16) * render.DEPTH_UNIT_M
+    stored = np.rint(pictures.depth_m * DEPTH_UNITS_PER_M).astype(np.uint16) / DEPTH_UNITS_PER_M
     return np.array(spot) + (pixel_directions(FACE) * stored[..., None]).reshape(-1, 3)[pick]
 
 
@@ -202,18 +206,17 @@ def test_same_point_same_color_from_two_views(scene: Scene, house: House) -> Non
 
 
 def test_files(tmp_path: Path, house: House, panoramas: list[Pictures]) -> None:
-    render.write_skybox(tmp_path, house.name, "vp", panoramas[0])
+    pictures, store = panoramas[0], PanoramaStore(tmp_path)
+    store.write(house.name, "vp", pictures.rgb, pictures.depth_m, pictures.label)
     names = sorted(path.name for path in (tmp_path / house.name / "matterport_skybox_images").iterdir())
     assert names == ["vp_skybox_depth_small.png", "vp_skybox_label_small.png", "vp_skybox_small.jpg"]
-    panorama = PanoramaStore(tmp_path).load(house.name, "vp")
+    panorama = store.load(house.name, "vp")
     assert panorama.depth is not None
-    np.testing.assert_allclose(
-        panorama.depth * render.DEPTH_UNIT_M, render.side_by_side(panoramas[0].depth_m), atol=0.000126
-    )
-    difference = np.abs(panorama.rgb.astype(float) - render.side_by_side(panoramas[0].rgb))
+    np.testing.assert_allclose(panorama.depth / DEPTH_UNITS_PER_M, strip(pictures.depth_m), atol=0.000126)
+    difference = np.abs(panorama.rgb.astype(float) - strip(pictures.rgb))
     assert difference.mean() < 4.0
-    label = cv2.imread(str(render.skybox_paths(tmp_path, house.name, "vp")[2]), cv2.IMREAD_UNCHANGED)
-    np.testing.assert_array_equal(label, render.side_by_side(panoramas[0].label))
+    labels = read_skybox_labels(store.paths(house.name, "vp").labels)
+    np.testing.assert_array_equal(labels, strip(pictures.label))
 
 
 def test_label_table_fits_a_byte() -> None:
@@ -221,15 +224,9 @@ def test_label_table_fits_a_byte() -> None:
     assert LABELS[0] == "nothing"
 
 
-def test_one_panorama_of_a_house_or_scene(scene: Scene, house: House, panoramas: list[Pictures]) -> None:
-    single = render.render_panorama(scene, spots(house)[0], FACE)
-    np.testing.assert_array_equal(single.depth_m, panoramas[0].depth_m)
-    np.testing.assert_array_equal(single.rgb, panoramas[0].rgb)
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_gpu_gives_the_same_pictures(house: House, panoramas: list[Pictures]) -> None:
-    scene = render.prepare(house, "cuda")
+    scene = prepare(house, "cuda")
     for mine, theirs in zip(render.render_panoramas(scene, np.array(spots(house), np.float32), FACE), panoramas):
         assert (mine.label == theirs.label).mean() > 0.999
         assert np.median(np.abs(mine.depth_m - theirs.depth_m)) < 1e-5

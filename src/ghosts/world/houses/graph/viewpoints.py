@@ -19,7 +19,7 @@ from ghosts.errors import DataError
 from ghosts.world.houses.graph.sight import sees
 from ghosts.world.houses.graph.sites import Site, bridge_sites, first_sites
 from ghosts.world.houses.graph.walk import Obstacles, walkable_floor, walkable_stair
-from ghosts.world.houses.house import House
+from ghosts.world.houses.house import POSE_ROTATION, House
 from ghosts.world.houses.solids import Solids
 
 EDGE_MAX_M = 4.8
@@ -29,9 +29,6 @@ CROWDED_M = 0.75
 # An edge goes when another viewpoint lies nearly on its way: R2R's graphs step from one panorama to the next.
 # The limit is set so that degree and edge length come out near theirs.
 _DETOUR = 1.012
-# The same upright orientation for every viewpoint. A test holds it equal to `render.POSE_ROTATION`, which is not
-# imported because it brings torch along.
-POSE_ROTATION = ((-1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, -1.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -212,13 +209,12 @@ def connectivity(graph: HouseGraph) -> list[dict[str, Any]]:
     """The graph as the records of `<scan>_connectivity.json`."""
     records = []
     for index, point in enumerate(graph.viewpoints):
-        pose = [
-            value for row, shift in zip(POSE_ROTATION, point.position_m, strict=True) for value in (*row, shift)
-        ] + [0.0, 0.0, 0.0, 1.0]
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = POSE_ROTATION, point.position_m
         records.append(
             {
                 "image_id": point.name,
-                "pose": pose,
+                "pose": pose.ravel().tolist(),
                 "included": True,
                 "visible": graph.visible[index].tolist(),
                 "unobstructed": graph.unobstructed[index].tolist(),
