@@ -110,10 +110,12 @@ def _print_statistics(root: Path) -> None:
 
 
 def _show(options: Options) -> None:
-    from ghosts.world.houses.floorplan import draw_house
+    from ghosts.view.plan import house_figure
+    from ghosts.view.scene import house_scene
+    from ghosts.world.graph import parse_graph
     from ghosts.world.houses.graph.paths import sample_paths
     from ghosts.world.houses.graph.sight import things_seen
-    from ghosts.world.houses.graph.viewpoints import make_graph
+    from ghosts.world.houses.graph.viewpoints import connectivity, make_graph
     from ghosts.world.houses.make import make_house
     from ghosts.world.houses.words.instructions import write_instructions
 
@@ -121,12 +123,15 @@ def _show(options: Options) -> None:
     check_out_file(target, "a floor plan", (".png", ".svg", ".pdf"))
     house = make_house(options.seed)
     graph = make_graph(house)
-    path, text = None, None
+    scene = house_scene(house, parse_graph(house.name, connectivity(graph), target))
+    names, heading_rad, text = [], 0.0, ""
     if options.path >= 0:
         rng = np.random.default_rng([options.seed, options.path])
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
         text = write_instructions(house, graph, path, things_seen(house, graph.positions_m), rng)[0].text
-    figure = draw_house(house, graph, path, text)
+        names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
+    known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
+    figure = house_figure(scene, known, names, heading_rad, text)
     with atomic_path(target) as temporary:
         figure.savefig(temporary)
-    print(f"{target}: house {house.name}, {len(graph.viewpoints)} viewpoints" + (f"; {text}" if text else ""))
+    print(f"{target}: {known}" + (f"; {text}" if text else ""))
