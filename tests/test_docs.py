@@ -102,16 +102,16 @@ def test_every_module_is_in_the_reference() -> None:
 
 
 def test_every_module_has_its_place_in_the_design() -> None:
-    rooms = {}
+    named = {}
     for line in (ROOT / "docs" / "design.md").read_text().splitlines():
         if line.startswith("| ") and line.count("|") >= 3:
             cells = [cell.strip() for cell in line.strip("|").split("|")]
-            rooms[cells[0].strip("`")] = set(re.findall(r"`(\w+)`", cells[-1]))
-    for room in (path.parent for path in SOURCE.rglob("__init__.py")):
-        name = room.relative_to(SOURCE).as_posix()
+            named[cells[0].strip("`")] = set(re.findall(r"`(\w+)`", cells[-1]))
+    for package in (path.parent for path in SOURCE.rglob("__init__.py")):
+        name = package.relative_to(SOURCE).as_posix()
         if name not in (".", "weights"):
-            assert rooms[name] == {path.stem for path in room.glob("*.py")} - {"__init__"}, f"docs/design.md: {name}"
-    alone = rooms["foundations"] | rooms["mattersim"] | rooms["presets"]
+            assert named[name] == {path.stem for path in package.glob("*.py")} - {"__init__"}, f"docs/design.md: {name}"
+    alone = named["foundations"] | named["mattersim"] | named["presets"]
     assert alone == {path.stem for path in SOURCE.glob("*.py")} - {"__init__"} | {"weights"}
 
 

@@ -34,17 +34,17 @@ class Options:
     seed: int = 0
     """Seed of the world; with --show, of the house."""
     paths: int = 77
-    """Paths a house at most (R2R: 77)."""
+    """Most paths per house (R2R: 77)."""
     unseen: float = 0.15
     """Share of the houses kept for val_unseen."""
     seen: float = 0.07
     """Share of a training house's paths kept for val_seen."""
     faces: int = 256
-    """Pixels a side of a skybox face."""
+    """Side of a skybox face in pixels."""
     images: bool = True
     """Render skyboxes (--no-images: graph and text only)."""
     workers: int = 0
-    """Processes; 0 = one a core."""
+    """Processes; 0 = one per core."""
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""
     show: bool = False
@@ -85,7 +85,7 @@ def _make(root: Path, options: Options) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         houses = progress.add_task("graphs and text", total=config.houses)
-        # About 45 viewpoints a house until the true number is known.
+        # About 45 viewpoints per house until the true number is known.
         panoramas = progress.add_task("panoramas", total=config.houses * 45, visible=options.images)
 
         def report(what: str, count: int) -> None:

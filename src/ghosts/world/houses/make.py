@@ -88,7 +88,7 @@ def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator
 
 
 def _all_reachable(rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...]) -> bool:
-    joined = [opening.rooms for opening in openings if opening.kind != "window" and opening.rooms[1] >= 0]
+    joined = [opening.rooms for opening in openings if opening.inner]
     joined += [stair.rooms for stair in stairs]
     reached, queue = {0}, [0]
     while queue:

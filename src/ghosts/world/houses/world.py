@@ -32,7 +32,7 @@ from ghosts.world.houses.words.instructions import write_instructions
 from ghosts.world.store import PanoramaStore
 
 _MOST_HOUSES = 2500
-_SEEDS_A_WORLD = 4 * _MOST_HOUSES  # room for three spare seeds a house
+_SEEDS_PER_WORLD = 4 * _MOST_HOUSES  # room for three spare seeds per house
 _LEAST_PATHS = 20
 Report = Callable[[str, int], None]
 """Called with ("house" | "panorama", how many were finished)."""
@@ -51,13 +51,13 @@ class WorldConfig:
     seed: int = 0
     """Seed of the world; the same seed gives the same graph and text, byte for byte."""
     paths: int = 77
-    """Paths a house at most (R2R: 77 in a building)."""
+    """Most paths per house (R2R: 77 in a building)."""
     unseen: float = 0.15
     """Share of the houses kept for val_unseen (at least one)."""
     seen: float = 0.07
     """Share of a training house's paths kept for val_seen."""
     faces: int = 256
-    """Pixels a side of a skybox face."""
+    """Side of a skybox face in pixels."""
 
     def __post_init__(self) -> None:
         require(
@@ -166,15 +166,15 @@ def _plain_fact(fact: Any) -> dict[str, Any]:
 
 def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, Any]:
     """Write one house's connectivity file and its paths, unless they are there. Returns the record of its paths."""
-    for attempt in range(_SEEDS_A_WORLD // _MOST_HOUSES):
-        seed = config.seed * _SEEDS_A_WORLD + attempt * _MOST_HOUSES + index
+    for attempt in range(_SEEDS_PER_WORLD // _MOST_HOUSES):
+        seed = config.seed * _SEEDS_PER_WORLD + attempt * _MOST_HOUSES + index
         stored = root / "houses" / f"{house_name(seed)}.json"
         if stored.is_file():
             return _read_record(stored, index)
         try:
             house, graph, paths = describe(seed, config.paths)
         except DataError:
-            if attempt == _SEEDS_A_WORLD // _MOST_HOUSES - 1:
+            if attempt == _SEEDS_PER_WORLD // _MOST_HOUSES - 1:
                 raise
             continue  # furniture cut a room off: take the next seed
         if len(paths) >= min(config.paths, _LEAST_PATHS):

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ghosts.world.houses.furniture.catalogue import KINDS, phrase
+from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.furniture.kit import build
 from ghosts.world.houses.furniture.recipes import RECIPES
 from ghosts.world.houses.furniture.spots import footprint, overlap
@@ -51,7 +51,6 @@ def test_recipes_name_known_things() -> None:
         for step in steps:
             assert step.kind in KINDS
             assert not step.host or step.host in {other.kind for other in steps}, f"{room}: {step}"
-    assert {room for kind in KINDS.values() for room in kind.rooms} <= set(ROOM_KINDS)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -175,9 +174,7 @@ def test_rooms_have_what_makes_them_so() -> None:
         assert having >= 0.8 * len(rooms), f"{having} of {len(rooms)} {room_kind}s have a {telling}"
 
 
-def test_phrases() -> None:
-    assert phrase("television") == "the TV"
-    assert phrase("washing machine") == "the washing machine"
+def test_things_have_several_colours() -> None:
     assert {thing.color_word for seed in SEEDS for thing in house(seed).things if thing.kind == "sofa"} > {
         "red",
         "blue",

@@ -7,15 +7,17 @@ import torch
 
 from ghosts.world.houses.make import make_house
 from ghosts.world.houses.render.materials import MATERIALS, evaluate
-from ghosts.world.houses.render.textures import Points, hashed, noise, square
+from ghosts.world.houses.render.textures import SurfacePoints, hashed, noise, square
 
 
-def points(count: int = 4000, size_m: float = 0.002, color: tuple[float, float, float] = (0.5, 0.4, 0.3)) -> Points:
+def points(
+    count: int = 4000, size_m: float = 0.002, color: tuple[float, float, float] = (0.5, 0.4, 0.3)
+) -> SurfacePoints:
     """Random points of a wall of 4 × 2 m, seen from the front."""
     random = torch.Generator().manual_seed(3)
     u, v = torch.rand(count, generator=random) * 4 - 2, torch.rand(count, generator=random) * 2 - 1
     view = torch.nn.functional.normalize(torch.stack([-torch.ones(count), u / 3, v / 3], -1), dim=-1)
-    return Points(
+    return SurfacePoints(
         u,
         v,
         torch.full_like(u, 2.0),
@@ -50,7 +52,7 @@ def test_checker_has_squares_of_40_cm() -> None:
     at = points(4)
     u = torch.tensor([0.2, 0.6, 0.2, 0.6])
     v = torch.tensor([0.2, 0.2, 0.6, 0.6])
-    placed = Points(u, v, at.ru, at.rv, at.own, at.level, at.view, at.normal, at.color, at.size, at.seed)
+    placed = SurfacePoints(u, v, at.ru, at.rv, at.own, at.level, at.view, at.normal, at.color, at.size, at.seed)
     light = evaluate(MATERIALS.index("checker"), placed).albedo[:, 0]
     assert light[0] == pytest.approx(float(light[3]), rel=0.2)
     assert light[1] == pytest.approx(float(light[2]), rel=0.2)

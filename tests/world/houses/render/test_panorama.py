@@ -144,7 +144,7 @@ def surface_distance(p: Primitive, at: np.ndarray) -> np.ndarray:
 
 
 def unproject(pictures: Pictures, spot: tuple[float, float, float], pick: np.ndarray) -> np.ndarray:
-    """Points of chosen pixels from depth as the file holds it."""
+    """SurfacePoints of chosen pixels from depth as the file holds it."""
     stored = np.rint(pictures.depth_m * DEPTH_UNITS_PER_M).astype(np.uint16) / DEPTH_UNITS_PER_M
     return np.array(spot) + (pixel_directions(FACE) * stored[..., None]).reshape(-1, 3)[pick]
 
@@ -165,7 +165,7 @@ def test_labels_name_the_surface_that_is_hit(house: House, panoramas: list[Pictu
 
 
 def test_two_viewpoints_see_the_same_surfaces(scene: Scene, house: House, panoramas: list[Pictures]) -> None:
-    """Points of one panorama, looked at from another viewpoint, lie where its rays end (or are hidden)."""
+    """SurfacePoints of one panorama, looked at from another viewpoint, lie where its rays end (or are hidden)."""
     rng = np.random.default_rng(2)
     here, there = spots(house)[:2]
     pick = rng.choice(6 * FACE * FACE, 1500, replace=False)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ghosts.geometry import heading_of, turn_rad
-from ghosts.world.houses.graph.paths import Path, all_routes, sample_paths
+from ghosts.world.houses.graph.paths import HousePath, all_routes, sample_paths
 from ghosts.world.houses.graph.sight import things_seen
 from ghosts.world.houses.graph.viewpoints import make_graph
 from ghosts.world.houses.house import House
 from ghosts.world.houses.make import make_house
-from ghosts.world.houses.words.instructions import Instruction, write_instructions
+from ghosts.world.houses.words.instructions import WrittenInstruction, write_instructions
 from ghosts.world.houses.words.reader import read
 from ghosts.world.houses.words.truth import contradictions
 from ghosts.world.houses.words.vocabulary import nouns
@@ -31,13 +31,13 @@ class Told:
         self.paths = sample_paths(house, self.graph, count, rng)
         self.texts = [write_instructions(house, self.graph, path, self.seen, rng) for path in self.paths]
 
-    def check(self, path: Path, text: str) -> list[str]:
+    def check(self, path: HousePath, text: str) -> list[str]:
         steps = list(path.steps)
         ground = self.graph.positions_m[steps]
         ground[:, 2] -= [self.graph.viewpoints[step].height_m for step in steps]
         return contradictions(self.house, ground, path.heading_rad, self.seen[steps], text)
 
-    def each(self) -> list[tuple[Path, Instruction]]:
+    def each(self) -> list[tuple[HousePath, WrittenInstruction]]:
         return [(path, told) for path, three in zip(self.paths, self.texts) for told in three]
 
 
@@ -173,7 +173,7 @@ def test_words_narrow_down_the_goal(told: list[Told]) -> None:
             for other in [r for r in routes if r[0] == path.steps[0]][:12]:
                 if np.linalg.norm(positions[other[-1]] - positions[path.steps[-1]]) > 3.0:
                     tried += 1
-                    refuted += bool(world.check(Path(other, path.heading_rad, 0.0), item.text))
+                    refuted += bool(world.check(HousePath(other, path.heading_rad, 0.0), item.text))
     assert tried > 300
     assert refuted / tried > 0.85
 

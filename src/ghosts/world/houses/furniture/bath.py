@@ -134,15 +134,15 @@ def _pantry_shelf(k: Kit) -> str:
 
 _BATH = ("bathroom",)
 BATH_KINDS: dict[str, Kind] = {
-    "toilet": Kind(_toilet, "wall", _BATH),
-    "bathtub": Kind(_bathtub, "corner", _BATH, clear_m=0.4),
-    "shower": Kind(_shower, "corner", _BATH, clear_m=0.5),
-    "sink": Kind(_sink, "wall", _BATH, clear_m=0.6),
-    "towel rack": Kind(_towel_rack, "on wall", _BATH, blocks=False, height_m=0.9),
-    "laundry basket": Kind(_laundry_basket, "corner", ("bathroom", "laundry room", "closet"), clear_m=0.1),
-    "washing machine": Kind(_washer, "wall", ("laundry room", "bathroom"), clear_m=0.7),
-    "dryer": Kind(_dryer, "wall", ("laundry room",), clear_m=0.7),
-    "ironing board": Kind(_ironing_board, "wall", ("laundry room",), clear_m=0.3),
-    "pantry shelf": Kind(_pantry_shelf, "wall", ("pantry",)),
+    "toilet": Kind(_toilet, "wall"),
+    "bathtub": Kind(_bathtub, "corner", clear_m=0.4),
+    "shower": Kind(_shower, "corner", clear_m=0.5),
+    "sink": Kind(_sink, "wall", clear_m=0.6),
+    "towel rack": Kind(_towel_rack, "on wall", blocks=False, height_m=0.9),
+    "laundry basket": Kind(_laundry_basket, "corner", clear_m=0.1),
+    "washing machine": Kind(_washer, "wall", clear_m=0.7),
+    "dryer": Kind(_dryer, "wall", clear_m=0.7),
+    "ironing board": Kind(_ironing_board, "wall", clear_m=0.3),
+    "pantry shelf": Kind(_pantry_shelf, "wall"),
 }
 """Kinds of this module by name."""

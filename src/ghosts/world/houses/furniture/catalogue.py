@@ -10,14 +10,4 @@ from ghosts.world.houses.furniture.rest import REST_KINDS
 from ghosts.world.houses.furniture.work import WORK_KINDS
 
 KINDS: dict[str, Kind] = {**REST_KINDS, **EAT_KINDS, **BATH_KINDS, **WORK_KINDS, **DECOR_KINDS}
-"""Object kinds by name: how each is built, where it stands, what people call it."""
-
-
-def phrase(kind: str) -> str:
-    """How people point at an object of a kind, with article.
-
-    Example:
-        >>> phrase("television"), phrase("sofa")
-        ('the TV', 'the sofa')
-    """
-    return KINDS[kind].phrase or f"the {kind}"
+"""Object kinds by name: how each is built and where it stands."""

@@ -210,37 +210,26 @@ def _front_door(k: Kit) -> str:
     return word
 
 
-_ANY = ("living room", "bedroom", "dining room", "office", "library", "hallway", "stair hall", "entryway", "music room")
 DECOR_KINDS: dict[str, Kind] = {
-    "plant": Kind(_plant, "corner", (*_ANY, "bathroom", "kitchen", "gym"), clear_m=0.1),
-    "cactus": Kind(_cactus, "corner", ("office", "living room", "bedroom"), clear_m=0.1),
-    "floor lamp": Kind(_floor_lamp, "corner", ("living room", "library", "bedroom", "office"), clear_m=0.1),
-    "table lamp": Kind(_table_lamp, "on top", ("bedroom", "living room", "hallway", "entryway")),
-    "ceiling lamp": Kind(_ceiling_lamp, "ceiling", (), blocks=False, landmark=False),
-    "pendant lamp": Kind(_pendant_lamp, "ceiling", ("kitchen", "dining room", "entryway"), blocks=False),
-    "chandelier": Kind(_chandelier, "ceiling", ("dining room", "living room", "stair hall"), blocks=False),
-    "painting": Kind(_painting, "on wall", _ANY, blocks=False, height_m=1.25),
-    "mirror": Kind(
-        _mirror, "on wall", ("bathroom", "entryway", "bedroom", "hallway", "gym"), blocks=False, height_m=1.1
-    ),
-    "clock": Kind(
-        _clock, "on wall", ("kitchen", "living room", "office", "hallway", "gym"), blocks=False, height_m=1.7
-    ),
-    "grandfather clock": Kind(
-        _grandfather_clock, "wall", ("hallway", "library", "living room", "stair hall"), clear_m=0.3
-    ),
-    "vase": Kind(_vase, "on top", ("living room", "dining room", "hallway", "entryway", "stair hall"), landmark=False),
-    "rug": Kind(
-        _rug, "middle", ("living room", "bedroom", "library", "dining room", "office", "nursery"), blocks=False
-    ),
-    "round rug": Kind(_round_rug, "middle", ("nursery", "bedroom", "library", "music room"), blocks=False),
-    "bath mat": Kind(_bath_mat, "middle", ("bathroom",), blocks=False),
-    "runner": Kind(_runner, "middle", ("hallway",), blocks=False, phrase="the long rug"),
-    "door mat": Kind(_door_mat, "fixed", ("entryway",), blocks=False, landmark=False),
-    "curtains": Kind(
-        _curtains, "fixed", ("living room", "bedroom", "dining room", "office", "nursery", "library"), blocks=False
-    ),
-    "door": Kind(_door, "fixed", (), phrase="the open door", landmark=False),
-    "front door": Kind(_front_door, "fixed", ("entryway", "hallway")),
+    "plant": Kind(_plant, "corner", clear_m=0.1),
+    "cactus": Kind(_cactus, "corner", clear_m=0.1),
+    "floor lamp": Kind(_floor_lamp, "corner", clear_m=0.1),
+    "table lamp": Kind(_table_lamp, "on top"),
+    "ceiling lamp": Kind(_ceiling_lamp, "ceiling", blocks=False),
+    "pendant lamp": Kind(_pendant_lamp, "ceiling", blocks=False),
+    "chandelier": Kind(_chandelier, "ceiling", blocks=False),
+    "painting": Kind(_painting, "on wall", blocks=False, height_m=1.25),
+    "mirror": Kind(_mirror, "on wall", blocks=False, height_m=1.1),
+    "clock": Kind(_clock, "on wall", blocks=False, height_m=1.7),
+    "grandfather clock": Kind(_grandfather_clock, "wall", clear_m=0.3),
+    "vase": Kind(_vase, "on top"),
+    "rug": Kind(_rug, "middle", blocks=False),
+    "round rug": Kind(_round_rug, "middle", blocks=False),
+    "bath mat": Kind(_bath_mat, "middle", blocks=False),
+    "runner": Kind(_runner, "middle", blocks=False),
+    "door mat": Kind(_door_mat, "fixed", blocks=False),
+    "curtains": Kind(_curtains, "fixed", blocks=False),
+    "door": Kind(_door, "fixed"),
+    "front door": Kind(_front_door, "fixed"),
 }
 """Kinds of this module by name."""

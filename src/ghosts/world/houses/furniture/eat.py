@@ -222,19 +222,19 @@ def _china_cabinet(k: Kit) -> str:
 
 
 EAT_KINDS: dict[str, Kind] = {
-    "kitchen counter": Kind(_counter, "beside", ("kitchen",), clear_m=0.8, phrase="the kitchen counter"),
-    "kitchen sink": Kind(_kitchen_sink, "beside", ("kitchen",), clear_m=0.8),
-    "fridge": Kind(_fridge, "wall", ("kitchen",), clear_m=0.8),
-    "stove": Kind(_stove, "wall", ("kitchen",), clear_m=0.8),
-    "wall cabinet": Kind(_wall_cabinet, "on wall", ("kitchen", "laundry room"), blocks=False, height_m=1.45),
-    "range hood": Kind(_hood, "on wall", ("kitchen",), blocks=False, height_m=1.62),
-    "kitchen island": Kind(_island, "middle", ("kitchen",), clear_m=0.65),
-    "bar stool": Kind(_bar_stool, "around", ("kitchen",), clear_m=0.0),
-    "microwave": Kind(_microwave, "on top", ("kitchen", "pantry")),
-    "trash can": Kind(_trash_can, "corner", ("kitchen", "office", "laundry room"), clear_m=0.1),
-    "dining table": Kind(_dining_table, "middle", ("dining room", "kitchen"), clear_m=0.8),
-    "chair": Kind(_chair, "around", ("dining room", "kitchen", "office", "music room"), clear_m=0.0),
-    "sideboard": Kind(_sideboard, "wall", ("dining room", "living room")),
-    "china cabinet": Kind(_china_cabinet, "wall", ("dining room",)),
+    "kitchen counter": Kind(_counter, "beside", clear_m=0.8),
+    "kitchen sink": Kind(_kitchen_sink, "beside", clear_m=0.8),
+    "fridge": Kind(_fridge, "wall", clear_m=0.8),
+    "stove": Kind(_stove, "wall", clear_m=0.8),
+    "wall cabinet": Kind(_wall_cabinet, "on wall", blocks=False, height_m=1.45),
+    "range hood": Kind(_hood, "on wall", blocks=False, height_m=1.62),
+    "kitchen island": Kind(_island, "middle", clear_m=0.65),
+    "bar stool": Kind(_bar_stool, "around", clear_m=0.0),
+    "microwave": Kind(_microwave, "on top"),
+    "trash can": Kind(_trash_can, "corner", clear_m=0.1),
+    "dining table": Kind(_dining_table, "middle", clear_m=0.8),
+    "chair": Kind(_chair, "around", clear_m=0.0),
+    "sideboard": Kind(_sideboard, "wall"),
+    "china cabinet": Kind(_china_cabinet, "wall"),
 }
 """Kinds of this module by name."""

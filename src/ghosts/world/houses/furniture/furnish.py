@@ -10,7 +10,7 @@ from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.furniture.decor import curtains
 from ghosts.world.houses.furniture.kit import Kind, Model, build, stand
 from ghosts.world.houses.furniture.placer import Placer
-from ghosts.world.houses.furniture.recipes import RECIPES, Step
+from ghosts.world.houses.furniture.recipes import RECIPES, Wish
 from ghosts.world.houses.furniture.spots import footprint, overlap
 from ghosts.world.houses.house import Opening, Room, Stair, Thing
 from ghosts.world.houses.plan.rooms import DOOR_WIDTH_M, HALLS
@@ -69,7 +69,7 @@ def furnish(
     return tuple(things)
 
 
-def _take(placer: Placer, step: Step) -> None:
+def _take(placer: Placer, step: Wish) -> None:
     """Carry out one step of a recipe, if there is a place for it."""
     spec = KINDS[step.kind]
     hosts = [thing for thing in placer.things if thing.kind == step.host]
@@ -169,7 +169,7 @@ def _hang_curtains(placer: Placer) -> None:
             continue
         bottom = max(opening.bottom_z_m - room.floor_z_m - 0.12, 0.03)
         drop = opening.top_z_m - room.floor_z_m + 0.1 - bottom
-        spec = Kind(lambda kit, w=opening.width_m, d=drop: curtains(kit, w, d), "fixed", (), blocks=False)  # type: ignore[misc]
+        spec = Kind(lambda kit, w=opening.width_m, d=drop: curtains(kit, w, d), "fixed", blocks=False)  # type: ignore[misc]
         model = build("curtains", spec, np.random.default_rng(seed))
         x, y = placer.at_wall(side, middle, 0.13)
         placer.add(model, x, y, room.floor_z_m + bottom, math.atan2(inward[1], inward[0]))

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ghosts.world.houses.house import Primitive, Shape, Thing
+from ghosts.world.houses.house import Primitive, Shape, Thing, reach_m
 from ghosts.world.houses.plan.rooms import Color
 
 PALETTE: dict[str, Color] = {
@@ -35,6 +35,8 @@ WHITE: Color = (0.82, 0.82, 0.81)
 SOFT = ("red", "blue", "green", "gray", "beige", "teal", "purple", "orange", "brown", "yellow")
 
 Number = float | int
+Part = tuple[Shape, tuple[float, float, float], tuple[float, float, float], float, str, Color]
+"""Shape, centre, half extents, yaw, material and colour."""
 
 
 @dataclass
@@ -42,9 +44,7 @@ class Kit:
     """Collects the solids of one object. Front is +x, z = 0 its foot; boxes and cylinders are given by their bottom."""
 
     rng: np.random.Generator
-    parts: list[tuple[Shape, tuple[float, float, float], tuple[float, float, float], float, str, Color]] = field(
-        default_factory=list
-    )
+    parts: list[Part] = field(default_factory=list)
 
     def box(
         self,
@@ -133,17 +133,11 @@ class Kind:
     build: Builder
     """Adds its solids to a kit and returns the colour word, empty when none is worth naming."""
     place: Place
-    rooms: tuple[str, ...]
-    """Room kinds where it belongs."""
     blocks: bool = True
     clear_m: float = 0.55
     """Free depth kept in front of it."""
-    phrase: str = ""
-    """How people point at it, with article; empty: "the" and its kind."""
     height_m: float = 0.0
     """Foot of an object on a wall, above the floor."""
-    landmark: bool = True
-    """Whether instructions may name it: large or telling enough to be seen from the path."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +148,7 @@ class Model:
     half_m: tuple[float, float, float]
     bottom_m: float
     word: str
-    parts: tuple[tuple[Shape, tuple[float, float, float], tuple[float, float, float], float, str, Color], ...]
+    parts: tuple[Part, ...]
 
 
 def build(kind: str, spec: Kind, rng: np.random.Generator) -> Model:
@@ -163,8 +157,7 @@ def build(kind: str, spec: Kind, rng: np.random.Generator) -> Model:
     word = spec.build(kit)
     low, high = np.full(3, math.inf), np.full(3, -math.inf)
     for _, center, half, yaw, _, _ in kit.parts:
-        c, s = abs(math.cos(yaw)), abs(math.sin(yaw))
-        reach = np.array([half[0] * c + half[1] * s, half[0] * s + half[1] * c, half[2]])
+        reach = np.array([*reach_m(half, yaw), half[2]])
         low, high = np.minimum(low, np.array(center) - reach), np.maximum(high, np.array(center) + reach)
     mid = (low + high) / 2
     parts = tuple(

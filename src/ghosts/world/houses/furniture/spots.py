@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ghosts.world.houses.house import Thing
+from ghosts.world.houses.house import Thing, reach_m
 from ghosts.world.houses.plan.layout import Rect
 
 
 def around(half_m: tuple[float, float, float], x_m: float, y_m: float, yaw_rad: float) -> Rect:
     """Axis-aligned rectangle around a turned box of the given half extents."""
-    c, s = abs(math.cos(yaw_rad)), abs(math.sin(yaw_rad))
-    hx, hy = half_m[0] * c + half_m[1] * s, half_m[0] * s + half_m[1] * c
+    hx, hy = reach_m(half_m, yaw_rad)
     return Rect(x_m - hx, y_m - hy, x_m + hx, y_m + hy)
 
 

@@ -20,7 +20,7 @@ _FLOORS = 0.28
 
 
 @dataclass(frozen=True)
-class Path:
+class HousePath:
     """A walk over viewpoints, by index, and the heading it starts with."""
 
     steps: tuple[int, ...]
@@ -28,7 +28,7 @@ class Path:
     length_m: float
 
 
-def sample_paths(house: House, graph: HouseGraph, count: int, rng: np.random.Generator) -> list[Path]:
+def sample_paths(house: House, graph: HouseGraph, count: int, rng: np.random.Generator) -> list[HousePath]:
     """Choose up to `count` different paths, favouring starts and goals not used yet.
 
     Args:
@@ -48,7 +48,7 @@ def sample_paths(house: House, graph: HouseGraph, count: int, rng: np.random.Gen
     climbs = [_changes_floor(house, graph, route) for route in routes]
     pools = [k for k in order if climbs[k]], [k for k in order if not climbs[k]]
     floors = 0
-    chosen: list[Path] = []
+    chosen: list[HousePath] = []
     while any(pools) and len(chosen) < count:
         climb = bool(pools[0]) and (floors < _FLOORS * (len(chosen) + 1) or not pools[1])
         pool = pools[0] if climb else pools[1]
@@ -65,7 +65,8 @@ def sample_paths(house: House, graph: HouseGraph, count: int, rng: np.random.Gen
         starts[route[0]] += 1
         goals[route[-1]] += 1
         kinds[graph.viewpoints[route[-1]].room] += 1
-        chosen.append(Path(route, _start_heading(graph, route, rng), round(float(distance[route[0], route[-1]]), 2)))
+        length_m = round(float(distance[route[0], route[-1]]), 2)
+        chosen.append(HousePath(route, _start_heading(graph, route, rng), length_m))
     return chosen
 
 

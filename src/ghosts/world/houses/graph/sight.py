@@ -37,7 +37,7 @@ def entry(
     for form in FORMS:
         which = np.flatnonzero(solids.form == form)
         if which.size:
-            # One array an axis: reducing over a last axis of length 3 takes NumPy twice as long as all the rest.
+            # One array per axis: reducing over a last axis of length 3 takes NumPy twice as long as all the rest.
             offset = solids.center[which].T[:, None, :] - origin_m.T[:, :, None]
             rays = np.reciprocal(ray) if form == AABB else ray
             with np.errstate(invalid="ignore"):

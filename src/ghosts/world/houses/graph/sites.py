@@ -19,7 +19,7 @@ from ghosts.world.houses.graph.walk import (
     standing_room_m,
     walkable_floor,
 )
-from ghosts.world.houses.house import House, Opening, Room
+from ghosts.world.houses.house import House, Room
 from ghosts.world.houses.solids import Solids
 
 CAMERA_M = 1.5
@@ -55,7 +55,7 @@ def first_sites(house: House, obstacles: Obstacles, solids: Solids, rng: np.rand
         if not any(site.room == room.index and site.stair < 0 for site in sites):
             sites.append(_anchor(house, pool, room.index, rng))
     for index, opening in enumerate(house.openings):
-        if is_inner(opening) and rng.random() < _DOORWAY_SHARE:
+        if opening.inner and rng.random() < _DOORWAY_SHARE:
             site = _doorway(house, obstacles, solids, index, rng)
             if site is not None and _alone(site, sites):
                 sites.append(site)
@@ -105,15 +105,10 @@ def bridge_sites(
     return []
 
 
-def is_inner(opening: Opening) -> bool:
-    """Whether an opening leads from room to room on foot."""
-    return opening.kind != "window" and min(opening.rooms) >= 0
-
-
 def opening_at(house: House, x_m: float, y_m: float, floor_z_m: float, reach_m: float = 0.3) -> int:
     """Index of the door or passage a point of the plan stands in, or −1."""
     for index, opening in enumerate(house.openings):
-        if not is_inner(opening) or abs(opening.bottom_z_m - floor_z_m) > 0.3:
+        if not opening.inner or abs(opening.bottom_z_m - floor_z_m) > 0.3:
             continue
         along, across = (x_m - opening.x_m, y_m - opening.y_m)
         if opening.along == "y":
@@ -299,9 +294,8 @@ def _along(
 
 def _make_on_floor(house: House, x_m: float, y_m: float, z_m: float, rng: np.random.Generator) -> Site:
     opening = opening_at(house, x_m, y_m, z_m)
-    room = house.room_at(x_m, y_m, z_m + 0.5)
-    index = room.index if room is not None else house.openings[opening].rooms[0]
-    return _site(x_m, y_m, z_m, index, rng, opening=opening)
+    room = int(house.rooms_at(np.array([[x_m, y_m, z_m + 0.5]]))[0])
+    return _site(x_m, y_m, z_m, room if room >= 0 else house.openings[opening].rooms[0], rng, opening=opening)
 
 
 def beside_stair(house: House, xy_m: tuple[float, float], floor_z_m: float, reach_m: float = 1.6) -> tuple[int, str]:

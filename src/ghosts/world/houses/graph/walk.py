@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from ghosts.world.houses.house import House, Stair
 
@@ -109,14 +109,6 @@ def _to_box(point: np.ndarray, half_m: np.ndarray) -> np.ndarray:
     return np.linalg.norm(np.maximum(np.abs(point) - half_m, 0.0), axis=-1)
 
 
-def rooms_at(house: House, xyz_m: Float[np.ndarray, "n 3"]) -> Int[np.ndarray, " n"]:
-    """Index of the room that holds each point (`House.room_at`, for many points at once); −1 in walls and outside."""
-    low = np.array([(r.x0_m, r.y0_m, r.floor_z_m - 0.05) for r in house.rooms])
-    high = np.array([(r.x1_m, r.y1_m, r.ceiling_z_m + 0.05) for r in house.rooms])
-    inside = np.all((xyz_m[:, None] >= low) & (xyz_m[:, None] <= high), axis=2)
-    return np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
-
-
 def stair_length_m(stair: Stair) -> float:
     """Horizontal length of a flight."""
     return math.hypot(stair.head_m[0] - stair.foot_m[0], stair.head_m[1] - stair.foot_m[1])
@@ -165,7 +157,7 @@ def walkable_stair(obstacles: Obstacles, stair: Stair, start_m: Any, end_m: Any)
         obstacles: the house's obstacles.
         stair: the flight.
         start_m: x, y and the height of the ground.
-        end_m: likewise.
+        end_m: the same at the other end.
     """
     start, end = np.asarray(start_m[:2], float), np.asarray(end_m[:2], float)
     pieces = max(1, math.ceil(float(np.linalg.norm(end - start)) / 0.1))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 Color = tuple[float, float, float]
+T = TypeVar("T")
 
 WALL_M = 0.16
 """Thickness of every wall; two rooms share it, half each."""
@@ -186,7 +189,7 @@ _WALL_COLORS: dict[str, tuple[Color, ...]] = {
 }
 
 
-def pick(rng: np.random.Generator, options: tuple) -> object:
+def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
     """One of the options, each as likely."""
     return options[int(rng.integers(len(options)))]
 
@@ -195,21 +198,21 @@ def choose_finishes(kinds: list[str], rng: np.random.Generator) -> list[Finish]:
     """Surfaces for every room; hallways of a house share theirs, and its wooden floors share one wood.
 
     Args:
-        kinds: room kinds, one a room.
+        kinds: one per room.
         rng: source of the choices.
     """
     wood = pick(rng, _WOODS)
     hall_paint, hall_floor = pick(rng, _PAINTS[:8]), pick(rng, ROOM_KINDS["hallway"].floors)
-    hall_color = wood if hall_floor in ("planks", "parquet") else pick(rng, _FLOOR_COLORS[str(hall_floor)])
-    trim: Color = (0.86, 0.85, 0.82) if rng.random() < 0.75 else wood  # type: ignore[assignment]
+    hall_color = wood if hall_floor in ("planks", "parquet") else pick(rng, _FLOOR_COLORS[hall_floor])
+    trim: Color = (0.86, 0.85, 0.82) if rng.random() < 0.75 else wood
     finishes = []
     for kind in kinds:
-        floor, wall = str(pick(rng, ROOM_KINDS[kind].floors)), str(pick(rng, ROOM_KINDS[kind].walls))
+        floor, wall = pick(rng, ROOM_KINDS[kind].floors), pick(rng, ROOM_KINDS[kind].walls)
         floor_color = pick(rng, _FLOOR_COLORS[floor])
         if floor in ("planks", "parquet") and rng.random() < 0.7:
             floor_color = wood
         wall_color = pick(rng, _WALL_COLORS[wall])
         if kind in ("hallway", "stair hall"):
-            floor, floor_color, wall, wall_color = str(hall_floor), hall_color, "paint", hall_paint
-        finishes.append(Finish(floor, floor_color, wall, wall_color, trim))  # type: ignore[arg-type]
+            floor, floor_color, wall, wall_color = hall_floor, hall_color, "paint", hall_paint
+        finishes.append(Finish(floor, floor_color, wall, wall_color, trim))
     return finishes

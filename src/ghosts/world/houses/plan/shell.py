@@ -61,7 +61,7 @@ def build_shell(
         rooms: the rooms.
         openings: holes in their walls.
         stairs: flights.
-        finishes: surfaces, one a room.
+        finishes: surfaces, one per room.
     """
     parts: list[Primitive] = []
     for room, finish in zip(rooms, finishes):

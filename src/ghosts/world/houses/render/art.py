@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ghosts.world.houses.render.textures import Points, fade, frac, hashed, noise, seam, shade
+from ghosts.world.houses.render.textures import SurfacePoints, fade, frac, hashed, noise, seam, shade
 
 _BOOKS = (
     (0.45, 0.06, 0.05), (0.05, 0.12, 0.32), (0.06, 0.24, 0.10), (0.55, 0.36, 0.08), (0.65, 0.60, 0.50),
@@ -14,8 +14,7 @@ _BOOKS = (
 )  # fmt: skip
 
 
-def books(points: Points) -> Tensor:
-    """Books."""
+def books(points: SurfacePoints) -> Tensor:
     palette = torch.tensor(_BOOKS, device=points.u.device)
     cell = points.u / 0.034 + 0.3 * torch.sin(points.u * 40)
     book = cell.floor().int() + points.seed.int() * 13
@@ -28,8 +27,7 @@ def books(points: Points) -> Tensor:
     return torch.where(points.level[:, None] > 0, paper, color)
 
 
-def rug(points: Points) -> Tensor:
-    """Rug."""
+def rug(points: SurfacePoints) -> Tensor:
     a, b = points.u / points.ru, points.v / points.rv
     rim = torch.minimum((1 - a.abs()) * points.ru, (1 - b.abs()) * points.rv)
     tone = hashed(points.seed, 1)
@@ -42,7 +40,7 @@ def rug(points: Points) -> Tensor:
     return mixed * (0.82 + 0.3 * fade(points, noise(points.u * 120, points.v * 120), 0.01))[:, None]
 
 
-def picture(points: Points) -> Tensor:
+def picture(points: SurfacePoints) -> Tensor:
     """A landscape or an abstract, different for every solid."""
     a, b = points.u / points.ru, points.v / points.rv
     pick = [hashed(points.seed, k) for k in range(8)]
@@ -65,22 +63,19 @@ def picture(points: Points) -> Tensor:
     return torch.where((pick[2] < 0.55)[:, None], land, block * 0.8 + 0.08) * 0.8
 
 
-def wicker(points: Points) -> Tensor:
-    """Wicker."""
+def wicker(points: SurfacePoints) -> Tensor:
     odd = ((points.u / 0.03).floor() + (points.v / 0.02).floor()).int() % 2
     return shade(points, 0.6 + 0.45 * odd)
 
 
-def keys(points: Points) -> Tensor:
-    """Keys."""
+def keys(points: SurfacePoints) -> Tensor:
     joint = seam(points, points.u, 0.024, 0.002)
     white = points.color * (1 - 0.7 * joint)[:, None]
     black = (seam(points, points.u + 0.012, 0.024, 0.006) > 0.5) & (hashed((points.u / 0.024).floor().int()) > 0.3)
     return torch.where((black & (points.own[:, 0] < 0.0))[:, None], points.color * 0.03, white)
 
 
-def clock(points: Points) -> Tensor:
-    """Clock."""
+def clock(points: SurfacePoints) -> Tensor:
     y, z = points.own[:, 1], points.own[:, 2]
     radius, angle = (y * y + z * z).sqrt() / points.rv, torch.atan2(y, z)
     tick = (seam(points, angle, np.pi / 6, 0.07) > 0.5) & (radius > 0.68) & (radius < 0.84)
@@ -90,15 +85,14 @@ def clock(points: Points) -> Tensor:
     return torch.where(dark[:, None], torch.full_like(points.color, 0.04), points.color)
 
 
-def globe(points: Points) -> Tensor:
-    """Globe."""
+def globe(points: SurfacePoints) -> Tensor:
     x, y, z = points.own.unbind(-1)
     land = noise(torch.atan2(y, x) * 1.6 + 20, z * 14) > 0.52
     green = torch.tensor([0.22, 0.34, 0.12], device=x.device)
     return torch.where(land[:, None], green, points.color)
 
 
-def screen(points: Points) -> Tensor:
+def screen(points: SurfacePoints) -> Tensor:
     """A lit screen: bars of a desktop, or a picture on a television."""
     a, b = points.u / points.ru, points.v / points.rv
     glow = torch.stack([0.05 + 0.04 * b, 0.12 + 0.08 * b, 0.24 + 0.12 * a], -1)
@@ -108,23 +102,21 @@ def screen(points: Points) -> Tensor:
     return torch.where(text[:, None], torch.full_like(glow, 0.16), glow)
 
 
-def fire(points: Points) -> Tensor:
-    """Fire."""
+def fire(points: SurfacePoints) -> Tensor:
     height = (points.v / points.rv + 1) / 2
     tongue = noise(points.u * 14, points.v * 5) * 0.9 + 0.25 - height
     hot = torch.tensor([1.6, 0.75, 0.16], device=points.u.device)
     return hot * (tongue * 2.2).clamp(0.0, 1.0)[:, None] + torch.tensor([0.05, 0.015, 0.005], device=points.u.device)
 
 
-def water(points: Points) -> Tensor:
-    """Water."""
+def water(points: SurfacePoints) -> Tensor:
     wave = noise(points.u * 9, points.v * 9)
     fish = noise(points.u * 12 + 5, points.v * 22 + 3) > 0.86
     blue = points.color * (0.7 + 0.5 * wave + 0.4 * points.v / points.rv)[:, None]
     return torch.where(fish[:, None], torch.tensor([0.9, 0.35, 0.05], device=wave.device), blue)
 
 
-def sky(points: Points) -> Tensor:
+def sky(points: SurfacePoints) -> Tensor:
     """Outdoors by direction of sight: sky above, clouds, trees at the horizon, lawn below."""
     x, y, z = points.view.unbind(-1)
     turn = torch.atan2(y, x)

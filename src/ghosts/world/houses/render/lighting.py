@@ -108,12 +108,8 @@ def make_lights(house: House, solids: Solids, casters: Tensor) -> Lights:
     subset = solids.only(casters)
     step = 96 if device.type == "cpu" else len(frames.origin)
     shadow = torch.cat(
-        [
-            cast(subset, Frames(frames.origin[k : k + step], frames.forward[k : k + step], frames.right[k : k + step],
-                                frames.down[k : k + step], SHADOW_PX, SHADOW_PX)).distance
-            for k in range(0, len(frames.origin), step)
-        ]
-    )  # fmt: skip
+        [cast(subset, frames.only(slice(k, k + step))).distance for k in range(0, len(frames.origin), step)]
+    )
     return Lights(
         position,
         facing,
@@ -129,9 +125,7 @@ def _lights_of_rooms(
     """For each room the lights that matter most: its own, then those of rooms it opens to."""
     table = []
     joined: dict[int, set[int]] = {room.index: set() for room in house.rooms}
-    pairs = [o.rooms for o in house.openings if o.kind != "window" and o.rooms[1] >= 0] + [
-        s.rooms for s in house.stairs
-    ]
+    pairs = [o.rooms for o in house.openings if o.inner] + [s.rooms for s in house.stairs]
     for a, b in pairs:
         joined[a].add(b)
         joined[b].add(a)
@@ -148,7 +142,7 @@ def _lights_of_rooms(
 def direct(lights: Lights, point: Tensor, normal: Tensor | None, room: Tensor, dither: Tensor) -> Tensor:
     """Light that arrives straight from lamps and windows.
 
-    Points are grouped by room, because a room's lights are few and the same for all its points.
+    SurfacePoints are grouped by room, because a room's lights are few and the same for all its points.
 
     Args:
         lights: the sources.

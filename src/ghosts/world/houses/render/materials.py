@@ -10,7 +10,7 @@ from jaxtyping import Float32
 from torch import Tensor
 
 from ghosts.world.houses.render import art, textures
-from ghosts.world.houses.render.textures import Points
+from ghosts.world.houses.render.textures import SurfacePoints
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Surface:
     """Strength of highlights."""
 
 
-Texture = Callable[[Points], Tensor]
+Texture = Callable[[SurfacePoints], Tensor]
 _REFLECT: dict[str, tuple[Texture, float]] = {
     "paint": (textures.paint, 0.0),
     "plaster": (textures.plaster, 0.0),
@@ -67,7 +67,7 @@ MATERIALS: tuple[str, ...] = (*_REFLECT, *_GLOW)
 """Every material's name; its place is its number."""
 
 
-def evaluate(material: int, points: Points) -> Surface:
+def evaluate(material: int, points: SurfacePoints) -> Surface:
     """Colours of points that all have one material.
 
     Args:

@@ -85,7 +85,7 @@ def render_panoramas(scene: Scene, positions_m: Float32[np.ndarray, "b 3"], face
     Args:
         scene: a prepared scene.
         positions_m: camera centres.
-        face_size: pixels a side, a multiple of 16.
+        face_size: side of a face in pixels, a multiple of 16.
 
     Yields:
         The six faces of each viewpoint, in the order of the positions.

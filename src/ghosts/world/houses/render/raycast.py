@@ -42,6 +42,11 @@ class Frames:
     height: int
     width: int
 
+    def only(self, which: slice) -> Frames:
+        """Some of the images."""
+        axes = self.forward[which], self.right[which], self.down[which]
+        return Frames(self.origin[which], *axes, self.height, self.width)
+
     def rays(self) -> Float32[Tensor, "m h w 3"]:
         """Directions through the pixel centres; their component along `forward` is 1."""
         u, v = _ticks(self.width, self.origin.device), _ticks(self.height, self.origin.device)
@@ -67,7 +72,7 @@ def _ticks(count: int, device: torch.device) -> Tensor:
 
 
 def cast(solids: Solids, frames: Frames) -> Hits:
-    """Cast one ray a pixel.
+    """Cast one ray per pixel.
 
     Args:
         solids: the scene.
@@ -177,7 +182,7 @@ def _cast_form(
 
 
 def _crossing(solids: Solids, ids: Tensor, kind: int, ray: Sequence[Tensor], origin: Tensor) -> tuple[Tensor, Tensor]:
-    """`crossing` of solids, by index, with rays `n k` a solid, given axis by axis."""
+    """`crossing` of solids, by index, with rays axis by axis, `n k`: k per solid."""
     offset = solids.center[ids] - origin
     return crossing(torch, kind, ray, *(value.split(1, 1) for value in (offset, solids.half[ids], solids.turn[ids])))
 

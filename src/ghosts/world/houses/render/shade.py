@@ -9,7 +9,7 @@ from ghosts.world.houses.render import lighting
 from ghosts.world.houses.render.materials import evaluate
 from ghosts.world.houses.render.raycast import Frames, Hits, intersect
 from ghosts.world.houses.render.scene import Scene
-from ghosts.world.houses.render.textures import Points
+from ghosts.world.houses.render.textures import SurfacePoints
 from ghosts.world.houses.render.volume import room_of, sample
 from ghosts.world.houses.solids import BOX, CYLINDER, TINY
 
@@ -94,7 +94,6 @@ def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Ten
     out = torch.zeros_like(point)
     seen = (index >= 0).nonzero()[:, 0]
     if len(seen) < len(index):
-        out[index < 0] = 0.0
         index, point, view, size = index[seen], point[seen], view[seen], size[seen]
     own, normal, points = _surface(scene, index, point, view, size)
     albedo, emission = torch.empty_like(point), torch.empty_like(point)
@@ -102,7 +101,7 @@ def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Ten
     material = scene.material[index]
     for number in material.unique().tolist():
         where = (material == number).nonzero()[:, 0]
-        part = Points(*(value[where] for value in points))
+        part = SurfacePoints(*(value[where] for value in points))
         surface = evaluate(number, part)
         albedo[where], emission[where], gloss[where] = surface.albedo, surface.emission, surface.gloss
     # Mouldings and frames lie flat on walls, which the voxels beside them would count as occlusion.
@@ -151,7 +150,7 @@ def _fraction(x: Tensor) -> Tensor:
 def _surface(
     scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Tensor
 ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """Own coordinates, world normals, and the fields of `Points`."""
+    """Own coordinates, world normals, and the fields of `SurfacePoints`."""
     form, half, turn = scene.solids.form[index], scene.own_half[index], scene.own_turn[index]
     offset = point - scene.solids.center[index]
     c, s = turn[:, 0], turn[:, 1]

@@ -13,8 +13,8 @@ _TABLE = 4096
 
 
 @dataclass(frozen=True)
-class Points:
-    """Points on surfaces, all of one material.
+class SurfacePoints:
+    """SurfacePoints on surfaces, all of one material.
 
     `u`, `v` run along the surface in metres: v up (or along the second axis of a level surface), u across; zero is the
     solid's middle. `ru`, `rv` are the half extents in the same directions.
@@ -69,40 +69,37 @@ def frac(x: Tensor) -> Tensor:
     return x - x.floor()
 
 
-def seam(points: Points, x: Tensor, period: float, width: float) -> Tensor:
+def seam(points: SurfacePoints, x: Tensor, period: float, width: float) -> Tensor:
     """1 within `width` metres of multiples of `period`, else 0, averaged over a pixel."""
     gap = (frac(x / period + 0.5) - 0.5).abs() * period
     reach = points.size * 0.5 + width
     return (1.0 - (gap - width) / reach).clamp(0.0, 1.0) * (2.0 * width / (reach + width)).clamp(max=1.0)
 
 
-def square(points: Points, x: Tensor, period: float) -> Tensor:
+def square(points: SurfacePoints, x: Tensor, period: float) -> Tensor:
     """A square wave, 1 in the first half of each period and 0 in the second, averaged over a pixel."""
     wave = 0.25 - (frac(x / period + 0.25) - 0.5).abs()
     return (wave * period / points.size.clamp(min=1e-4) + 0.5).clamp(0.0, 1.0)
 
 
-def fade(points: Points, value: Tensor, scale_m: float) -> Tensor:
+def fade(points: SurfacePoints, value: Tensor, scale_m: float) -> Tensor:
     """Noise around 0.5 of the given feature size, flattened where a pixel is wider than that."""
     return 0.5 + (value - 0.5) * (scale_m / (points.size + scale_m))
 
 
-def shade(points: Points, factor: Tensor) -> Tensor:
+def shade(points: SurfacePoints, factor: Tensor) -> Tensor:
     return points.color * factor[:, None]
 
 
-def plain(points: Points) -> Tensor:
-    """Plain."""
+def plain(points: SurfacePoints) -> Tensor:
     return points.color
 
 
-def paint(points: Points) -> Tensor:
-    """Paint."""
+def paint(points: SurfacePoints) -> Tensor:
     return shade(points, 0.97 + 0.06 * noise(points.u * 2.0, points.v * 2.0))
 
 
-def plaster(points: Points) -> Tensor:
-    """Plaster."""
+def plaster(points: SurfacePoints) -> Tensor:
     return shade(
         points,
         0.95
@@ -111,27 +108,24 @@ def plaster(points: Points) -> Tensor:
     )
 
 
-def stripes(points: Points) -> Tensor:
-    """Stripes."""
+def stripes(points: SurfacePoints) -> Tensor:
     band = square(points, points.u, 0.22)
     return shade(points, 0.88 + 0.12 * band)
 
 
-def grain(points: Points, along: Tensor, across: Tensor) -> Tensor:
+def grain(points: SurfacePoints, along: Tensor, across: Tensor) -> Tensor:
     coarse, fine = noise(along * 2.2, across * 26), noise(along * 5, across * 90)
     return 0.6 * fade(points, coarse, 0.04) + 0.4 * fade(points, fine, 0.011)
 
 
-def wood(points: Points) -> Tensor:
-    """Wood."""
+def wood(points: SurfacePoints) -> Tensor:
     tall = points.rv > points.ru
     along, across = torch.where(tall, points.v, points.u), torch.where(tall, points.u, points.v)
     shift = hashed(points.seed) * 50
     return shade(points, 0.72 + 0.5 * grain(points, along + shift, across + shift))
 
 
-def planks(points: Points) -> Tensor:
-    """Planks."""
+def planks(points: SurfacePoints) -> Tensor:
     row = (points.v / 0.16).floor()
     start = points.u / 1.7 + hashed(row.int()) * 7
     tone = hashed(row.int(), start.floor().int())
@@ -140,8 +134,7 @@ def planks(points: Points) -> Tensor:
     return shade(points, (0.68 + 0.36 * tone + 0.3 * (fibre - 0.4)) * (1 - 0.55 * joint))
 
 
-def parquet(points: Points) -> Tensor:
-    """Parquet."""
+def parquet(points: SurfacePoints) -> Tensor:
     i, j = (points.u / 0.48).floor(), (points.v / 0.48).floor()
     swap = (i + j).int() % 2 == 0
     a, b = torch.where(swap, points.u, points.v), torch.where(swap, points.v, points.u)
@@ -150,23 +143,21 @@ def parquet(points: Points) -> Tensor:
     return shade(points, (0.72 + 0.32 * tone + 0.25 * (grain(points, b + tone * 9, a) - 0.4)) * (1 - 0.5 * joint))
 
 
-def tile_tone(points: Points, width: float, height: float, shift: float, grout: float) -> tuple[Tensor, Tensor]:
+def tile_tone(points: SurfacePoints, width: float, height: float, shift: float, grout: float) -> tuple[Tensor, Tensor]:
     row = (points.v / height).floor()
     x = points.u + shift * width * (row.int() % 2)
     tone = hashed((x / width).floor().int(), row.int())
     return tone, torch.maximum(seam(points, x, width, grout), seam(points, points.v, height, grout))
 
 
-def tile(points: Points) -> Tensor:
-    """Tile."""
+def tile(points: SurfacePoints) -> Tensor:
     tone, joint = tile_tone(points, 0.45, 0.45, 0.0, 0.005)
     cloud = noise(points.u * 6 + tone * 9, points.v * 6)
     base = shade(points, 0.88 + 0.1 * tone + 0.08 * cloud)
     return torch.lerp(base, base * 0.55, joint[:, None])
 
 
-def checker(points: Points) -> Tensor:
-    """Checker."""
+def checker(points: SurfacePoints) -> Tensor:
     a, b = square(points, points.u, 0.8), square(points, points.v, 0.8)
     odd = a * b + (1 - a) * (1 - b)
     dark = torch.tensor([0.07, 0.075, 0.085], device=points.u.device)
@@ -174,65 +165,55 @@ def checker(points: Points) -> Tensor:
     return base * (0.9 + 0.15 * noise(points.u * 5, points.v * 5))[:, None]
 
 
-def wall_tile(points: Points) -> Tensor:
-    """Wall tile."""
+def wall_tile(points: SurfacePoints) -> Tensor:
     tone, joint = tile_tone(points, 0.24, 0.12, 0.5, 0.003)
     base = shade(points, 0.84 + 0.2 * tone)
     return torch.lerp(base, base * 0.45, 0.8 * joint[:, None])
 
 
-def brick(points: Points) -> Tensor:
-    """Brick."""
+def brick(points: SurfacePoints) -> Tensor:
     tone, joint = tile_tone(points, 0.24, 0.08, 0.5, 0.008)
     base = shade(points, 0.65 + 0.6 * tone + 0.25 * (noise(points.u * 40, points.v * 40) - 0.5))
     return torch.lerp(base, torch.full_like(base, 0.48), joint[:, None])
 
 
-def marble(points: Points) -> Tensor:
-    """Marble."""
+def marble(points: SurfacePoints) -> Tensor:
     shift = hashed(points.seed) * 20
     warp = noise(points.u * 2 + shift, points.v * 2) * 3 + noise(points.u * 7 + shift, points.v * 7)
     vein = 1 - (torch.sin((points.u + points.v) * 4 + warp * 3)).abs()
     return shade(points, 1.02 - 0.35 * vein**5 - 0.06 * warp / 4)
 
 
-def carpet(points: Points) -> Tensor:
-    """Carpet."""
+def carpet(points: SurfacePoints) -> Tensor:
     fine = fade(points, noise(points.u * 110, points.v * 110), 0.01)
     return shade(points, 0.80 + 0.26 * fine + 0.12 * noise(points.u * 3, points.v * 3))
 
 
-def rubber(points: Points) -> Tensor:
-    """Rubber."""
+def rubber(points: SurfacePoints) -> Tensor:
     speck = (noise(points.u * 60, points.v * 60) > 0.82).float()
     return shade(points, 0.9 + 1.6 * speck)
 
 
-def fabric(points: Points) -> Tensor:
-    """Fabric."""
+def fabric(points: SurfacePoints) -> Tensor:
     weave = fade(points, noise(points.u * 140, points.v * 140), 0.008)
     return shade(points, 0.86 + 0.14 * weave + 0.1 * noise(points.u * 5, points.v * 5))
 
 
-def check(points: Points) -> Tensor:
-    """Check."""
+def check(points: SurfacePoints) -> Tensor:
     a, b = square(points, points.u, 0.28), square(points, points.v, 0.28)
     return shade(points, 0.55 + 0.3 * (a + b))
 
 
-def curtain(points: Points) -> Tensor:
-    """Curtain."""
+def curtain(points: SurfacePoints) -> Tensor:
     return shade(points, 0.78 + 0.2 * torch.sin(points.u * 75) + 0.05 * noise(points.u * 90, points.v * 90))
 
 
-def metal(points: Points) -> Tensor:
-    """Metal."""
+def metal(points: SurfacePoints) -> Tensor:
     sky = (points.normal[:, 2] * 0.5 + 0.5) * 0.25
     return shade(points, 0.85 + sky + 0.08 * noise(points.u * 3, points.v * 160))
 
 
-def mirror(points: Points) -> Tensor:
-    """Mirror."""
+def mirror(points: SurfacePoints) -> Tensor:
     bounce = points.view - 2 * (points.view * points.normal).sum(-1, keepdim=True) * points.normal
     height = bounce[:, 2:]
     device = points.u.device
@@ -246,7 +227,6 @@ def mirror(points: Points) -> Tensor:
     return mixed + streak[:, None]
 
 
-def leaves(points: Points) -> Tensor:
-    """Leaves."""
+def leaves(points: SurfacePoints) -> Tensor:
     patch = noise(points.u * 28 + hashed(points.seed) * 40, points.v * 28)
     return shade(points, 0.35 + 1.0 * patch)

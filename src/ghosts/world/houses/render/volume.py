@@ -11,7 +11,7 @@ from jaxtyping import Float32, Int64
 from torch import Tensor
 from torch.nn import functional as F
 
-from ghosts.world.houses.house import House, Primitive
+from ghosts.world.houses.house import House, Primitive, reach_m
 from ghosts.world.houses.render.lighting import Lights, direct
 
 VOXEL_M = 0.1
@@ -76,7 +76,7 @@ def _block(origin: np.ndarray, shape: np.ndarray, low: tuple, high: tuple) -> tu
 
 def _carve_openings(house: House, origin: np.ndarray, shape: np.ndarray, solid: np.ndarray, room: np.ndarray) -> None:
     for o in house.openings:
-        if o.rooms[1] < 0:
+        if not o.inner:
             continue
         dx, dy = (o.width_m / 2, 0.1) if o.along == "x" else (0.1, o.width_m / 2)
         where = _block(origin, shape, (o.x_m - dx, o.y_m - dy, o.bottom_z_m), (o.x_m + dx, o.y_m + dy, o.top_z_m))
@@ -98,10 +98,8 @@ def _carve_openings(house: House, origin: np.ndarray, shape: np.ndarray, solid: 
 
 def _fill(solid: np.ndarray, origin: np.ndarray, part: Primitive) -> None:
     """Add a primitive's share of each voxel it touches (its bounding box; rounder solids count less)."""
-    c, s = abs(math.cos(part.yaw_rad)), abs(math.sin(part.yaw_rad))
-    hx, hy = part.half_m[0] * c + part.half_m[1] * s, part.half_m[0] * s + part.half_m[1] * c
     ranges, shares = [], []
-    for axis, half in enumerate((hx, hy, part.half_m[2])):
+    for axis, half in enumerate((*reach_m(part.half_m, part.yaw_rad), part.half_m[2])):
         low = (part.center_m[axis] - half - origin[axis]) / VOXEL_M + 0.5
         high = (part.center_m[axis] + half - origin[axis]) / VOXEL_M + 0.5
         first, last = max(0, math.floor(low)), min(solid.shape[2 - axis], math.ceil(high))
@@ -159,9 +157,8 @@ def _ambient(house: House, lights: Lights, free_room: Tensor, rooms: Tensor, ori
     mean = torch.zeros(len(house.rooms), 3, device=free.device).index_add_(0, owner, flat) / count.clamp(min=1)[:, None]
     field[:, z, y, x] = (0.5 * flat + 0.5 * mean[owner]).T
     mask = free.float()
-    for radius in (1, 1, 1, 1, 1, 1, 1, 1):
-        weight = _blur(mask, radius).clamp(min=1e-4)
-        field = torch.where(free, _blur(field * mask, radius) / weight, field)
+    for _ in range(8):
+        field = torch.where(free, _blur(field * mask, 1) / _blur(mask, 1).clamp(min=1e-4), field)
     # Surfaces lie half in walls: continue the field there.
     for _ in range(2):
         weight = _blur(mask, 1)

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ghosts.geometry import heading_of, turn_rad
-from ghosts.world.houses.graph.sites import beside_stair, is_inner
+from ghosts.world.houses.graph.sites import beside_stair
 from ghosts.world.houses.graph.viewpoints import HouseGraph
 from ghosts.world.houses.house import House, Thing
 from ghosts.world.houses.plan.rooms import HALLS
@@ -115,14 +115,6 @@ def corners_m(thing: Thing) -> Float[np.ndarray, "4 2"]:
     )
 
 
-def gap_m(thing: Thing, xy_m: tuple[float, float]) -> float:
-    """Distance in the plane from a point to a thing's footprint."""
-    dx, dy = xy_m[0] - thing.center_m[0], xy_m[1] - thing.center_m[1]
-    cos, sin = math.cos(thing.yaw_rad), math.sin(thing.yaw_rad)
-    x, y = abs(dx * cos + dy * sin) - thing.half_m[0], abs(dy * cos - dx * sin) - thing.half_m[1]
-    return math.hypot(max(x, 0.0), max(y, 0.0))
-
-
 def _door(house: House, route: Route, k: int) -> Fact:
     """Going from one room to the next, with the side it lies on and its number among the doors of a hallway."""
     stay, last = route.stays[k], route.stays[k - 1]
@@ -171,7 +163,7 @@ def _ordinal(house: House, route: Route, stay: Stay, target: int, turn_at_m: flo
     left = np.array([-forward[1], forward[0]])
     number, reach = 0, 0.0
     for index, opening in enumerate(house.openings):
-        if not is_inner(opening) or stay.room not in opening.rooms or index == stay.by:
+        if not opening.inner or stay.room not in opening.rooms or index == stay.by:
             continue
         delta = np.array([opening.x_m, opening.y_m]) - start
         ahead, aside = float(delta @ forward), float(delta @ left)
@@ -215,7 +207,7 @@ def _orientation(house: House, route: Route, near: np.ndarray) -> list[Fact]:
     facts = []
     for thing in np.flatnonzero(near[0]):
         item = house.things[thing]
-        if not _beside_walker(item, float(route.ground_m[0])) or not 0.5 < gap_m(item, tuple(route.points_m[0])) < 3.5:
+        if not _beside_walker(item, float(route.ground_m[0])) or not 0.5 < item.gap_m(route.points_m[0]) < 3.5:
             continue
         bearing = float(turn_rad(route.headings_rad[0], heading_of(np.array(item.center_m[:2]) - route.points_m[0])))
         size = math.degrees(abs(bearing))
@@ -296,7 +288,7 @@ def _towards(house: House, route: Route, near: np.ndarray) -> list[Fact]:
                 and name
                 and abs(bearing) < math.radians(13)
                 and nearer > 0.9
-                and gap_m(item, tuple(route.points_m[step])) > 1.2
+                and item.gap_m(route.points_m[step]) > 1.2
             ):
                 facts.append(
                     Fact("toward", step, float(route.along_m[step]) + 0.01, "ahead", thing=int(thing), naming=name)
@@ -325,7 +317,7 @@ def _stops(house: House, graph: HouseGraph, route: Route, near: np.ndarray) -> l
         facts.append(Fact("stop", last, end, which, room=stay.room))
     for thing in np.flatnonzero(near[-1]):
         item = house.things[thing]
-        name, gap = naming(house, near, int(thing), last), gap_m(item, point.xy_m)
+        name, gap = naming(house, near, int(thing), last), item.gap_m(np.array(point.xy_m))
         if not name or gap > 1.6 or item.room != stay.room or not _beside_walker(item, float(route.ground_m[-1])):
             continue
         bearing = abs(

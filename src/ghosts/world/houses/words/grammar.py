@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ghosts.world.houses.graph.sites import is_inner
 from ghosts.world.houses.house import House
 from ghosts.world.houses.plan.rooms import HALLS
 from ghosts.world.houses.words import phrases
@@ -293,7 +292,7 @@ def _turn_enter(voice: Voice, turn: Fact, door: Fact) -> Clause:
     """A turn straight into a room, by the number of its door where that is known."""
     slots = {"room": _entered(voice, door), "hand": door.side, "on": voice.on(door.side), "way": voice.way(door)}
     if 0 < door.ordinal < len(_ORDINALS) and voice.chance(0.55):
-        inner = [o for o in voice.house.openings if is_inner(o) and door.other_room in o.rooms]
+        inner = [o for o in voice.house.openings if o.inner and door.other_room in o.rooms]
         count = ("door", "doorway") if all(o.kind == "door" for o in inner) else ("opening", "doorway")
         text = voice.expand(
             voice.pick(phrases.ORDINAL_ENTER), nth=_ORDINALS[door.ordinal], count=voice.pick(count), **slots

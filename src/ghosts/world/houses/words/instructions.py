@@ -1,4 +1,4 @@
-"""Three instructions a path, each with the facts it states."""
+"""Three instructions per path, each with the facts it states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
-from ghosts.world.houses.graph.paths import Path
+from ghosts.world.houses.graph.paths import HousePath
 from ghosts.world.houses.graph.viewpoints import HouseGraph
 from ghosts.world.houses.house import House
 from ghosts.world.houses.words.facts import Fact, gather
@@ -18,7 +18,7 @@ INSTRUCTIONS = 3
 
 
 @dataclass(frozen=True)
-class Instruction:
+class WrittenInstruction:
     """A text, who would write so, and what it states."""
 
     text: str
@@ -29,11 +29,11 @@ class Instruction:
 def write_instructions(
     house: House,
     graph: HouseGraph,
-    path: Path,
+    path: HousePath,
     seen: Bool[np.ndarray, "n things"],
     rng: np.random.Generator,
     count: int = INSTRUCTIONS,
-) -> tuple[Instruction, ...]:
+) -> tuple[WrittenInstruction, ...]:
     """Describe a path several times, each time as a different annotator.
 
     Args:
@@ -50,5 +50,5 @@ def write_instructions(
     for k in range(count):
         style = order[k % len(order)]
         text, told = write(house, facts, style, rng)
-        written.append(Instruction(text, style.name, told))
+        written.append(WrittenInstruction(text, style.name, told))
     return tuple(written)

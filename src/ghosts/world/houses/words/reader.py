@@ -1,7 +1,7 @@
 """Reads an instruction's words back into claims, knowing nothing of the grammar that wrote it.
 
-A reader's own little vocabulary and patterns over plain words. It is kept apart from `grammar*` on purpose: a slip in
-the writer must not be repeated by the reader who checks it.
+A reader's own little vocabulary and patterns over plain words. It shares nothing with `grammar` and `vocabulary` on
+purpose: a slip in the writer must not be repeated by the reader who checks it.
 """
 
 from __future__ import annotations

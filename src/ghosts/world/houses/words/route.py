@@ -10,10 +10,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts.geometry import heading_of, turn_rad
-from ghosts.world.houses.graph.paths import Path
+from ghosts.world.houses.graph.paths import HousePath
 from ghosts.world.houses.graph.sites import opening_at
 from ghosts.world.houses.graph.viewpoints import HouseGraph
-from ghosts.world.houses.graph.walk import rooms_at
 from ghosts.world.houses.house import House
 
 _SAMPLE_M = 0.05
@@ -80,7 +79,7 @@ class Route:
         return next((stay.room for stay in self.stays if at_m <= stay.to_m), self.stays[-1].room)
 
 
-def make_route(house: House, graph: HouseGraph, path: Path) -> Route:
+def make_route(house: House, graph: HouseGraph, path: HousePath) -> Route:
     """Work out a path's geometry."""
     points = [graph.viewpoints[k] for k in path.steps]
     xy = np.array([point.xy_m for point in points])
@@ -121,7 +120,7 @@ def _stays(house: House, first_room: int, xy: np.ndarray, ground: np.ndarray, al
     xs, ys, zs = (np.interp(places, along, values) for values in (xy[:, 0], xy[:, 1], ground))
     stays = [Stay(first_room, 0.0, 0.0, -1)]
     gap_from = 0.0
-    for at, room in zip(places, rooms_at(house, np.stack([xs, ys, zs + 0.3], 1)).tolist()):
+    for at, room in zip(places, house.rooms_at(np.stack([xs, ys, zs + 0.3], 1)).tolist()):
         if room < 0:
             continue
         if room != stays[-1].room:

@@ -1,6 +1,6 @@
 """Checks an instruction against the house: is there a reading of its words that the walk fulfils, in order?
 
-Independent of the writer: it gets the text, the walk's positions and the house, reads the words with `truth_words`, and
+Independent of the writer: it gets the text, the walk's positions and the house, reads the words with `reader`, and
 works out turns, sides, rooms and doors anew (by sampling the walk), with a person's tolerance.
 """
 
@@ -9,13 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from ghosts.geometry import heading_of, turn_rad
-from ghosts.world.houses.graph.walk import rooms_at
 from ghosts.world.houses.house import House, Thing
 from ghosts.world.houses.words.reader import Claim, read
 
@@ -89,7 +87,7 @@ def _sample(house: House, ground_m: np.ndarray, heading_rad: float, seen: np.nda
         at,
         np.stack([x, y], 1),
         np.asarray(heading_of(moves))[move],
-        rooms_at(house, np.stack([x, y, z + 0.3], 1)),
+        house.rooms_at(np.stack([x, y, z + 0.3], 1)),
         heading_rad,
         seen,
     )
@@ -242,12 +240,7 @@ def _door_number(house: House, walk: Walk, at_m: float, taken: int, side: str) -
     came_by = [opening for at, _, entered, opening in _crossings(house, walk) if at < at_m and entered == room]
     count = 1
     for index, opening in enumerate(house.openings):
-        if (
-            index in (taken, *came_by[-1:])
-            or opening.kind == "window"
-            or room not in opening.rooms
-            or min(opening.rooms) < 0
-        ):
+        if index in (taken, *came_by[-1:]) or not opening.inner or room not in opening.rooms:
             continue
         delta = np.array([opening.x_m, opening.y_m]) - walk.xy_m[stay]
         heading = walk.heading_rad[stay]
@@ -256,14 +249,6 @@ def _door_number(house: House, walk: Walk, at_m: float, taken: int, side: str) -
         abeam = np.flatnonzero((ahead[:-1] > 0) & (ahead[1:] <= 0) & (np.abs(right[:-1]) < 2.5))
         count += len(abeam) > 0 and bool((right[abeam] > 0).any() == (side == "right"))
     return count
-
-
-def _footprint_gap_m(thing: Thing, xy_m: np.ndarray) -> Any:
-    delta = xy_m - np.array(thing.center_m[:2])
-    cos, sin = math.cos(thing.yaw_rad), math.sin(thing.yaw_rad)
-    x = np.abs(delta[..., 0] * cos + delta[..., 1] * sin) - thing.half_m[0]
-    y = np.abs(delta[..., 1] * cos - delta[..., 0] * sin) - thing.half_m[1]
-    return np.hypot(np.maximum(x, 0.0), np.maximum(y, 0.0))
 
 
 def _thing_spans(house: House, walk: Walk, claim: Claim) -> list[Span]:
@@ -285,7 +270,7 @@ def _one_thing(walk: Walk, claim: Claim, thing: Thing, sighted: np.ndarray) -> l
     center = np.array(thing.center_m[:2])
     bearing = np.degrees(turn_rad(walk.heading_rad, heading_of(center - walk.xy_m)))
     if claim.kind == "pass":
-        near = (_footprint_gap_m(thing, walk.xy_m) < 2.6) & (np.abs(bearing) > 60) & (np.abs(bearing) < 120)
+        near = (thing.gap_m(walk.xy_m) < 2.6) & (np.abs(bearing) > 60) & (np.abs(bearing) < 120)
         if claim.side:
             near &= (bearing > 0) == (claim.side == "right")
         return [(float(at), float(at)) for at in walk.at_m[near]]
@@ -304,7 +289,7 @@ def _one_thing(walk: Walk, claim: Claim, thing: Thing, sighted: np.ndarray) -> l
         return [(0.0, 0.0)] if sighted[0] and sided else []
     if not sighted[-1]:
         return []
-    gap = float(_footprint_gap_m(thing, walk.xy_m[-1]))
+    gap = float(thing.gap_m(walk.xy_m[-1]))
     limit = {"beside": 2.0, "front": 2.2, "upon": 0.01}.get(claim.kind, 0.0)
     if claim.kind == "front":
         front = math.degrees(abs(float(turn_rad(math.pi / 2 - thing.yaw_rad, heading_of(walk.xy_m[-1] - center)))))

@@ -8,7 +8,6 @@ import pytest
 
 from ghosts.world.houses.house import House, Opening
 from ghosts.world.houses.make import house_name, make_house
-from ghosts.world.houses.plan.layout import Rect, shared_wall
 from ghosts.world.houses.plan.rooms import ROOM_KINDS, WALL_M
 from ghosts.world.houses.plan.shell import RISERS, stair_hole
 
@@ -121,16 +120,3 @@ def test_houses_differ() -> None:
     assert kinds == set(ROOM_KINDS)
     loops = sum(len(doors(house(seed))) + len(house(seed).stairs) >= len(house(seed).rooms) for seed in SEEDS)
     assert loops >= 20, "many houses need a cycle"
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "wall"),
-    [
-        (Rect(0.0, 0.0, 4.0, 3.0), Rect(1.0, 3.0, 6.0, 5.0), ("x", 3, 1, 4)),
-        (Rect(0.0, 0.0, 4.0, 3.0), Rect(4.0, 1.0, 6.0, 5.0), ("y", 4, 1, 3)),
-        (Rect(0.0, 0.0, 4.0, 3.0), Rect(4.0, 3.0, 6.0, 5.0), None),
-        (Rect(0.0, 0.0, 4.0, 3.0), Rect(0.0, 0.0, 4.0, 3.0), None),
-    ],
-)
-def test_shared_wall(a: Rect, b: Rect, wall: tuple | None) -> None:
-    assert shared_wall(a, b) == wall
