@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -350,14 +350,13 @@ def _run(
     pool: Executor | None, jobs: list[tuple[Callable[..., Any], tuple[Any, ...]]], report: Report, what: str
 ) -> list[Any]:
     """Run jobs, in this process or in the pool, telling about each that ends."""
-    results = []
     if pool is None:
-        for function, arguments in jobs:
-            results.append(function(*arguments))
-            report(what, results[-1] if isinstance(results[-1], int) else 1)
-        return results
-    futures: list[Future[Any]] = [pool.submit(function, *arguments) for function, arguments in jobs]
-    for future in as_completed(futures):
-        results.append(future.result())
-        report(what, results[-1] if isinstance(results[-1], int) else 1)
+        ended = (function(*arguments) for function, arguments in jobs)
+    else:
+        futures = [pool.submit(function, *arguments) for function, arguments in jobs]
+        ended = (future.result() for future in as_completed(futures))
+    results = []
+    for result in ended:
+        results.append(result)
+        report(what, result if isinstance(result, int) else 1)
     return results

@@ -123,9 +123,8 @@ class Placer:
     def fits(self, model: Model, x: float, y: float, yaw: float, *, strict: bool = True) -> bool:
         """Whether an object may stand at a place: inside, on nothing, out of the way, in front of no window."""
         spec = KINDS[model.kind]
-        rect, room = around(model.half_m, x, y, yaw), self.room
-        inside = room.x0_m <= rect.x0 and room.y0_m <= rect.y0 and rect.x1 <= room.x1_m and rect.y1 <= room.y1_m
-        if not inside:
+        rect = around(model.half_m, x, y, yaw)
+        if not self._inside(rect):
             return False
         if not spec.blocks:
             return not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids) or not strict
@@ -137,17 +136,25 @@ class Placer:
             return False
         return self.walkable(rect)
 
-    def _hides_window(self, rect: Rect, top_m: float) -> bool:
+    def _inside(self, rect: Rect, margin_m: float = 0.0) -> bool:
+        """Whether a rectangle lies in the room, at least `margin_m` from its walls."""
+        return min(self._gaps(rect).values()) >= margin_m
+
+    def _gaps(self, rect: Rect) -> dict[str, float]:
+        """Distance of a rectangle from each wall; negative beyond it."""
         room = self.room
+        return {
+            "S": rect.y0 - room.y0_m,
+            "N": room.y1_m - rect.y1,
+            "W": rect.x0 - room.x0_m,
+            "E": room.x1_m - rect.x1,
+        }
+
+    def _hides_window(self, rect: Rect, top_m: float) -> bool:
+        gaps = self._gaps(rect)
         for use in self.uses:
-            near = {
-                "S": rect.y0 - room.y0_m,
-                "N": room.y1_m - rect.y1,
-                "W": rect.x0 - room.x0_m,
-                "E": room.x1_m - rect.x1,
-            }[use.side]
             low, high = (rect.x0, rect.x1) if use.side in "SN" else (rect.y0, rect.y1)
-            if near < 0.35 and top_m > use.bottom_m and low < use.high and use.low < high:
+            if gaps[use.side] < 0.35 and top_m > use.bottom_m and low < use.high and use.low < high:
                 return True
         return False
 
@@ -165,13 +172,7 @@ class Placer:
         return thing
 
     def _use_walls(self, rect: Rect, top_m: float) -> None:
-        room = self.room
-        for side, gap in (
-            ("S", rect.y0 - room.y0_m),
-            ("N", room.y1_m - rect.y1),
-            ("W", rect.x0 - room.x0_m),
-            ("E", room.x1_m - rect.x1),
-        ):
+        for side, gap in self._gaps(rect).items():
             if gap < 0.3:
                 low, high = (rect.x0, rect.x1) if side in "SN" else (rect.y0, rect.y1)
                 self.uses.append(WallUse(side, low, high, 0.0, top_m))
@@ -191,6 +192,10 @@ class Placer:
                 continue
             steps = max(1, int(room_left / 0.15))
             spots += [(side, yaw, low + 0.03 + model.half_m[1] + room_left * k / steps) for k in range(steps + 1)]
+        return self._at_a_wall(model, spots, strict)
+
+    def _at_a_wall(self, model: Model, spots: list[tuple[str, float, float]], strict: bool) -> Thing | None:
+        """Stand an object at one of some spots (wall, yaw, place along it), tried in any order."""
         for k in self.rng.permutation(len(spots)):
             side, yaw, along = spots[int(k)]
             x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
@@ -203,29 +208,17 @@ class Placer:
         if spec.clear_m <= 0:
             return True
         zone = in_front(model.half_m, x, y, yaw, spec.clear_m if strict else 0.45)
-        room = self.room
-        inside = (
-            room.x0_m - 0.01 <= zone.x0
-            and room.y0_m - 0.01 <= zone.y0
-            and zone.x1 <= room.x1_m + 0.01
-            and zone.y1 <= room.y1_m + 0.01
-        )
-        return inside and not any(overlap(zone, solid) for solid in self.solids)
+        return self._inside(zone, -0.01) and not any(overlap(zone, solid) for solid in self.solids)
 
     def in_corner(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand an object in a corner, its back to one of the two walls."""
-        model, room = self.make(kind), self.room
+        model = self.make(kind)
         spots = []
         for side, yaw in _SIDES:
             low, high = self.wall_range(side)
             for along in (low + model.half_m[1] + _SKIRT_M + 0.01, high - model.half_m[1] - _SKIRT_M - 0.01):
                 spots.append((side, yaw, along))
-        for k in self.rng.permutation(len(spots)):
-            side, yaw, along = spots[int(k)]
-            x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
-            if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
-                return self.add(model, x, y, room.floor_z_m, yaw)
-        return None
+        return self._at_a_wall(model, spots, strict)
 
     def in_middle(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand or lay an object near the middle of the room, free on all sides."""
@@ -240,7 +233,7 @@ class Placer:
             rect = around(model.half_m, x, y, yaw)
             gap = (spec.clear_m if strict else 0.45) if spec.blocks else 0.1
             grown = grow(rect, gap)
-            if grown.x0 < room.x0_m or grown.y0 < room.y0_m or grown.x1 > room.x1_m or grown.y1 > room.y1_m:
+            if not self._inside(grown):
                 continue
             if spec.blocks and any(overlap(grown, solid) for solid in self.solids):
                 continue
@@ -291,17 +284,10 @@ class Placer:
         for dx, dy, turn in places[:most]:
             x, y = host.center_m[0] + dx * c - dy * s, host.center_m[1] + dx * s + dy * c
             rect = around(model.half_m, x, y, host.yaw_rad + turn)
-            room = self.room
-            inside = (
-                room.x0_m + 0.1 < rect.x0
-                and rect.x1 < room.x1_m - 0.1
-                and room.y0_m + 0.1 < rect.y0
-                and rect.y1 < room.y1_m - 0.1
-            )
             free = not any(overlap(rect, other, 0.03) for other in others)
             free = free and not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
-            if inside and free and self.walkable(rect):
-                made.append(self.add(model, x, y, room.floor_z_m, host.yaw_rad + turn))
+            if free and self._inside(rect, 0.1) and self.walkable(rect):
+                made.append(self.add(model, x, y, self.room.floor_z_m, host.yaw_rad + turn))
                 others.append(rect)
         return made
 

@@ -240,9 +240,7 @@ def _railings(stair: Stair, upper: Room) -> list[Primitive]:
         y, foot = stair.foot_m[1] + up * (k + 0.5) * TREAD_M, stair.foot_m[2] + (k + 1) * rise
         if foot + 0.95 > upper.ceiling_z_m - 2.7 and k < 4:
             continue
-        parts.append(
-            Primitive("cylinder", (x, y, foot + 0.44), (0.014, 0.014, 0.44), 0.0, "metal", (0.1, 0.1, 0.1), "railing")
-        )
+        parts.append(_post((x, y, foot), 0.014, 0.44))
         # Boxes cannot slope: thirds of a tread, each a third of a riser higher, look like one rail.
         for third in (-1, 0, 1):
             at = (x, y + up * third * TREAD_M / 3, foot + 0.9 + third * rise / 3)
@@ -254,11 +252,7 @@ def _railings(stair: Stair, upper: Room) -> list[Primitive]:
     count = int((hole[1] - hole[0]) / 0.16)
     for k in range(count + 1):
         y = hole[0] + (hole[1] - hole[0]) * k / count
-        parts.append(
-            Primitive(
-                "cylinder", (edge, y, floor + 0.46), (0.013, 0.013, 0.46), 0.0, "metal", (0.1, 0.1, 0.1), "railing"
-            )
-        )
+        parts.append(_post((edge, y, floor), 0.013, 0.46))
     # The end above the foot is open too; the flight arrives at the other one.
     y = hole[0] - 0.04 if up > 0 else hole[1] + 0.04
     wall_x = stair.foot_m[0] - open_side * stair.width_m / 2
@@ -268,9 +262,12 @@ def _railings(stair: Stair, upper: Room) -> list[Primitive]:
     )
     for k in range(7):
         post = wall_x + (edge - wall_x) * k / 6
-        parts.append(
-            Primitive(
-                "cylinder", (post, y, floor + 0.46), (0.013, 0.013, 0.46), 0.0, "metal", (0.1, 0.1, 0.1), "railing"
-            )
-        )
+        parts.append(_post((post, y, floor), 0.013, 0.46))
     return parts
+
+
+def _post(foot_m: tuple[float, float, float], radius_m: float, half_m: float) -> Primitive:
+    """A baluster that stands on a step or floor."""
+    x, y, z = foot_m
+    half = (radius_m, radius_m, half_m)
+    return Primitive("cylinder", (x, y, z + half_m), half, 0.0, "metal", (0.1, 0.1, 0.1), "railing")
