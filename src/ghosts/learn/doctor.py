@@ -74,7 +74,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        value = asdict(self) | {"healthy": self.healthy}
+        value = asdict(self) | {"healthy": self.healthy, "untrue": self.untrue}
         for name in ("used", "pictured", "damaged", "landmarked"):
             value["inventory"][name] = sorted(value["inventory"][name])
         return value

@@ -133,10 +133,11 @@ def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True,
     wanted = ("room", "name", "stair", "thing")[: 4 if things else 2]
     shapes = [shape for shape in scene["shapes"] if shape["s"] == storey and shape.get("t") and shape["k"] in wanted]
     for shape in sorted(shapes, key=lambda item: wanted.index(item["k"])):
-        size = 4.5 if shape["k"] in wanted[2:] else 6.5
+        small = shape["k"] in wanted[2:]
+        size = 4.5 if small else 6.5
         x, y = shape.get("at") or np.mean(shape["p"], 0)
         reach = 0.008 * size * len(shape["t"])  # half a name's width in metres, in a plan of half an inch per metre
-        if things and any(abs(x - a) < reach + r and abs(y - b) < 0.2 for a, b, r in taken):
+        if small and any(abs(x - a) < reach + r and abs(y - b) < 0.2 for a, b, r in taken):
             continue
         taken.append((x, y, reach))
         axes.text(

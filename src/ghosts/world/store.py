@@ -117,8 +117,9 @@ class PanoramaStore:
 
     def paths(self, scan: str, viewpoint: str) -> SkyboxPaths:
         """The files of a viewpoint."""
-        start = self.scans / scan / "matterport_skybox_images" / f"{viewpoint}_skybox_"
-        return SkyboxPaths(*(Path(f"{start}{end}") for end in ("small.jpg", "depth_small.png", "label_small.png")))
+        folder = self.scans / scan / "matterport_skybox_images"
+        ends = ("small.jpg", "depth_small.png", "label_small.png")
+        return SkyboxPaths(*(folder / f"{viewpoint}_skybox_{end}" for end in ends))
 
     def write(
         self,

@@ -48,7 +48,7 @@ class Thing:
     """One object: a named group of primitives standing in a room."""
 
     kind: str
-    """Its kind, a key of `furniture.KINDS`, e.g. "sofa"."""
+    """Its kind, a key of `furniture.catalogue.KINDS`, e.g. "sofa"."""
     room: int
     """Index of the room it stands in."""
     center_m: tuple[float, float, float]
@@ -76,7 +76,7 @@ class Room:
 
     index: int
     kind: str
-    """"bedroom", "hallway", …: a key of `plan.ROOM_KINDS`."""
+    """"bedroom", "hallway", …: a key of `plan.rooms.ROOM_KINDS`."""
     storey: int
     x0_m: float
     y0_m: float

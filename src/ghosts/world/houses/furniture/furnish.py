@@ -62,53 +62,53 @@ def furnish(
         _hang_doors(placer, rooms)
         _hang_curtains(placer)
         _hang_lamps(placer)
-        for step in RECIPES[room.kind]:
-            if rng.random() < step.chance:
-                _take(placer, step)
+        for wish in RECIPES[room.kind]:
+            if rng.random() < wish.chance:
+                _take(placer, wish)
         things += placer.things
     return tuple(things)
 
 
-def _take(placer: Placer, step: Wish) -> None:
-    """Carry out one step of a recipe, if there is a place for it."""
-    spec = KINDS[step.kind]
-    hosts = [thing for thing in placer.things if thing.kind == step.host]
-    place = step.where or spec.place
-    if step.host and not hosts:
+def _take(placer: Placer, wish: Wish) -> None:
+    """Carry out one wish of a recipe, if there is a place for it."""
+    spec = KINDS[wish.kind]
+    hosts = [thing for thing in placer.things if thing.kind == wish.host]
+    place = wish.where or spec.place
+    if wish.host and not hosts:
         return
     if place == "on wall":
         if hosts:
             for host in hosts:
-                placer.on_wall(step.kind, host)
+                placer.on_wall(wish.kind, host)
         else:
-            placer.on_wall(step.kind)
+            placer.on_wall(wish.kind)
     elif place == "beside":
         # A kitchen's units form a row; where there is no room next to the host they start another one.
-        row = step.kind in _UNITS
-        if not any(placer.beside(step.kind, host, 0.004 if row else 0.06) for host in hosts) and row:
-            placer.along_wall(step.kind)
+        row = wish.kind in _UNITS
+        if not any(placer.beside(wish.kind, host, 0.004 if row else 0.06) for host in hosts) and row:
+            placer.along_wall(wish.kind)
     elif place == "front":
         placer.in_front(
-            step.kind, hosts[0], 0.35 if step.kind == "coffee table" else 0.05, facing=step.kind != "coffee table"
+            wish.kind, hosts[0], 0.35 if wish.kind == "coffee table" else 0.05, facing=wish.kind != "coffee table"
         )
     elif place == "around":
-        placer.around(step.kind, hosts[0], step.most)
+        placer.around(wish.kind, hosts[0], wish.most)
     elif place == "on top":
         for host in hosts:
             shift = (
                 0.0
-                if host.half_m[1] < 0.4 or step.kind == "television"
+                if host.half_m[1] < 0.4 or wish.kind == "television"
                 else 0.5 * host.half_m[1] * (1 if placer.rng.random() < 0.5 else -1)
             )
-            if step.kind == "vase" and host.kind == "dining table":
+            if wish.kind == "vase" and host.kind == "dining table":
                 shift = 0.0
-            placer.on_top(step.kind, host, _SURFACE_M[host.kind], shift)
+            placer.on_top(wish.kind, host, _SURFACE_M[host.kind], shift)
     else:
         put = {"corner": placer.in_corner, "middle": placer.in_middle, "wall": placer.along_wall}[place]
         # What a room must have gets three tries, each built anew, then may stand before a window.
-        tries = (True, True, True, False, False) if step.chance == 1.0 else (True,)
+        tries = (True, True, True, False, False) if wish.chance == 1.0 else (True,)
         for strict in tries:
-            if put(step.kind, strict=strict) is not None:
+            if put(wish.kind, strict=strict) is not None:
                 break
 
 

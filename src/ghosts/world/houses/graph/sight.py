@@ -69,8 +69,8 @@ def things_seen(house: House, eyes_m: Float[np.ndarray, "n 3"]) -> Bool[np.ndarr
 
     Rays go to the middles and tops of a thing's largest parts; one counts when it meets no other solid first.
     """
-    solids, thing = Solids.of(house.primitives), np.array(house.owners)
-    shell, parts, part_of = solids.only(thing < 0), solids.only(thing >= 0), thing[thing >= 0]
+    solids, owners = Solids.of(house.primitives), np.array(house.owners)
+    shell, parts, part_of = solids.only(owners < 0), solids.only(owners >= 0), owners[owners >= 0]
     reach = np.linalg.norm(shell.half, axis=1) + SIGHT_M
     seen = np.zeros((len(eyes_m), len(house.things)), bool)
     centers = np.array([thing.center_m for thing in house.things], float).reshape(-1, 3)
