@@ -10,7 +10,7 @@ import pytest
 from ghosts.cli import main as ghosts
 from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.weights.checkpoint import load_checkpoint
-from ghosts.world.houses.render import LABELS
+from ghosts.world.houses.render.scene import LABELS
 from image_roots import make_image_root
 
 

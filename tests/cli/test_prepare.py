@@ -136,7 +136,7 @@ def test_a_second_run_makes_nothing_and_a_lost_file_is_made_again(
 def test_what_the_doctor_advises_repairs_a_damaged_file(downloads: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
     prepare(downloads, root)
-    colour, depth = DataRoot(root).panoramas().paths(SCAN, DataRoot(root).graph(SCAN).ids[0])
+    colour, depth, _ = DataRoot(root).panoramas().paths(SCAN, DataRoot(root).graph(SCAN).ids[0])
     whole = colour.read_bytes(), depth.read_bytes()
     colour.write_bytes(b"")
     depth.write_bytes(whole[1][:-300])

@@ -136,7 +136,7 @@ def test_nothing_is_made_twice_and_a_new_backbone_makes_all_again(copy: DataRoot
 
 def test_only_a_changed_building_is_made_again(copy: DataRoot) -> None:
     folder = copy.path / "tiles"
-    colour, _ = copy.panoramas().paths("house1", copy.graph("house1").ids[0])
+    colour, *_ = copy.panoramas().paths("house1", copy.graph("house1").ids[0])
     shutil.copyfile(copy.panoramas().paths("house0", copy.graph("house0").ids[0])[0], colour)
     with pytest.raises(DataError, match=r"pictures of building house1 have changed .*ghosts tiles --data"):
         load_tile_bank(copy, SCANS, READING)
@@ -270,7 +270,7 @@ def test_buildings_without_pictures_are_left_out(copy: DataRoot) -> None:
     work = plan_work(make_maker(copy), copy.path / "tiles")
     assert work.scans == ("house0", "house2")
     assert work.left_out == ("house1",)
-    colour, _ = copy.panoramas().paths("house0", copy.graph("house0").ids[0])
+    colour, *_ = copy.panoramas().paths("house0", copy.graph("house0").ids[0])
     colour.unlink()
     with pytest.raises(DataError, match="no such file"):
         plan_work(make_maker(copy), copy.path / "tiles")

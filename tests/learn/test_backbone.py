@@ -41,7 +41,7 @@ from ghosts.weights.checkpoint import load_checkpoint
 from ghosts.world.camera import sampling_map
 from ghosts.world.camera_torch import PanoramaBank, render_labels, view_matrices
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.houses.render import LABELS
+from ghosts.world.houses.render.scene import LABELS
 from image_roots import PALETTE, make_image_root
 
 CPU = torch.device("cpu")

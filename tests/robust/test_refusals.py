@@ -52,8 +52,10 @@ from ghosts.world.check import Pictures
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
-from ghosts.world.houses import placing, raycast, render
+from ghosts.world.houses.graph import sites
 from ghosts.world.houses.house import Primitive
+from ghosts.world.houses.render import scene
+from ghosts.world.houses.solids import Solids
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import _read_record, load_house
 from ghosts.world.images import read_skybox_depth, write_image
@@ -255,7 +257,6 @@ def test_pictures_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(cv2, "imwrite", lambda *_: False)
     line = "x.png: the image could not be written; free some space, or choose another --out"
     assert told(lambda: write_image(tmp_path / "x.png", np.zeros((2, 12), np.uint16))).endswith(line)
-    assert told(lambda: render._write(tmp_path / "x.png", np.zeros((2, 12), np.uint16), [])).endswith(line)
     assert not list(tmp_path.iterdir())
 
 
@@ -308,15 +309,15 @@ def test_worlds(tmp_path: Path) -> None:
     assert told(lambda: _read_record(tmp_path / "h.json", 0)) == (
         f"{tmp_path}/h.json, field 'storeys': missing; remove the file; the same command makes it again"
     )
-    assert told(lambda: raycast.make_solids(())) == "a scene needs at least one primitive; there is nothing to draw"
+    assert told(lambda: Solids.of(())) == "a scene needs at least one primitive; there is nothing to draw"
     gold = Primitive("box", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), 0.0, "gold", (1.0, 1.0, 1.0), "wall")
     rich = SimpleNamespace(name="h", primitives=(gold,))
-    assert told(lambda: inspect.unwrap(render.prepare)(rich)) == (
+    assert told(lambda: inspect.unwrap(scene.prepare)(rich)) == (
         "house h: a part with an unknown material or label (got 'gold')"
     )
     room = SimpleNamespace(kind="bathroom")
     house: Any = SimpleNamespace(name="h", seed=5, rooms=(room,))
-    anchor = inspect.unwrap(placing._anchor)
+    anchor = inspect.unwrap(sites._anchor)
     assert told(lambda: anchor(house, np.zeros((0, 3)), 0, np.random.default_rng(0))) == (
         "house 'h' (seed 5): no free place to stand in the bathroom (room 0); choose another --seed"
     )
