@@ -40,7 +40,7 @@ def relative_weights(logits: Float[Tensor, "*n k"]) -> Float[Tensor, "*n k"]:
 
 
 class FactorisedMotion(nn.Module):
-    """The released code's motion model: a map part times an egocentric language part.
+    """The released code's motion model, but for a layer (docs/model.md): a map part times an egocentric language part.
 
     Map part, once per map: channel dropout → 1 × 1 → ReLU → two 3 × 3 branches with dilations 3 and 1 → ReLU → 1 × 1 to
     the K² displacements. Language part: two-layer MLP of a_t to K² logits with forward = +x, turned to each source
