@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from ghosts import processor
+from ghosts import precision, processor
 from ghosts.cli import main
 from ghosts.errors import UnknownNameError
-from ghosts.learn import precision
-from ghosts.learn.precision import choose_precision, half_problem, network_type, networks_in
+from ghosts.precision import choose_precision, half_problem, network_type, networks_in
 from landmark_world import make_landmark_root
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")

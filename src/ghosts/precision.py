@@ -91,7 +91,7 @@ def networks_in(asked: Precision, device: torch.device) -> torch.autocast:
 def half_problem() -> str | None:
     """What keeps this process from half precision on its CPU, in a few words; None where nothing does.
 
-    Tried in a child, because the worst answer is the end of the process; 2 s, once a process.
+    Tried in a child, because the worst answer is the end of the process; 2 s, once per process.
     """
     if processor.amx_forbidden and processor.too_late:
         return "torch was imported before ghosts, and may have chosen AMX, which this system forbids"

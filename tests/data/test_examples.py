@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ghosts.data.examples import evenly, load_splits, make_examples, split_buildings
 from ghosts.language.episodes import Episode
-from ghosts.learn.examples import make_examples, unseen_buildings
 from ghosts.world.dataroot import DataRoot
 from landmark_world import PATHS, SCANS, heading_between, make_landmark_root, positions
-from makers import viewpoint_id
+from makers import connectivity_records, episode_record, viewpoint_id
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def test_positions_and_headings_of_arrival(root: DataRoot) -> None:
     for number, episode in enumerate(episodes):
         example = examples[3 * number]
         xyz, rows = positions(SCANS.index(episode.scan)), PATHS[episode.path_id % 100]
-        assert (example.start, example.goal) == (rows[0], rows[-1])
+        assert (example.start, example.goal, example.path) == (rows[0], rows[-1], rows)
         np.testing.assert_allclose(example.start_xy_m, xyz[rows[0], :2])
         for step in range(6):
             here = min(step + 1, len(rows) - 1)
@@ -35,7 +35,6 @@ def test_positions_and_headings_of_arrival(root: DataRoot) -> None:
             expected = heading_between(xyz[rows[here - 1]], xyz[rows[here]])
             turn = (example.path_heading_rad[step] - expected + math.pi) % (2 * math.pi) - math.pi
             assert abs(turn) < 1e-9
-        np.testing.assert_array_equal(example.goal_xy_m, example.path_xy_m[-1])
 
 
 def test_a_longer_path_ends_at_its_goal(root: DataRoot) -> None:
@@ -67,5 +66,23 @@ def test_a_move_straight_up_keeps_the_heading(root: DataRoot, tmp_path: Path) ->
     np.testing.assert_allclose(example.path_heading_rad, [arrival] * 3, atol=1e-12)
 
 
-def test_held_out_buildings_are_fixed() -> None:
-    assert unseen_buildings([f"b{k:02d}" for k in reversed(range(20))]) == ["b03", "b11", "b19"]
+def test_held_out_buildings_are_fixed(root: DataRoot, tmp_path: Path) -> None:
+    """Every eighth, from the fourth on; every sixteenth where the root has unseen buildings of its own."""
+    assert split_buildings(root) == ([*SCANS[:3], SCANS[4]], [SCANS[3]])
+    for name in ("connectivity", "r2r"):
+        (tmp_path / name).mkdir()
+    names = [f"b{number:02d}" for number in reversed(range(20))]
+    (tmp_path / "connectivity" / "scans.txt").write_text("\n".join(names))
+    for name in names:
+        (tmp_path / "connectivity" / f"{name}_connectivity.json").write_text(json.dumps(connectivity_records()))
+    records = [{**episode_record(number), "scan": name} for number, name in enumerate(names)]
+    (tmp_path / "r2r" / "R2R_train.json").write_text(json.dumps(records))
+    assert split_buildings(DataRoot(tmp_path))[1] == ["b03", "b11", "b19"]
+    (tmp_path / "r2r" / "R2R_val_unseen.json").write_text(json.dumps(records[:1]))
+    assert split_buildings(DataRoot(tmp_path))[1] == ["b03", "b19"]
+
+
+def test_evenly_takes_from_everywhere(root: DataRoot) -> None:
+    examples = load_splits(root, 4)["train"]
+    assert [examples.index(item) for item in evenly(examples, 4)] == [0, 24, 48, 72]
+    assert evenly(examples, 0) == evenly(examples, 1000) == examples

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,32 +16,26 @@ import numpy as np
 import pytest
 import torch
 
-from ghosts.config import MapperConfig
+from ghosts.data.reading import reading_of
+from ghosts.data.tile_bank import load_tile_bank
+from ghosts.data.tile_maker import TileMaker, build_tiles, check_space, plan_work, sweep_on_cpu, sweep_on_device
+from ghosts.data.tile_store import JOINED, PARTS, TileSettings, included, read_tiles
 from ghosts.errors import ConfigError, DataError
 from ghosts.geometry import camera_to_world, snap_origin
-from ghosts.learn.backbone import save_backbone, weights_hash
-from ghosts.learn.image_tiles import (
-    TileMaker,
-    build_tiles,
-    check_space,
-    load_tile_bank,
-    plan_work,
-    sweep_on_cpu,
-    sweep_on_device,
-)
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.points import points_from_rgbd
-from ghosts.mapping.project import project
-from ghosts.mapping.tile_store import JOINED, PARTS, TileSettings, included, read_tiles
+from ghosts.mapping.saved_backbone import save_backbone, weights_hash
+from ghosts.presets import tiny
 from ghosts.types import Grid, Intrinsics
 from ghosts.world.camera_torch import make_bank
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.simulator import Simulator
 from image_roots import make_image_root
+from reference.projection import project
 
 CHANNELS = 8
 SCANS = ("house0", "house1", "house2")
-MAPPER = MapperConfig(features=CHANNELS)
+READING = replace(reading_of(tiny()), channels=CHANNELS)
 CPU = torch.device("cpu")
 CAMERA = Intrinsics(160, 128, math.radians(60.0))
 """The paper's at half the size, for speed."""
@@ -79,7 +74,7 @@ def copy(pictures: Path, made: Path, tmp_path: Path) -> DataRoot:
 
 def test_stored_tiles_equal_direct_projection(pictures: Path, made: Path) -> None:
     root = DataRoot(pictures)
-    bank, _ = load_tile_bank(root, SCANS, MAPPER)
+    bank, _ = load_tile_bank(root, SCANS, READING)
     grid = Grid(96, 96, 0.5)
     simulator = Simulator(root.graph, root.panoramas())
     model = small_backbone()
@@ -141,17 +136,17 @@ def test_nothing_is_made_twice_and_a_new_backbone_makes_all_again(copy: DataRoot
 
 def test_only_a_changed_building_is_made_again(copy: DataRoot) -> None:
     folder = copy.path / "tiles"
-    colour, _ = copy.panoramas().paths("house1", copy.graph("house1").ids[0])
+    colour, *_ = copy.panoramas().paths("house1", copy.graph("house1").ids[0])
     shutil.copyfile(copy.panoramas().paths("house0", copy.graph("house0").ids[0])[0], colour)
     with pytest.raises(DataError, match=r"pictures of building house1 have changed .*ghosts tiles --data"):
-        load_tile_bank(copy, SCANS, MAPPER)
+        load_tile_bank(copy, SCANS, READING)
     maker = make_maker(copy)
     work = plan_work(maker, folder)
     assert work.todo == ("house1",)
     done: list[str] = []
     assert build_tiles(maker, folder, work, lambda scan, tiles: done.append(f"{scan} {len(tiles)}"))
     assert done == ["house1 2"]
-    load_tile_bank(copy, SCANS, MAPPER)
+    load_tile_bank(copy, SCANS, READING)
 
 
 def test_damaged_tiles_are_refused_and_repaired(copy: DataRoot, made: Path) -> None:
@@ -161,7 +156,7 @@ def test_damaged_tiles_are_refused_and_repaired(copy: DataRoot, made: Path) -> N
     spoilt[len(good) // 2] ^= 8
     path.write_bytes(spoilt)
     with pytest.raises(DataError, match=r"damaged .*repair with: ghosts tiles"):
-        load_tile_bank(copy, SCANS, MAPPER)
+        load_tile_bank(copy, SCANS, READING)
     maker = make_maker(copy)
     work = plan_work(maker, path.parent)
     assert len(work.todo) == 1
@@ -208,7 +203,7 @@ def run_tiles(root: Path, backbone: Path, out: Path, extra: str = "", **environm
 
 
 def test_two_processes_write_the_same_file_as_one(pictures: Path, whole: bytes, tmp_path: Path) -> None:
-    save_backbone(tmp_path / "b.safetensors", small_backbone(), {})
+    save_backbone(tmp_path / "b.safetensors", small_backbone(), [], {})
     both = [
         run_tiles(pictures, tmp_path / "b.safetensors", tmp_path / "two", RANK=str(rank), WORLD_SIZE="2")
         for rank in range(2)
@@ -223,7 +218,7 @@ def test_two_processes_write_the_same_file_as_one(pictures: Path, whole: bytes, 
 # Dies as if killed from outside, in the middle of writing the second building.
 KILLED = """
 import os, signal
-import ghosts.mapping.tile_store as store
+import ghosts.data.tile_store as store
 writes, pack = [], store.struct.pack
 class Dying:
     def pack(self, *values):
@@ -236,7 +231,7 @@ store.struct = Dying()
 
 
 def test_goes_on_after_kill_9(pictures: Path, whole: bytes, tmp_path: Path) -> None:
-    save_backbone(tmp_path / "b.safetensors", small_backbone(), {})
+    save_backbone(tmp_path / "b.safetensors", small_backbone(), [], {})
     killed = run_tiles(pictures, tmp_path / "b.safetensors", tmp_path / "out", KILLED)
     killed.communicate(timeout=300)
     assert killed.returncode == -signal.SIGKILL
@@ -254,17 +249,17 @@ def test_goes_on_after_kill_9(pictures: Path, whole: bytes, tmp_path: Path) -> N
 def test_errors_name_the_command(copy: DataRoot, tmp_path: Path) -> None:
     command = f"ghosts tiles --data {copy.path} --backbone FILE --cell-m 0.5"
     with pytest.raises(ConfigError, match=r"8 channels, the model expects 64.*--model.mapper.features 8"):
-        load_tile_bank(copy, SCANS, MapperConfig(features=64))
+        load_tile_bank(copy, SCANS, replace(READING, channels=64))
     with pytest.raises(ConfigError, match=r"cells of 0\.5 m"):
-        load_tile_bank(copy, SCANS, MapperConfig(features=8, cell_m=0.25))
+        load_tile_bank(copy, SCANS, replace(READING, grid=Grid(96, 96, 0.25)))
     with pytest.raises(ConfigError, match="another backbone"):
-        load_tile_bank(copy, SCANS, MAPPER, fingerprint="0")
-    load_tile_bank(copy, SCANS, MapperConfig(features=64), features=False)
+        load_tile_bank(copy, SCANS, replace(READING, tiles="0"))
+    load_tile_bank(copy, SCANS, replace(READING, channels=None, tiles="0"))  # asks for no features
     with pytest.raises(DataError, match="no tiles of building attic"):
-        load_tile_bank(copy, ["attic"], MAPPER)
+        load_tile_bank(copy, ["attic"], READING)
     shutil.rmtree(copy.path / "tiles")
     with pytest.raises(DataError) as caught:
-        load_tile_bank(copy, SCANS, MAPPER)
+        load_tile_bank(copy, SCANS, READING)
     assert command in str(caught.value)
     with pytest.raises(DataError, match="are free; choose another folder"):
         check_space(tmp_path / "not" / "yet", 1e18)
@@ -275,7 +270,7 @@ def test_buildings_without_pictures_are_left_out(copy: DataRoot) -> None:
     work = plan_work(make_maker(copy), copy.path / "tiles")
     assert work.scans == ("house0", "house2")
     assert work.left_out == ("house1",)
-    colour, _ = copy.panoramas().paths("house0", copy.graph("house0").ids[0])
+    colour, *_ = copy.panoramas().paths("house0", copy.graph("house0").ids[0])
     colour.unlink()
     with pytest.raises(DataError, match="no such file"):
         plan_work(make_maker(copy), copy.path / "tiles")

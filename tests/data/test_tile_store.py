@@ -10,8 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from ghosts.errors import DataError
-from ghosts.mapping.tile_store import (
+from ghosts.data.tile_store import (
     JOINED,
     PARTS,
     TileSettings,
@@ -22,6 +21,7 @@ from ghosts.mapping.tile_store import (
     unchanged,
     write_part,
 )
+from ghosts.errors import DataError
 from ghosts.mapping.tiles import Tiles
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
@@ -154,7 +154,7 @@ def test_fingerprint_covers_every_setting(data: DataRoot, tmp_path: Path, change
 def test_copied_pictures_are_the_same_and_changed_ones_are_not(data: DataRoot, tmp_path: Path) -> None:
     write(tmp_path, data, "left", 0)
     building = read_tiles(tmp_path / PARTS / "left.safetensors").buildings[0]
-    colour, depth = data.panoramas().paths("left", building.viewpoints[1])
+    colour, depth, _ = data.panoramas().paths("left", building.viewpoints[1])
     os.utime(colour, ns=(1, 1))
     assert unchanged(data, building)
     content = bytearray(depth.read_bytes())

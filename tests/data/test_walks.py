@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ghosts.learn.trajectories import sample_walk, walk_seed
+from ghosts.data.walks import sample_walk, walk_seed
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from landmark_world import SCANS, make_landmark_root

@@ -11,10 +11,10 @@ import pytest
 import torch
 from lightning.fabric import Fabric
 
+from ghosts.config import TrainConfig
 from ghosts.errors import DataError, MissingExtraError
 from ghosts.learn.interrupt import StopRequest
-from ghosts.learn.report import keep_rows, reporting
-from ghosts.presets import TrainConfig
+from ghosts.learn.log import keep_rows, logging
 
 CONFIG = TrainConfig(iterations=7, batch=4, log_every=3)
 
@@ -24,14 +24,14 @@ def rows_of(path: Path) -> list[dict[str, float]]:
 
 
 def test_rows_are_means_of_their_iterations(tmp_path: Path) -> None:
-    log = tmp_path / "run" / "log.jsonl"
-    with reporting(CONFIG, Fabric(accelerator="cpu", devices=1), log, 0, torch.zeros(0)) as report:
+    path = tmp_path / "run" / "log.jsonl"
+    with logging(CONFIG, Fabric(accelerator="cpu", devices=1), path, 0, torch.zeros(0)) as log:
         for iteration in range(7):
-            report.add(iteration, torch.tensor(float(iteration)), 0.1 * iteration)
+            log.add(iteration, torch.tensor(float(iteration)), 0.1 * iteration)
             if iteration == 3:
-                assert report.pending().tolist() == [3.0]
-                report.scored(4, {"val success": 0.25})
-    rows = rows_of(log)
+                assert log.pending().tolist() == [3.0]
+                log.scored(4, {"val success": 0.25})
+    rows = rows_of(path)
     assert [(row["iteration"], row.get("loss")) for row in rows] == [(3, 1.0), (4, None), (6, 4.0), (7, 6.0)]
     assert rows[1]["val success"] == 0.25
     assert rows[2]["learning_rate"] == pytest.approx(0.5)
@@ -39,13 +39,15 @@ def test_rows_are_means_of_their_iterations(tmp_path: Path) -> None:
 
 
 def test_a_resumed_row_covers_the_iterations_before(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    log.write_text('{"iteration": 3, "loss": 1.0}\n{"iteration": 6, "loss": 9.0}\n{"iteration": 5, "score": 1}\n{"iter')
-    with reporting(CONFIG, Fabric(accelerator="cpu", devices=1), log, 4, torch.tensor([8.0])) as report:
-        assert rows_of(log) == [{"iteration": 3, "loss": 1.0}]
-        report.add(4, torch.tensor(4.0), 0.1)
-        report.add(5, torch.tensor(0.0), 0.1)
-    assert [(row["iteration"], row["loss"]) for row in rows_of(log)] == [(3, 1.0), (6, 4.0)]
+    path = tmp_path / "log.jsonl"
+    path.write_text(
+        '{"iteration": 3, "loss": 1.0}\n{"iteration": 6, "loss": 9.0}\n{"iteration": 5, "score": 1}\n{"iter'
+    )
+    with logging(CONFIG, Fabric(accelerator="cpu", devices=1), path, 4, torch.tensor([8.0])) as log:
+        assert rows_of(path) == [{"iteration": 3, "loss": 1.0}]
+        log.add(4, torch.tensor(4.0), 0.1)
+        log.add(5, torch.tensor(0.0), 0.1)
+    assert [(row["iteration"], row["loss"]) for row in rows_of(path)] == [(3, 1.0), (6, 4.0)]
 
 
 def test_keep_rows_without_a_log(tmp_path: Path) -> None:
@@ -54,20 +56,20 @@ def test_keep_rows_without_a_log(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite_is_an_error(tmp_path: Path) -> None:
-    with reporting(CONFIG, Fabric(accelerator="cpu", devices=1), tmp_path / "log", 0, torch.zeros(0)) as report:
-        report.add(0, torch.tensor(float("nan")), 0.1)  # no row is due yet
-        report.add(1, torch.tensor(1.0), 0.1)
+    with logging(CONFIG, Fabric(accelerator="cpu", devices=1), tmp_path / "log", 0, torch.zeros(0)) as log:
+        log.add(0, torch.tensor(float("nan")), 0.1)  # no row is due yet
+        log.add(1, torch.tensor(1.0), 0.1)
         with pytest.raises(DataError, match="became nan by iteration 3"):
-            report.add(2, torch.tensor(1.0), 0.1)
+            log.add(2, torch.tensor(1.0), 0.1)
 
 
 def test_tensorboard(tmp_path: Path) -> None:
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     fabric = Fabric(accelerator="cpu", devices=1)
-    with reporting(CONFIG, fabric, tmp_path / "log.jsonl", 0, torch.zeros(0), tensorboard=True) as report:
+    with logging(CONFIG, fabric, tmp_path / "log.jsonl", 0, torch.zeros(0), tensorboard=True) as log:
         for iteration in range(3):
-            report.add(iteration, torch.tensor(2.0), 0.5)
-        report.scored(3, {"val success": 0.75})
+            log.add(iteration, torch.tensor(2.0), 0.5)
+        log.scored(3, {"val success": 0.75})
     events = accumulator.EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()
     assert [(item.step, item.value) for item in events.Scalars("loss")] == [(3, 2.0)]
@@ -79,7 +81,7 @@ def test_tensorboard_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     fabric = Fabric(accelerator="cpu", devices=1)
     with (
         pytest.raises(MissingExtraError, match=r"--tensorboard needs tensorboard.*ghosts\[log\]"),
-        reporting(CONFIG, fabric, tmp_path / "log.jsonl", 0, torch.zeros(0), tensorboard=True),
+        logging(CONFIG, fabric, tmp_path / "log.jsonl", 0, torch.zeros(0), tensorboard=True),
     ):
         pass
 

@@ -17,18 +17,19 @@ import torch
 from lightning.fabric import Fabric
 from torch.testing import assert_close
 
-from ghosts.config import BaselineConfig
+from ghosts.config import BaselineConfig, GoalExperiment, TrainConfig
+from ghosts.data.dataset import Dataset
 from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.goal import evaluate_goal
-from ghosts.learn.checkpoint import BEST, LAST, load_checkpoint
-from ghosts.learn.data import GoalData
-from ghosts.learn.load import load_task
-from ghosts.learn.loop import LOG, Run, batch_numbers, learning_rate, train_goal, update_average
-from ghosts.learn.precision import choose_precision
-from ghosts.learn.tasks import GoalTask
-from ghosts.presets import PRESETS, GoalExperiment, TrainConfig, preset
+from ghosts.learn.goal import GoalTask, goal_task
+from ghosts.learn.schedule import batch_numbers, learning_rate
+from ghosts.learn.trainer import LOG, RunFiles, train, update_average
+from ghosts.precision import choose_precision
+from ghosts.presets import PRESETS, preset
+from ghosts.run.load import load_run
+from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
-from train_worker import scorer
+from train_worker import scored_task
 
 CPU = torch.device("cpu")
 TESTS = Path(__file__).parents[1]
@@ -69,7 +70,22 @@ def assert_same_checkpoint(first: Path, second: Path) -> None:
 
 def weight_score(task: GoalTask) -> dict[str, float]:
     """A score that follows from the weights, in no time."""
-    return {"score": float(sum(value.double().sum() for value in task.state_dict().values()))}
+    return {"score": float(sum(value.double().sum() for value in task.model.state_dict().values()))}
+
+
+def trained(
+    experiment: GoalExperiment,
+    data: Dataset,
+    out: Path,
+    score: Callable[[GoalTask], dict[str, float]] | None = None,
+    fabric: Fabric | None = None,
+) -> GoalTask:
+    """A task after training, scored by a function of its own."""
+    task = goal_task(experiment, data)
+    if score is not None:
+        task.score = lambda fabric: score(task)  # type: ignore[method-assign]
+    train(task, fabric or one_process(), RunFiles.of(out))
+    return task
 
 
 def test_learning_rate_values() -> None:
@@ -118,79 +134,77 @@ def test_stop_and_resume_bit_for_bit(folder: Path, tmp_path: Path, number: int) 
         return weight_score(task)
 
     straight, parts = tmp_path / "straight", tmp_path / "parts"
-    whole = train_goal(Run(experiment, data, straight, weight_score), one_process())
+    whole = trained(experiment, data, straight, weight_score).model.state_dict()
     with pytest.raises(KeyboardInterrupt):
-        train_goal(Run(experiment, data, parts, stopping), one_process())
+        trained(experiment, data, parts, stopping)
     assert load_checkpoint(parts / LAST).about["iteration"] == 3
     assert [row["iteration"] for row in rows_of(parts)] == [2, 3]
     assert signal.getsignal(number) is not None
-    resumed = train_goal(Run(experiment, data, parts, weight_score), one_process())
+    resumed = trained(experiment, data, parts, weight_score).model.state_dict()
     assert_same_checkpoint(straight / LAST, parts / LAST)
     assert_same_checkpoint(straight / BEST, parts / BEST)
     assert rows_of(straight) == rows_of(parts)
     assert [row["iteration"] for row in rows_of(parts)] == [2, 3, 4, 6, 6]
-    for name, value in whole.state_dict().items():
-        assert torch.equal(value, resumed.state_dict()[name])
-    # The task that is handed back carries the averaged weights.
+    for name, value in whole.items():
+        assert torch.equal(value, resumed[name])
+    # The model ends with the averaged weights.
     stored = load_checkpoint(parts / LAST)
     for name, value in stored.part("ema").items():
-        assert torch.equal(resumed.state_dict()[name], value)
-    name = "model.mapper.input_to_state.weight"
+        assert torch.equal(resumed[name], value)
+    name = "mapper.input_to_state.weight"
     assert not torch.equal(stored.part("ema")[name], stored.part("model")[name])
 
 
 def test_a_finished_run_is_left_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = small_experiment(iterations=2)
     data = load(folder, experiment)
-    task = train_goal(Run(experiment, data, tmp_path), one_process())
+    weights = trained(experiment, data, tmp_path).model.state_dict()
     before = (tmp_path / LAST).read_bytes(), (tmp_path / LOG).read_bytes()
     assert "finished" not in capsys.readouterr().out
-    again = train_goal(Run(experiment, data, tmp_path), one_process())
-    assert f"{tmp_path}: finished already, at iteration 2" in capsys.readouterr().out
+    again = trained(experiment, data, tmp_path).model.state_dict()
+    assert f"{tmp_path / LAST}: finished already, at iteration 2" in capsys.readouterr().out
     assert before == ((tmp_path / LAST).read_bytes(), (tmp_path / LOG).read_bytes())
-    for name, value in task.state_dict().items():
-        assert torch.equal(value, again.state_dict()[name])
+    for name, value in weights.items():
+        assert torch.equal(value, again[name])
 
 
 def test_refusals(folder: Path, tmp_path: Path) -> None:
     experiment = small_experiment(iterations=2)
     data = load(folder, experiment)
-    train_goal(Run(experiment, data, tmp_path), one_process())
+    trained(experiment, data, tmp_path)
     changed = small_experiment(iterations=2, batch=2)
     with pytest.raises(DataError, match=r"another run: train\.batch 4 → 2; .*choose another --out"):
-        train_goal(Run(changed, data, tmp_path), one_process())
-    words = replace(data.builder.vocabulary, words=(*data.builder.vocabulary.words, "zebra"))
-    other = replace(data, builder=replace(data.builder, vocabulary=words))
-    with pytest.raises(DataError, match="other data"):
-        train_goal(Run(experiment, other, tmp_path), one_process())
+        trained(changed, data, tmp_path)
+    words = replace(data.vocabulary, words=(*data.vocabulary.words, "zebra"))
+    other = replace(data, reading=replace(data.reading, vocabulary=words))
+    with pytest.raises(DataError, match=r"a run on other data \(another vocabulary\)"):
+        trained(experiment, other, tmp_path)
     content = (tmp_path / LAST).read_bytes()
     (tmp_path / LAST).write_bytes(content[:-100])
     with pytest.raises(DataError, match="damaged"):
-        train_goal(Run(experiment, data, tmp_path), one_process())
+        trained(experiment, data, tmp_path)
     with pytest.raises(ConfigError, match="nothing to train"):
-        train_goal(Run(replace(experiment, kind="hand-coded"), data, tmp_path / "new"), one_process())
+        goal_task(replace(experiment, kind="hand-coded"), data)
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(folder: Path, tmp_path: Path) -> None:
     experiment = small_experiment(learning_rate=1e30, gradient_norm=0.0, schedule="constant")
     with pytest.raises(DataError, match=r"became nan .*lower --train\.learning-rate"):
-        train_goal(Run(experiment, load(folder, experiment), tmp_path), one_process())
+        trained(experiment, load(folder, experiment), tmp_path)
 
 
 def worker(folder: Path, out: Path, processes: int, settings: dict[str, object]) -> subprocess.Popen[bytes]:
     arguments = [sys.executable, str(TESTS / "train_worker.py"), str(folder), str(out), str(processes)]
     return subprocess.Popen(
         [*arguments, json.dumps(settings)],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
 
 
 def in_process(folder: Path, out: Path, settings: dict[str, object]) -> None:
-    experiment = small_experiment(**settings)
-    data, fabric = load(folder, experiment), one_process()
-    train_goal(Run(experiment, data, out, scorer(data, fabric), threads=1), fabric)
+    train(scored_task(folder, settings), one_process(), RunFiles.of(out), threads=1)
 
 
 def wait_for(done: Callable[[], bool], process: subprocess.Popen[bytes], limit_s: float = 120.0) -> None:
@@ -245,9 +259,9 @@ def test_a_gpu_gives_the_losses_of_the_cpu(folder: Path, tmp_path: Path, capture
     """Without TF32. Sums are in another order, and Adam's first steps follow signs: losses agree to 1e-3."""
     experiment = small_experiment(iterations=3, log_every=1, capture=capture)
     data = load(folder, experiment)
-    train_goal(Run(experiment, data, tmp_path / "cpu"), one_process())
+    trained(experiment, data, tmp_path / "cpu")
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-        train_goal(Run(experiment, data, tmp_path / "gpu"), Fabric(accelerator="cuda", devices=1))
+        trained(experiment, data, tmp_path / "gpu", fabric=Fabric(accelerator="cuda", devices=1))
     mine, theirs = ([row["loss"] for row in rows_of(tmp_path / name)] for name in ("cpu", "gpu"))
     print(f"cpu {mine}, gpu {theirs}")
     assert theirs[0] == pytest.approx(mine[0], rel=1e-4)
@@ -259,19 +273,16 @@ def test_a_gpu_trains_and_scores_in_half_precision(folder: Path, tmp_path: Path)
     """What presets ask for: `auto`, which is float32 on the CPU."""
     experiment, gpu = small_experiment(iterations=3, log_every=1, precision="auto"), torch.device("cuda")
     data = load(folder, experiment)
-    train_goal(Run(experiment, data, tmp_path / "cpu"), one_process())
+    trained(experiment, data, tmp_path / "cpu")
     chosen = choose_precision("auto", gpu)
     assert chosen == "bf16-mixed"
-    train_goal(Run(experiment, data, tmp_path / "gpu"), Fabric(accelerator="cuda", devices=1, precision=chosen))
+    half = Fabric(accelerator="cuda", devices=1, precision=chosen)
+    trained(experiment, data, tmp_path / "gpu", fabric=half)
     mine, theirs = ([row["loss"] for row in rows_of(tmp_path / name)] for name in ("cpu", "gpu"))
     print(f"cpu {mine}, gpu {theirs}")
     assert theirs == pytest.approx(mine, rel=0.02)
-    task, examples = load_task(tmp_path / "gpu" / LAST).task, data.splits["val_seen"][:8]
-    settings = {"stored": None, "precision": "auto"}
-    scores = [
-        evaluate_goal(task.to(device), data.root, examples, data.builder, device=device, **settings).nll
-        for device in (CPU, gpu)
-    ]
+    model, examples = load_run(tmp_path / "gpu" / LAST).model, data.examples("val_seen")[:8]
+    scores = [evaluate_goal(model, data, examples, place, precision="auto").nll for place in (one_process(), half)]
     np.testing.assert_allclose(scores[1], scores[0], atol=0.1)
 
 
@@ -283,7 +294,7 @@ def test_an_uneven_share_is_refused(folder: Path, tmp_path: Path) -> None:
 
     experiment = small_experiment(batch=4)
     with pytest.raises(ConfigError, match=r"train\.batch 4 cannot be shared by 3 processes"):
-        train_goal(Run(experiment, load(folder, experiment), tmp_path), Three(accelerator="cpu", devices=1))
+        trained(experiment, load(folder, experiment), tmp_path, fabric=Three(accelerator="cpu", devices=1))
 
 
 def shrunk(experiment: GoalExperiment) -> GoalExperiment:
@@ -305,12 +316,11 @@ def shrunk(experiment: GoalExperiment) -> GoalExperiment:
     )
 
 
-def with_features(data: GoalData, channels: int) -> GoalData:
+def with_features(data: Dataset, channels: int) -> Dataset:
     """The same cells with stored features, as a frozen backbone gives them, instead of labels."""
-    bank = data.builder.bank
-    features = torch.randn(len(bank.cells), channels, generator=torch.Generator().manual_seed(0)).half()
-    plain = replace(bank, entries=None, features=features)
-    return replace(data, builder=replace(data.builder, bank=plain), labels=None, stored=features, tiles="0" * 8)
+    features = torch.randn(len(data.bank.cells), channels, generator=torch.Generator().manual_seed(0)).half()
+    reading = replace(data.reading, source="images", labels=None, tiles="0" * 8)
+    return replace(data, reading=reading, bank=replace(data.bank, labels=None, features=features))
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if preset(name).kind != "hand-coded"])
@@ -323,16 +333,17 @@ def test_every_preset_trains(folder: Path, tmp_path: Path, name: str) -> None:
     before = {}
 
     def remember(task: GoalTask) -> dict[str, float]:
-        before.update({key: value.clone() for key, value in task.state_dict().items()})
+        if not before:  # after the first of two iterations
+            before.update({key: value.clone() for key, value in task.model.state_dict().items()})
         return {"score": 0.0}
 
     first = replace(experiment, train=replace(experiment.train, evaluate_every=1))
-    task = train_goal(Run(first, data, tmp_path, remember), fabric)
+    model = trained(first, data, tmp_path, remember, fabric).model
     losses = [row["loss"] for row in rows_of(tmp_path) if "loss" in row]
     assert len(losses) == 2
     assert all(math.isfinite(loss) and loss > 0.0 for loss in losses)
-    assert isinstance(task, GoalTask)
-    assert all(bool(value.isfinite().all()) for value in task.state_dict().values())
-    scores = evaluate_goal(task, data.root, data.splits["val_seen"][:4], data.builder, stored=data.stored, device=CPU)
+    assert any(not torch.equal(value, before[key]) for key, value in model.state_dict().items())
+    assert all(bool(value.isfinite().all()) for value in model.state_dict().values())
+    scores = evaluate_goal(model, data, data.examples("val_seen")[:4])
     assert scores.error_m.shape == (4, 8)
     assert np.isfinite(scores.error_m).all()

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from lightning.fabric import Fabric
 
-from ghosts.errors import ConfigError, DataError
+from ghosts.act.model import CellFeatures
+from ghosts.config import GoalExperiment, LandmarkConfig
+from ghosts.data.bank import landmark_bank
+from ghosts.data.dataset import open_dataset
+from ghosts.data.reading import reading_of
+from ghosts.data.words import resembling
+from ghosts.errors import DataError
 from ghosts.files import sha256_file
-from ghosts.learn.bank import landmark_bank
-from ghosts.learn.data import load_goal_data
-from ghosts.learn.label_words import RECORD, resembling, start_labels
-from ghosts.learn.tasks import CellFeatures
-from ghosts.presets import GoalExperiment
+from ghosts.learn.goal import goal_task
+from ghosts.learn.trainer import RunFiles, train
+from ghosts.learn.word_start import start_labels
+from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import build_labels
-from ghosts.world.landmarks.source import LandmarkConfig, LandmarkSource, load_scene
-from landmark_world import SCANS, make_landmark_root, small_experiment
+from ghosts.world.landmarks.source import LandmarkSource, load_scene
+from landmark_world import SCANS, load, make_landmark_root, small_experiment
 
 VECTORS = """chair 1.0 0.1 0.0 0.0
 lamp 0.0 1.0 0.2 0.0
@@ -48,7 +53,7 @@ def vectors(tmp_path: Path) -> Path:
 
 
 def with_vectors(path: Path | None) -> GoalExperiment:
-    return replace(small_experiment(), landmarks=LandmarkConfig(word_vectors=str(path) if path else None))
+    return replace(small_experiment(iterations=1), landmarks=LandmarkConfig(word_vectors=str(path) if path else None))
 
 
 def test_a_label_never_seen_has_its_synonyms_features(root: DataRoot, vectors: Path) -> None:
@@ -59,25 +64,23 @@ def test_a_label_never_seen_has_its_synonyms_features(root: DataRoot, vectors: P
     shown = {}
     for path in (None, vectors):
         known = resembling(root, labels, SCANS, str(path) if path else None, training=True)
-        entries = landmark_bank(LandmarkSource(root, known), SCANS[-1:], 0.5).entries
-        assert entries is not None
-        shown[path] = entries
-    assert (shown[None].label_id == unknown).any()
-    replaced = np.where(shown[None].label_id == unknown, labels.object_id("lamp"), shown[None].label_id)
-    assert np.array_equal(np.sort(shown[vectors].label_id), np.sort(replaced))
-    assert not (shown[vectors].label_id == unknown).any()
+        tiles = landmark_bank(LandmarkSource(root, known), SCANS[-1:], 0.5).labels
+        assert tiles is not None
+        shown[path] = tiles.label
+    assert (shown[None] == unknown).any()
+    replaced = np.where(shown[None] == unknown, labels.object_id("lamp"), shown[None])
+    assert np.array_equal(np.sort(shown[vectors]), np.sort(replaced))
+    assert not (shown[vectors] == unknown).any()
 
 
-def test_embeddings_start_from_words(
-    root: DataRoot, vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = load_goal_data(root, with_vectors(vectors))
+def test_embeddings_start_from_words(root: DataRoot, vectors: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = load(root.path, with_vectors(vectors))
     assert data.labels is not None
     torch.manual_seed(0)
     features = CellFeatures(8, len(data.labels))
     assert features.embedding is not None
     before = features.embedding.weight.detach().clone()
-    start_labels(features, data.labels, str(vectors), tmp_path)
+    record = start_labels(features, data)
     changed = (features.embedding.weight != before).any(1).nonzero().ravel().tolist()
     names = [(data.labels.labels[number].kind, data.labels.labels[number].name) for number in changed]
     objects = ["bed", "chair", "lamp", "lantern", "sofa"]
@@ -90,33 +93,50 @@ def test_embeddings_start_from_words(
     cosine = unit @ unit[data.labels.object_id("lantern")]
     assert cosine[data.labels.object_id("lamp")] > 0.95
     assert cosine[data.labels.object_id("bed")] < 0.3
-    record = json.loads((tmp_path / RECORD).read_text())
-    assert record["sha256"] == sha256_file(vectors)
-    assert (record["file"], record["found"], record["dimension"]) == ("vectors.txt", 6, 4)
-    start_labels(features, data.labels, str(vectors), tmp_path)  # the same command again
+    assert record == {
+        "file": "vectors.txt",
+        "sha256": sha256_file(vectors),
+        "labels": len(data.labels),
+        "found": 6,
+        "dimension": 4,
+    }
+
+
+def test_a_run_keeps_its_vectors(root: DataRoot, vectors: Path, tmp_path: Path) -> None:
+    """They are named in the checkpoint, and it does not go on with others."""
+
+    def trained() -> None:
+        experiment = with_vectors(vectors)
+        fabric = Fabric(accelerator="cpu", devices=1)
+        train(goal_task(experiment, load(root.path, experiment)), fabric, RunFiles.of(tmp_path / "run"), threads=0)
+
+    trained()
+    assert load_checkpoint(tmp_path / "run" / LAST).about["word_vectors"]["sha256"] == sha256_file(vectors)
+    trained()  # the same command again
     vectors.write_text(VECTORS + "door 0 0 0 1\n")
-    with pytest.raises(DataError, match="a run with other word vectors"):
-        start_labels(features, data.labels, str(vectors), tmp_path)
+    with pytest.raises(DataError, match=r"holds another run: word_vectors\.sha256 .* → .*choose another --out"):
+        trained()
 
 
 def test_nothing_to_start_from(root: DataRoot, tmp_path: Path) -> None:
-    data = load_goal_data(root, with_vectors(None))
+    data = load(root.path, with_vectors(None))
     assert data.labels is not None
     features = CellFeatures(8, len(data.labels))
-    start_labels(features, data.labels, None, tmp_path)
-    start_labels(CellFeatures(8, 0), None, "anything", tmp_path)
-    assert not (tmp_path / RECORD).exists()
+    assert features.embedding is not None
+    before = features.embedding.weight.detach().clone()
+    assert start_labels(features, data) is None
+    images = replace(data, reading=replace(data.reading, labels=None, landmarks=LandmarkConfig(word_vectors="any")))
+    assert start_labels(CellFeatures(8, 0), images) is None
+    assert torch.equal(features.embedding.weight, before)
     strange = tmp_path / "strange.txt"
     strange.write_text("stuhl 1 2\n")
     with pytest.raises(DataError, match="knows no word of any label"):
-        start_labels(features, data.labels, str(strange), tmp_path)
-    with pytest.raises(ConfigError, match=r"leave out --landmarks\.word-vectors"):
-        CellFeatures(8, 0).start_from(np.zeros(1, np.int64), np.zeros((1, 8), np.float32))
+        start_labels(features, load(root.path, with_vectors(strange)))
 
 
 def test_a_trained_model_does_without_the_file(root: DataRoot, tmp_path: Path) -> None:
     experiment = with_vectors(tmp_path / "gone.txt")
     with pytest.raises(DataError, match=r"gone\.txt: no such file"):
-        load_goal_data(root, experiment)
+        load(root.path, experiment)
     with pytest.warns(UserWarning, match="unseen labels go by their head noun alone"):
-        assert load_goal_data(root, experiment, training=False).labels is not None
+        assert open_dataset(root, reading_of(experiment)).labels is not None

@@ -20,7 +20,7 @@ LEAST_TRIES, LEAST_FORMATS = 4000, 30
 
 @pytest.fixture(scope="module")
 def results() -> list[dict[str, Any]]:
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
     command = [sys.executable, str(Path(__file__).with_name("formats.py"))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=400)
     assert done.returncode == 0, done.stderr[-2000:]

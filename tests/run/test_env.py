@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-import ghosts.world.env  # noqa: F401 (registers the environment)
+import ghosts.run.env  # noqa: F401 (registers the environment)
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.types import Intrinsics
 from makers import SCAN, add_landmarks, viewpoint_id

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,7 @@ from safetensors.torch import save_file
 
 from ghosts.errors import DataError
 from ghosts.files import remove_leftovers
-from ghosts.learn.checkpoint import (
-    LAST,
-    differences,
-    load_checkpoint,
-    optimiser_tensors,
-    restore_optimiser,
-    save_checkpoint,
-)
+from ghosts.weights.checkpoint import LAST, load_checkpoint, save_checkpoint
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -57,50 +51,34 @@ def test_bad_checkpoints_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="checksum"):
         load_checkpoint(path)
     save_file({"a": torch.zeros(2)}, path, metadata={"format": "1", "about": "{}"})
-    with pytest.raises(DataError, match=r"unknown checkpoint format.*'1'.*reads format 2"):
+    with pytest.raises(DataError, match=r"unknown checkpoint format.*'1'.*reads formats 2 and 3"):
         load_checkpoint(path)
     save_file({"a": torch.zeros(2)}, path)
     with pytest.raises(DataError, match="unknown checkpoint format"):
         load_checkpoint(path)
 
 
-def test_differences() -> None:
-    assert differences({"a": (1, 2), "b": {"c": 1.0}}, {"a": [1, 2], "b": {"c": 1.0}}) == []
-    old, new = {"train": {"batch": 32, "seed": 0}, "name": "x"}, {"train": {"batch": 64, "seed": 0, "ema": 0.5}}
-    assert differences(old, new) == ["train.batch 32 → 64", "train.ema null → 0.5", 'name "x" → null']
-
-
-@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.SGD])
-def test_optimiser_round_trip(kind: type[torch.optim.Optimizer]) -> None:
-    def make() -> tuple[torch.nn.Linear, torch.optim.Optimizer]:
-        torch.manual_seed(0)
-        layer = torch.nn.Linear(3, 2)
-        settings = {"momentum": 0.9} if kind is torch.optim.SGD else {}
-        return layer, kind(layer.parameters(), lr=0.1, **settings)
-
-    def step(layer: torch.nn.Linear, optimiser: torch.optim.Optimizer, seed: int) -> None:
-        torch.manual_seed(seed)
-        optimiser.zero_grad()
-        layer(torch.randn(4, 3)).square().sum().backward()
-        optimiser.step()
-
-    layer, optimiser = make()
-    for seed in range(3):
-        step(layer, optimiser, seed)
-    copy, restored = make()
-    copy.load_state_dict(layer.state_dict())
-    restore_optimiser(restored, {name: value.clone() for name, value in optimiser_tensors(optimiser).items()})
-    step(layer, optimiser, 9)
-    step(copy, restored, 9)
-    assert torch.equal(layer.weight, copy.weight)
-    assert torch.equal(layer.bias, copy.bias)
+def test_the_format_before_is_read_and_its_names_are_todays(tmp_path: Path) -> None:
+    """There was a module around the model then: `model.` led the names of all weights but the labels'."""
+    tensors = {
+        "ema/model.mapper.a": torch.ones(2),
+        "model/features.e": torch.ones(1),
+        "model/model.mapper.a": torch.ones(2),
+    }
+    checksum = zlib.crc32(b"".join(tensors[name].numpy().tobytes() for name in sorted(tensors)))
+    metadata = {"format": "2", "about": json.dumps({"iteration": 3}), "checksum": str(checksum)}
+    save_file(tensors, tmp_path / "old.safetensors", metadata)
+    stored = load_checkpoint(tmp_path / "old.safetensors")
+    assert stored.tensors.keys() == {"ema/mapper.a", "model/features.e", "model/mapper.a"}
+    assert stored.weights.keys() == {"features.e", "mapper.a"}
+    assert stored.about == {"iteration": 3}
 
 
 WRITER = """
 import sys
 from pathlib import Path
 import torch
-from ghosts.learn.checkpoint import save_checkpoint
+from ghosts.weights.checkpoint import save_checkpoint
 path, number = Path(sys.argv[1]), 0
 while True:
     number += 1

@@ -1,4 +1,4 @@
-"""How the cost of training grows: episodes a second against batch, map size, heading bins and number of buildings.
+"""How the cost of training grows: episodes per second against batch, map size, heading bins and number of buildings.
 
 Every point is a short run of the training loop itself: batches by the real builder in threads, forward, backward,
 optimiser step, log. Its first half warms up (allocator, captured graphs), its second half is the loop's own log row.
@@ -39,9 +39,9 @@ class Ranges:
     """Values to measure along each axis."""
 
     batch: tuple[int, ...] = (5, 16, 32, 64, 128, 256)
-    """Episodes an iteration."""
+    """Episodes per iteration."""
     map: tuple[int, ...] = (48, 96, 144, 192)
-    """Cells a side of the map."""
+    """Cells per side of the map."""
     headings: tuple[int, ...] = (1, 4, 8)
     """Heading bins."""
     houses: tuple[int, ...] = (1, 4, 16, 64)

@@ -2,7 +2,7 @@
 
 Batch 5, 12 views of 320 × 256, 768-channel features, a 128 × 96 × 96 map, 6 agent steps × 6 filter steps, Θ = 4. All
 rows are forward and backward unless they say otherwise. The authors' times are those of their released code on 2 idle
-CPU cores at the same shapes. Parts work on one map an episode, an iteration on six.
+CPU cores at the same shapes. Parts work on one map per episode, an iteration on six.
 """
 
 from __future__ import annotations

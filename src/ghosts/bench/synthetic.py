@@ -25,8 +25,8 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.format import Landmark, SceneLandmarks, write_landmarks
 from ghosts.world.landmarks.regions import Region
 
-SIDE, STEP_M = 8, 2.2  # 64 viewpoints a building, R2R's mean distance between neighbours
-OBJECTS = 2  # a viewpoint, as REVERIE places them
+SIDE, STEP_M = 8, 2.2  # 64 viewpoints per building, R2R's mean distance between neighbours
+OBJECTS = 2  # per viewpoint, as REVERIE places them
 SIGHT_M = 1.3  # less than REVERIE's 2 m, for want of walls
 PATHS, MOVES = 12, 5
 WORDS, LENGTH = 500, (12, 48)

@@ -93,10 +93,9 @@ class EvalOptions:
         away = [example.scan for example in scored if example.scan not in trained]
         if not away:
             return []
-        scans = sorted(set(away))
         return [
-            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in {len(scans)} buildings that no run trained on "
-            f"({', '.join(scans)}); --trained-only leaves them out"
+            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that no run was trained on "
+            f"({', '.join(sorted(set(away)))}); --trained-only leaves them out"
         ]
 
 

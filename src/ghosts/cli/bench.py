@@ -22,7 +22,7 @@ from ghosts.files import write_json
 
 @dataclass(frozen=True)
 class Simulator:
-    """RGB-D frames a second of the simulator."""
+    """RGB-D frames per second of the simulator."""
 
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""
@@ -100,7 +100,8 @@ def main(arguments: list[str]) -> None:
     )
     if options.out is not None:
         check_out_file(options.out, "a table of figures", (".json",))
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler that counts memory writes two lines a run otherwise
+    # The profiler that counts memory writes two lines per run otherwise.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     from ghosts.devices import choose_device  # torch: here, so that `ghosts bench --help` does not wait for it
 
     options = replace(options, device=choose_device(options.device).type)
@@ -119,7 +120,7 @@ def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
     """Measure and print the simulator."""
     from ghosts.bench.simulator import measure_simulator
 
-    table = Table("what", "device", "frames a second", "original on a CPU")
+    table = Table("what", "device", "frames per second", "original on a CPU")
     rows = measure_simulator(options.device, seconds=options.seconds)
     for row in rows:
         original = "" if row.original_fps is None else f"{row.original_fps:.0f}"

@@ -1,6 +1,7 @@
 """Say what can be run on a data root, what is wrong or missing, file by file, and the next command.
 
-Exits 1 when something is wrong. Every picture is decoded; `--sample 5` looks at five of each scan.
+Exits 1 when something is wrong. Every picture is decoded; `--sample 5` looks at five of each scan. In a world of houses
+every instruction is read back and held against its house.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ def _print(diagnosis: Diagnosis, most: int) -> None:
     console.print(f"{diagnosis.root}: {len(found.scans)} scans, {found.viewpoints} viewpoints", soft_wrap=True)
     console.print(f"pictures of {len(found.pictured)} scans{faces}; landmarks of {len(found.landmarked)}")
     console.print(f"paths: {splits}; {diagnosis.free_bytes / 1e9:.1f} GB free", soft_wrap=True)
+    if diagnosis.read:
+        console.print(f"instructions: {diagnosis.read} checked against their houses, {diagnosis.untrue} untrue")
     for task in diagnosis.tasks:
         if task.ready:
             line = f"ready: {task.name}: {task.command}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 import tyro
 
+from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
 from ghosts.cli._runs import EvalOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
@@ -71,8 +72,11 @@ class EvalVln(EvalOptions):
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts eval`."""
-    commands = Annotated[EvalGoal, tyro.conf.subcommand("goal")] | Annotated[EvalVln, tyro.conf.subcommand("vln")]
-    options = tyro.cli(commands, args=arguments or ["--help"], prog="ghosts eval", description=__doc__)
+    kinds = {
+        "goal": Annotated[EvalGoal, tyro.conf.subcommand("goal")],
+        "vln": Annotated[EvalVln, tyro.conf.subcommand("vln")],
+    }
+    options = parse_kind("eval", "evaluate", kinds, arguments, __doc__ or "")
     if isinstance(options, EvalVln):
         _evaluate_vln(options)
     else:
@@ -107,16 +111,18 @@ def _evaluate_goal(options: EvalGoal) -> None:
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(text_table(summary, split), end="\n\n")
-    print("".join(f"{note}\n" for note in options.notes(data.splits, root)), end="")
+    notes = options.notes(data.splits, root)
+    print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
-        tables = "\n\n".join(markdown_table(summary, split) for split in summary["splits"])
+        tables = "\n\n".join([*(markdown_table(summary, split) for split in summary["splits"]), *notes])
         write_text(options.out / "goal.md", f"`{_portable(summary['provenance']['command'])}`\n\n{tables}\n")
         print(f"written: {options.out / 'goal.json'}, {options.out / 'goal.md'}")
 
 
 def _goal_runs(options: EvalGoal) -> list[Run]:
     """Everything to evaluate: presets that need no training, then runs."""
+    from ghosts.act.model import Predictor
     from ghosts.run.load import load_run, untrained
 
     found = []
@@ -129,7 +135,12 @@ def _goal_runs(options: EvalGoal) -> list[Run]:
                 f"(without training: {', '.join(free)})"
             )
         found.append(untrained(experiment))
-    return found + [load_run(path) for path in options.run]
+    for path in options.run:
+        run = load_run(path)
+        if not isinstance(run.model, Predictor):
+            raise ConfigError(f"{path} predicts no goals; score how it acts with: ghosts eval vln --run {path}")
+        found.append(run)
+    return found
 
 
 def _portable(command: str) -> str:
@@ -166,6 +177,9 @@ def _evaluate_vln(options: EvalVln) -> None:
         if name not in get_args(WalkerName):
             raise UnknownNameError("baseline", name, get_args(WalkerName))
     runs = [load_run(path) for path in options.run]
+    for run in runs:
+        for planner in _ways(options, run):
+            run.agent(planner=planner)  # says so before the data is read where it cannot act
     fabric = launch(options.device, options.devices)
     root, shelf = DataRoot(options.data), DataShelf(1)
     runs_scores = [item for run in runs for item in _score_run(options, run, shelf.get(root, run.reading), fabric)]
@@ -186,25 +200,32 @@ def _evaluate_vln(options: EvalVln) -> None:
         return
     for split in summary["splits"]:
         print(vln_text(summary, split, seconds), end="\n\n")
-    print("".join(f"{note}\n" for note in options.notes(splits, root)), end="")
+    notes = options.notes(splits, root)
+    print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
-        tables = "\n\n".join(vln_markdown(summary, split, seconds) for split in summary["splits"])
+        tables = "\n\n".join([*(vln_markdown(summary, split, seconds) for split in summary["splits"]), *notes])
         write_json(options.out / "vln.json", summary, indent=1)
         write_json(options.out / "speed.json", {"device": str(fabric.device), "seconds": seconds}, indent=1)
         write_text(options.out / "vln.md", f"{tables}\n")
         print(f"written: {', '.join(str(options.out / name) for name in ('vln.json', 'vln.md', 'speed.json'))}")
 
 
-def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> list[tuple[GoalExperiment, VlnRun]]:
-    """A run with its policy, and with the planner where that is asked for."""
+def _ways(options: EvalVln, run: Run) -> list[bool]:
+    """Whether the planner acts on a run: not, or also, or alone."""
     from ghosts.act.seq2seq import Seq2Seq
-    from ghosts.evaluate.vln import walk_and_score
 
     ways = [False] if run.acts or not options.planner else []  # a run without a policy says so when it is asked to act
     if options.planner and not (isinstance(run.model, Seq2Seq) and len(options.run) > 1):
         ways.append(True)
+    return ways
+
+
+def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> list[tuple[GoalExperiment, VlnRun]]:
+    """A run with its policy, and with the planner where that is asked for."""
+    from ghosts.evaluate.vln import walk_and_score
+
     found = []
-    for planner in ways:
+    for planner in _ways(options, run):
         scores, seconds = {}, {}
         for split, examples in options.chosen(data.splits, data.root).items():
             since = time.perf_counter()

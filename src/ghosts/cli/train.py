@@ -9,11 +9,10 @@ from typing import Annotated, Any
 
 import tyro
 
+from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import TrainOptions, launch, open_training
 from ghosts.cli._out import check_out_folder
-from ghosts.cli._preset import take_preset
 from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
-from ghosts.errors import ConfigError
 from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, preset, speaker_preset, vln_preset
 
 DEFAULTS = {"goal": "houses-filter", "vln": "landmarks-agent", "speaker": "landmarks-speaker"}
@@ -28,6 +27,8 @@ KNOWN: dict[str, Mapping[str, Callable[[], GoalExperiment]]] = {
 class TrainGoal(TrainOptions):
     """Train a goal predictor (a row of Table 1)."""
 
+    preset: str
+    """What the other options start from (`ghosts train --help` lists the presets)."""
     experiment: Annotated[GoalExperiment, tyro.conf.arg(name="")]
     """Everything that defines the run; starts from the preset."""
     out: Path = Path("runs/goal")
@@ -38,6 +39,8 @@ class TrainGoal(TrainOptions):
 class TrainVln(TrainOptions):
     """Train an agent (a row of Table 2)."""
 
+    preset: str
+    """What the other options start from (`ghosts train --help` lists the presets)."""
     experiment: Annotated[VlnExperiment, tyro.conf.arg(name="")]
     """Everything that defines the run; starts from the preset."""
     out: Path = Path("runs/vln")
@@ -50,6 +53,8 @@ class TrainVln(TrainOptions):
 class TrainSpeaker(TrainOptions):
     """Train a speaker, which tells paths in words."""
 
+    preset: str
+    """What the other options start from (`ghosts train --help` lists the presets)."""
     experiment: Annotated[SpeakerExperiment, tyro.conf.arg(name="")]
     """Everything that defines the run; starts from the preset."""
     out: Path = Path("runs/speaker")
@@ -58,24 +63,36 @@ class TrainSpeaker(TrainOptions):
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts train`."""
-    word = arguments[0] if arguments else "--help"
-    if word.startswith("-") and word not in ("-h", "--help"):
-        asked, _ = take_preset(arguments, DEFAULTS["goal"])
-        kind = next((kind for kind, known in KNOWN.items() if asked in known), "goal")
-        raise ConfigError(f"name what to train, goal, vln or speaker, first: ghosts train {kind} {' '.join(arguments)}")
-    name, rest = take_preset(arguments or [word], DEFAULTS.get(word, ""))
-    goal = TrainGoal(experiment=preset(name if word == "goal" else DEFAULTS["goal"]))
-    vln = TrainVln(experiment=vln_preset(name if word == "vln" else DEFAULTS["vln"]))
-    speaker = TrainSpeaker(experiment=speaker_preset(name if word == "speaker" else DEFAULTS["speaker"]))
-    commands = (
-        Annotated[TrainGoal, tyro.conf.subcommand("goal", default=goal)]
-        | Annotated[TrainVln, tyro.conf.subcommand("vln", default=vln)]
-        | Annotated[TrainSpeaker, tyro.conf.subcommand("speaker", default=speaker)]
+    word = arguments[0] if arguments else ""
+    # A preset is what the other options start from, so it is looked up before they are read.
+    asked = _asked_preset(arguments)
+    names = {kind: asked if word == kind and asked is not None else name for kind, name in DEFAULTS.items()}
+    kinds = {
+        "goal": TrainGoal(preset=names["goal"], experiment=preset(names["goal"])),
+        "vln": TrainVln(preset=names["vln"], experiment=vln_preset(names["vln"])),
+        "speaker": TrainSpeaker(preset=names["speaker"], experiment=speaker_preset(names["speaker"])),
+    }
+    options = parse_kind(
+        "train",
+        "train",
+        {kind: Annotated[type(start), tyro.conf.subcommand(kind, default=start)] for kind, start in kinds.items()},
+        arguments,
+        _presets(),
+        likely=next((kind for kind, known in KNOWN.items() if asked in known), "goal"),
     )
-    # A preset decides what the other options start from, so it is taken before they are read.
-    options = tyro.cli(commands, args=rest, prog="ghosts train", description=_presets())
     check_out_folder(options.out)
     _train(options)
+
+
+def _asked_preset(arguments: list[str]) -> str | None:
+    """The last value of `--preset`."""
+    asked, pending = None, iter(arguments)
+    for word in pending:
+        if word == "--preset":
+            asked = next(pending, "")
+        elif word.startswith("--preset="):
+            asked = word.split("=", 1)[1]
+    return asked
 
 
 def _presets() -> str:

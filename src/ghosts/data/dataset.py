@@ -31,7 +31,7 @@ from ghosts.mapping.observations import observations_of
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import LabelSet
 from ghosts.world.landmarks.regions import ROOM_NAMES
-from ghosts.world.landmarks.source import LandmarkSource, load_scene, training_labels
+from ghosts.world.landmarks.source import LandmarkSource, labels_met, load_scene, training_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +253,7 @@ def open_dataset(
     if choose_source(root, reading) == "landmarks":
         labels = reading.labels or training_labels(root, trained)
         if reading.landmarks.vectors:
-            labels = labels.meeting(sorted({item.label for scan in used for item in load_scene(root, scan).objects}))
+            labels = labels_met(root, labels, used)
         source = LandmarkSource(root, labels, reading.landmarks)
         bank = landmark_bank(source, used, reading.grid.cell_m, reading.rotations)
         found = replace(reading, vocabulary=vocabulary, labels=labels, tiles=None)

@@ -150,7 +150,7 @@ def _files(root: DataRoot, scan: str) -> list[Path]:
     graph, store = root.graph(scan), root.panoramas()
     files = [root.path / "connectivity" / f"{scan}_connectivity.json"]
     for row in included(root, scan):
-        files.extend(store.paths(scan, graph.ids[row]))
+        files.extend(store.paths(scan, graph.ids[row])[:2])
     for file in files:
         if not file.is_file():
             raise DataError(

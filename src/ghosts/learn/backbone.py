@@ -25,7 +25,7 @@ from ghosts.learn.trainer import RunFiles, train
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import save_backbone
 from ghosts.precision import networks_in
-from ghosts.world.houses.render import LABELS
+from ghosts.world.houses.render.scene import LABELS
 
 Rendered = tuple[Float[Tensor, "b h w 3"], Float[Tensor, "b l y x"]]
 """Colour images, and the share of each label in the block of every feature pixel."""
@@ -80,8 +80,9 @@ class BackboneTask(Task[tuple[int, Views], Rendered]):
         return self.scores
 
     def about(self) -> dict[str, Any]:
-        """Settings and houses."""
-        return {"config": asdict(self.settings), "houses": list(self.houses), "panoramas": len(self.panoramas)}
+        """Settings, by the names of their options, and houses."""
+        settings = {"train": asdict(self.settings)}
+        return {"experiment": settings, "houses": list(self.houses), "panoramas": len(self.panoramas)}
 
 
 def train_backbone(task: BackboneTask, fabric: Fabric, out: Path, *, threads: int = 2) -> None:

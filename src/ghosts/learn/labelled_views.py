@@ -26,7 +26,7 @@ from ghosts.mapping.backbone import SmallBackbone
 from ghosts.types import Intrinsics
 from ghosts.world.camera_torch import PanoramaBank, pack_rgb, render_labels, render_views, view_matrices
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.houses.render import LABELS, skybox_paths
+from ghosts.world.houses.render.scene import LABELS
 from ghosts.world.images import read_skybox_labels, read_skybox_rgb
 
 _ANEW = "remove the scans/ of this world; the same ghosts world then makes them again"
@@ -115,9 +115,11 @@ def load_labelled(root: DataRoot, scans: Sequence[str], limit: int, device: torc
         )
     places = [places[k] for k in np.linspace(0, len(places) - 1, min(limit, len(places))).round().astype(int)]
 
+    store = root.panoramas()
+
     def decode(place: tuple[str, int]) -> tuple[np.ndarray, np.ndarray]:
         scan, row = place
-        rgb_path, _, label_path = skybox_paths(root.path / "scans", scan, root.graph(scan).ids[row])
+        rgb_path, _, label_path = store.paths(scan, root.graph(scan).ids[row])
         rgb = read_skybox_rgb(rgb_path, hint="make houses with: ghosts world")
         labels = read_skybox_labels(label_path, hint="only houses have label images; make some with: ghosts world")
         if labels.shape != rgb.shape[:2]:

@@ -212,15 +212,15 @@ def _resume(task: Task[Any, Any], optimiser: _FabricOptimizer, files: RunFiles, 
 
 def _check_same(task: Task[Any, Any], stored: Checkpoint, path: Path) -> None:
     """Refuse to go on with another run's checkpoint."""
-    hint = "choose another --out, or remove the folder"
+    hint = "choose another --out, or remove this file"
     for name, value in task.about().items():
         if not isinstance(value, dict):
             if stored.about.get(name) != value:
-                raise DataError(f"the folder holds a run on other data (another {name})", file=path, hint=hint)
+                raise DataError(f"holds a run on other data (another {name})", file=path, hint=hint)
             continue
-        changed = differences(stored.about.get(name), value)
+        changed = differences(stored.about.get(name), value, "" if name == "experiment" else name)
         if changed:
-            raise DataError(f"the folder holds another run: {'; '.join(changed[:4])}", file=path, hint=hint)
+            raise DataError(f"holds another run: {'; '.join(changed[:4])}", file=path, hint=hint)
 
 
 def _save(task: Task[Any, Any], optimiser: _FabricOptimizer, state: _State, files: RunFiles, fabric: Fabric) -> None:

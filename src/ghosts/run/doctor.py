@@ -15,6 +15,7 @@ from ghosts.files import read_json
 from ghosts.presets import preset
 from ghosts.world.check import Finding, Inventory, Pictures, check_root, landmarks_command
 from ghosts.world.dataroot import DataRoot
+from ghosts.world.houses.check import check_words
 from ghosts.world.matterport.prepare import SUMMARY
 from ghosts.world.matterport.raw import RawRelease
 
@@ -48,6 +49,13 @@ class Diagnosis:
     tasks: tuple[Task, ...]
     findings: tuple[Finding, ...]
     free_bytes: int
+    read: int = 0
+    """Instructions held against the geometry of their house; none where it is not known."""
+
+    @property
+    def untrue(self) -> int:
+        """Instructions that contradict their house."""
+        return sum(finding.part == "words" and finding.level == "wrong" for finding in self.findings)
 
     @property
     def healthy(self) -> bool:
@@ -65,7 +73,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        value = asdict(self) | {"healthy": self.healthy}
+        value = asdict(self) | {"healthy": self.healthy, "untrue": self.untrue}
         for name in ("used", "pictured", "damaged", "landmarked"):
             value["inventory"][name] = sorted(value["inventory"][name])
         return value
@@ -89,6 +97,8 @@ def diagnose(
     root = DataRoot(path)
     made = Pictures.of(path)
     findings += _check_prepared(made)
+    read, untrue = check_words(root, made.command())
+    findings += untrue
     tiles, stale = _check_tiles(root, inventory, findings)
     free = shutil.disk_usage(path).free
     tasks = _tasks(root, made, inventory, tiles, stale)
@@ -96,7 +106,7 @@ def diagnose(
     if inventory.pictured and tiles is None and free < needed:
         problem = f"tiles of all viewpoints may need {needed / 1e9:.1f} GB, {free / 1e9:.1f} GB are free"
         findings.append(Finding("note", "disk", str(path), problem, "ghosts tiles --out on another disk"))
-    return Diagnosis(str(path), inventory, tasks, tuple(findings), free)
+    return Diagnosis(str(path), inventory, tasks, tuple(findings), free, read)
 
 
 def _check_folder(path: Path) -> None:

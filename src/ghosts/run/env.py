@@ -11,6 +11,7 @@ Importing this module registers it:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, SupportsInt, runtime_checkable
 
@@ -26,7 +27,8 @@ from ghosts.language.episodes import each_instruction
 from ghosts.run.load import Run, load_run
 from ghosts.types import SUCCESS_M, Intrinsics
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.landmarks.source import LandmarkSource, training_labels
+from ghosts.world.landmarks.labels import LabelSet
+from ghosts.world.landmarks.source import LandmarkSource, labels_met, training_labels
 from ghosts.world.navigation import Candidate, candidates, look
 from ghosts.world.simulator import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS, Simulator
 
@@ -77,20 +79,25 @@ class LandmarkObserver:
 
     Args:
         root: data root with landmarks.
+        scans: buildings that are shown.
         run: whose labels are shown, and as it sees them; None for the labels of the root's training buildings, numbered
             as in training on this root.
     """
 
-    def __init__(self, root: DataRoot, run: Run | None) -> None:
-        reading = run.reading if run is not None else None
-        if reading is not None and reading.labels is None:
+    def __init__(self, root: DataRoot, scans: Sequence[str], run: Run | None) -> None:
+        if run is None:
+            labels, config, cell_m = training_labels(root, split_buildings(root)[0]), None, MapperConfig.cell_m
+        elif run.reading.labels is None:
             raise ConfigError("this run reads images and knows no labels; leave out observation='landmarks'")
-        self.labels = reading.labels if reading and reading.labels else training_labels(root, split_buildings(root)[0])
-        self._cell_m = reading.grid.cell_m if reading is not None else MapperConfig.cell_m
-        self._source = LandmarkSource(root, self.labels, reading.landmarks if reading is not None else None)
+        else:
+            labels, config, cell_m = run.reading.labels, run.reading.landmarks, run.reading.grid.cell_m
+            if config.vectors:
+                labels = labels_met(root, labels, scans)
+        self.labels, self._cell_m = labels, cell_m
+        self._source = LandmarkSource(root, labels, config)
         self.space: dict[str, spaces.Space[Any]] = {
             "landmark_xy_m": spaces.Box(-np.inf, np.inf, (MAX_LANDMARKS, 2), np.float32),
-            "landmark_label": spaces.Box(0, len(self.labels) - 1, (MAX_LANDMARKS,), np.int64),
+            "landmark_label": spaces.Box(0, len(labels.labels) + len(labels.met) - 1, (MAX_LANDMARKS,), np.int64),
             "landmark_weight": spaces.Box(0.0, 1.0, (MAX_LANDMARKS,), np.float32),
         }
 
@@ -144,7 +151,7 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._root = DataRoot(Path(root))
         self._instructions = list(each_instruction(self._root.episodes(split)))
         self._by_id = {item.instr_id: item for item in self._instructions}
-        self._observer = _observer(self._root, observation, camera, headings, elevation_rad, run)
+        self._observer = self._make_observer(observation, camera, headings, elevation_rad, run)
         self._max_steps = max_steps
         self._most = max(int(self._root.graph(scan).adjacent.sum(1).max()) for scan in self._scans())
         characters = frozenset("".join(item.text for item in self._instructions))
@@ -159,6 +166,11 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
                 "instruction": spaces.Text(max(len(item.text) for item in self._instructions), charset=characters),
             }
         )
+
+    @property
+    def labels(self) -> LabelSet | None:
+        """Of the landmarks that are shown, in the order of their numbers; None with images."""
+        return self._observer.labels if isinstance(self._observer, LandmarkObserver) else None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -192,6 +204,15 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         reward = float(stopped and info.get("distance_to_goal_m", math.inf) < SUCCESS_M)
         truncated = not stopped and self._steps >= self._max_steps
         return self._observe(), reward, stopped, truncated, info
+
+    def _make_observer(
+        self, kind: str, camera: Intrinsics, headings: int, elevation_rad: float, run: str | Path | None
+    ) -> Observer:
+        if kind == "rgbd":
+            return RgbdObserver(self._root, camera, headings, elevation_rad)
+        if kind == "landmarks":
+            return LandmarkObserver(self._root, sorted(self._scans()), load_run(run) if run is not None else None)
+        raise UnknownNameError("observation", kind, ["rgbd", "landmarks"])
 
     def _scans(self) -> set[str]:
         return {item.episode.scan for item in self._instructions}
@@ -227,16 +248,6 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
             goal = self._graph.index(self._episode.episode.path[-1])
             info["distance_to_goal_m"] = float(self._graph.distance_m[self._row, goal])
         return info
-
-
-def _observer(
-    root: DataRoot, kind: str, camera: Intrinsics, headings: int, elevation_rad: float, run: str | Path | None
-) -> Observer:
-    if kind == "rgbd":
-        return RgbdObserver(root, camera, headings, elevation_rad)
-    if kind == "landmarks":
-        return LandmarkObserver(root, load_run(Path(run)) if run is not None else None)
-    raise UnknownNameError("observation", kind, ["rgbd", "landmarks"])
 
 
 gymnasium.register(id="ghosts/R2R-v0", entry_point="ghosts.run.env:R2REnv")

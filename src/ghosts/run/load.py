@@ -110,12 +110,13 @@ def _instead(path: Path) -> str:
     return f"name a run's folder, a checkpoint or shipped weights ({', '.join(names)}); train with: ghosts train goal"
 
 
-def load_run(path: Path) -> Run:
+def load_run(path: str | Path) -> Run:
     """A trained run, from its folder, a checkpoint, or the name of shipped weights.
 
     Raises:
         DataError: the checkpoint is missing, damaged, or of another version.
     """
+    path = Path(path)
     file = find_checkpoint(path)
     checkpoint = load_checkpoint(file)
     about = described(checkpoint, file)

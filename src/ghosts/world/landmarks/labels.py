@@ -117,6 +117,11 @@ class LabelSet:
         return self._ids.get(("object", name), self._ids["structure", UNKNOWN_OBJECT])
 
     @cached_property
+    def structure(self) -> frozenset[str]:
+        """Names of the structure in the set."""
+        return frozenset(label.name for label in self.labels if label.kind == "structure")
+
+    @cached_property
     def objects(self) -> frozenset[str]:
         """Names of the objects in the set."""
         return frozenset(label.name for label in self.labels if label.kind == "object")

@@ -6,6 +6,7 @@ probability that it is there. The same view always gives the same points.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -121,6 +122,11 @@ def load_scene(root: DataRoot, scan: str) -> SceneLandmarks:
 def training_labels(root: DataRoot, scans: list[str], objects: int = DEFAULT_OBJECTS) -> LabelSet:
     """The label set of the given (training) buildings of a data root."""
     return build_labels((load_scene(root, scan) for scan in scans), objects)
+
+
+def labels_met(root: DataRoot, labels: LabelSet, scans: Sequence[str]) -> LabelSet:
+    """A label set with all objects of some buildings that have a word with a meaning (`LabelSet.meeting`)."""
+    return labels.meeting(sorted({item.label for scan in scans for item in load_scene(root, scan).objects}))
 
 
 def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig) -> LandmarkView:
