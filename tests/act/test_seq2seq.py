@@ -20,6 +20,7 @@ from ghosts.act.seq2seq import (
     to_sector,
 )
 from ghosts.config import LanguageConfig, MapperConfig, ModelConfig, NavigationConfig, Seq2SeqConfig
+from ghosts.data.drops import Drops
 from ghosts.data.symmetry import Symmetry
 from ghosts.learn.navigate import WalkPlan, mixed_choice
 from ghosts.learn.seq2seq import next_slots
@@ -136,7 +137,7 @@ def test_loss_equals_the_agents_own_scores(comb: Comb) -> None:
     """Teacher forcing: the loss is the mean negative log-probability that the agent gave the expert's moves."""
     examples = comb.examples
     draws = np.random.default_rng(0).random((len(examples), 6, 2))
-    plan = WalkPlan(examples, [Symmetry()] * len(examples), np.zeros((len(examples), 80), bool), draws, None)
+    plan = WalkPlan(examples, [Symmetry()] * len(examples), Drops(np.zeros((len(examples), 80), bool)), draws, None)
     with torch.no_grad():
         loss = comb.task(comb.task.collect(comb.world, plan))
     episodes = comb.world.begin(examples)

@@ -28,11 +28,11 @@ def test_reverse_words_keeps_padding_in_place() -> None:
 def test_equals_bidirectional_lstm_row_by_row() -> None:
     encoder = make()
     both = nn.LSTM(CONFIG.embedding, CONFIG.hidden, batch_first=True, bidirectional=True)
-    names = [name for name, _ in encoder.forwards.named_parameters()]
+    names = [name for name, _ in encoder.states.forwards.named_parameters()]
     with torch.no_grad():
         for name in names:
-            getattr(both, name).copy_(getattr(encoder.forwards, name))
-            getattr(both, f"{name}_reverse").copy_(getattr(encoder.backwards, name))
+            getattr(both, name).copy_(getattr(encoder.states.forwards, name))
+            getattr(both, f"{name}_reverse").copy_(getattr(encoder.states.backwards, name))
     encoded = encoder(TOKENS, LENGTHS)
     for row, length in enumerate(LENGTHS.tolist()):
         states, (hidden, _) = both(encoder.embedding(TOKENS[row : row + 1, :length]))

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from ghosts.world.landmarks.words import read_word_vectors
 
 from ghosts.config import VlnExperiment
 from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles, write_part
@@ -56,7 +57,6 @@ from ghosts.world.landmarks.labels import LabelSet, build_labels
 from ghosts.world.landmarks.regions import read_regions
 from ghosts.world.landmarks.reverie import parse_listing, read_listings
 from ghosts.world.landmarks.source import LandmarkSource
-from ghosts.world.landmarks.words import read_word_vectors
 from ghosts.world.matterport.graphs import take_episodes, take_graphs
 from ghosts.world.matterport.panorama import PrepareConfig, Prepared, _decode, make_note, read_note, write_panorama
 from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, _open_zip
