@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import Counter
 
@@ -13,18 +12,14 @@ from ghosts.world.houses.furniture import KINDS, phrase
 from ghosts.world.houses.house import House, Thing
 from ghosts.world.houses.kit import build
 from ghosts.world.houses.layout import Rect
-from ghosts.world.houses.plan import ROOM_KINDS, make_house
+from ghosts.world.houses.plan import ROOM_KINDS
 from ghosts.world.houses.recipes import RECIPES
 from ghosts.world.houses.spots import footprint, overlap
+from world.houses.made import house
 
 SEEDS = range(30)
 RARE = (31, 80)
 """Seeds whose houses have the kinds that the first thirty lack."""
-
-
-@functools.cache
-def house(seed: int) -> House:
-    return make_house(seed)
 
 
 def standing(plan: House) -> list[Thing]:

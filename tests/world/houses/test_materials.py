@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from ghosts.world.houses.materials import MATERIALS, evaluate
-from ghosts.world.houses.plan import make_house
 from ghosts.world.houses.textures import Points, hashed, noise, square
+from world.houses.made import house
 
 
 def points(count: int = 4000, size_m: float = 0.002, color: tuple[float, float, float] = (0.5, 0.4, 0.3)) -> Points:
@@ -75,6 +75,6 @@ def test_noise_is_smooth_and_fixed() -> None:
 
 
 def test_every_material_of_a_house_is_known() -> None:
-    used = {part.material for seed in range(4) for part in make_house(seed).primitives}
+    used = {part.material for seed in range(4) for part in house(seed).primitives}
     assert used <= set(MATERIALS)
     assert len(used) >= 25

@@ -7,13 +7,13 @@ import pytest
 
 from ghosts.world.houses.house import House
 from ghosts.world.houses.paths import LENGTH_M, MOVES, sample_paths
-from ghosts.world.houses.plan import make_house
 from ghosts.world.houses.viewpoints import distances_m, make_graph
+from world.houses.made import house as made_house
 
 
 @pytest.mark.parametrize("seed", [None, 1])
 def test_paths_are_like_r2r(handmade: House, seed: int | None) -> None:
-    house = handmade if seed is None else make_house(seed)
+    house = handmade if seed is None else made_house(seed)
     graph = make_graph(house)
     paths = sample_paths(house, graph, 60, np.random.default_rng(0))
     distance, _ = distances_m(graph)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import pytest
 
 from ghosts.world.houses.house import House, Opening
@@ -11,13 +9,9 @@ from ghosts.world.houses.layout import Rect, shared_wall
 from ghosts.world.houses.plan import ROOM_KINDS, house_name, make_house
 from ghosts.world.houses.rooms import WALL_M
 from ghosts.world.houses.shell import RISERS, stair_hole
+from world.houses.made import house
 
 SEEDS = range(50)
-
-
-@functools.cache
-def house(seed: int) -> House:
-    return make_house(seed)
 
 
 def doors(plan: House) -> list[Opening]:

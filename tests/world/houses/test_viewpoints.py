@@ -12,17 +12,17 @@ from scipy.sparse.csgraph import connected_components
 
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses.house import House, Primitive
-from ghosts.world.houses.plan import make_house
 from ghosts.world.houses.render import POSE_ROTATION as RENDERED
 from ghosts.world.houses.viewpoints import EDGE_MAX_M, POSE_ROTATION, HouseGraph, connectivity, distances_m, make_graph
 from ghosts.world.houses.walk import Obstacles, Solids, sees, stair_coordinates, stair_length_m, walkable_stair
+from world.houses.made import house as made_house
 
 SEEDS = (2, 11)
 
 
 @pytest.fixture(scope="module", params=["handmade", *SEEDS], ids=str)
 def case(request: pytest.FixtureRequest, handmade: House) -> tuple[House, HouseGraph]:
-    house = handmade if request.param == "handmade" else make_house(request.param)
+    house = handmade if request.param == "handmade" else made_house(request.param)
     return house, make_graph(house)
 
 
@@ -143,7 +143,7 @@ def test_connectivity_is_what_the_reader_of_real_files_accepts(case: tuple[House
 
 
 def test_spacing_is_like_r2r() -> None:
-    graphs = [make_graph(make_house(seed)) for seed in (0, 4)]
+    graphs = [make_graph(made_house(seed)) for seed in (0, 4)]
     lengths = np.concatenate([g.edge_lengths_m()[g.unobstructed] for g in graphs])
     assert 1.9 < lengths.mean() < 2.6  # R2R: 2.25
     assert 2.6 < np.concatenate([g.unobstructed.sum(1) for g in graphs]).mean() < 5.6  # R2R: 4.1
