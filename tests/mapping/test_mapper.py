@@ -13,6 +13,7 @@ from torch.testing import assert_close
 
 from ghosts.config import MapperConfig
 from ghosts.errors import ConfigError
+from ghosts.learn.precision import networks_in
 from ghosts.mapping.cells import cells_from_maps, maps_from_cells
 from ghosts.mapping.mapper import Mapper, MapState, Masks
 from ghosts.mapping.points import points_from_rgbd
@@ -186,7 +187,7 @@ def test_half_precision_inputs_give_full_precision_maps() -> None:
     stored, _ = mapper.unroll(features.half(), observed)
     assert stored.dtype == torch.float32
     torch.testing.assert_close(stored, exact, atol=2e-3, rtol=0.0)
-    with torch.autocast("cpu", torch.bfloat16):
+    with networks_in("bf16-mixed", torch.device("cpu")):
         rough, _ = mapper.unroll(features, observed)
     assert rough.dtype == torch.float32
     torch.testing.assert_close(rough, exact, atol=5e-2, rtol=0.0)
