@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from ghosts.belief.filter import pool_maps
 from ghosts.belief.histogram import gaussian, pose_belief
 from ghosts.belief.kernel import JointKernel
-from ghosts.belief.loss import kl_divergence
 from ghosts.belief.observation import ObservationModel
 from ghosts.config import FilterConfig, LingUNetConfig
+from ghosts.mapping.mapper import pool_maps
 from ghosts.types import Grid
+from reference.loss import kl_divergence
 
 TOLERANCE = {"rtol": 1e-5, "atol": 0.0}
 

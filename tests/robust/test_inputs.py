@@ -18,7 +18,7 @@ LEAST_TRIES, LEAST_FORMATS = 4000, 30
 
 def try_all() -> list[dict[str, Any]]:
     """Formats with what was tried on them and what came of it."""
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
     command = [sys.executable, str(Path(__file__).with_name("formats.py"))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=400)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -17,9 +17,10 @@ from ghosts.types import Intrinsics
 from ghosts.view import style
 from ghosts.view.paint import paint
 from ghosts.view.panorama import cube_texels, equirect, equirect_rays
-from ghosts.world.camera import CUBE_FACES, DEPTH_UNITS_PER_M, sampling_map
+from ghosts.world.camera import CUBE_FACES, sampling_map
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
+from ghosts.world.images import DEPTH_UNITS_PER_M
 from ghosts.world.store import Panorama, PanoramaStore
 from makers import SCAN, upright_rotation
 

@@ -1,4 +1,4 @@
-"""How many RGB-D frames a second the simulator renders, on the CPU and on a GPU.
+"""How many RGB-D frames per second the simulator renders, on the CPU and on a GPU.
 
 Views "again" come from the cache of sampling maps (a discretised agent, or houses, whose viewpoints share one
 orientation); "fresh" views compute theirs, as an agent that turns freely does.
@@ -133,14 +133,15 @@ def _synthetic_scan(folder: Path, count: int, face_px: int) -> NavGraph:
     """Panoramas with texture at all scales and noise-free depth, at random orientations, written as real files."""
     random = np.random.default_rng(0)
     ids = tuple(f"{number:032x}" for number in range(count))
-    images = folder / "bench" / "matterport_skybox_images"
+    store = PanoramaStore(folder)
     for viewpoint in ids:
         colour = sum(
             cv2.resize(random.uniform(0, 60, (size, 6 * size, 3)), (6 * face_px, face_px)) for size in (4, 16, 64, 256)
         )
         depth = cv2.resize(random.uniform(4000, 30000, (8, 48)), (6 * face_px, face_px))
-        write_image(images / f"{viewpoint}_skybox_small.jpg", np.asarray(colour).astype(np.uint8))
-        write_image(images / f"{viewpoint}_skybox_depth_small.png", depth.astype(np.uint16))
+        files = store.paths("bench", viewpoint)
+        write_image(files.colour, np.asarray(colour).astype(np.uint8))
+        write_image(files.depth, depth.astype(np.uint16))
     position = np.zeros((count, 3))
     none = np.zeros((count, count), bool)
     distance, next_hop = shortest_walks(position, none)

@@ -22,7 +22,7 @@ from ghosts.files import write_json
 
 @dataclass(frozen=True)
 class Simulator:
-    """RGB-D frames a second of the simulator."""
+    """RGB-D frames per second of the simulator."""
 
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""
@@ -100,8 +100,9 @@ def main(arguments: list[str]) -> None:
     )
     if options.out is not None:
         check_out_file(options.out, "a table of figures", (".json",))
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler that counts memory writes two lines a run otherwise
-    from ghosts.learn.devices import choose_device  # torch: here, so that `ghosts bench --help` does not wait for it
+    # The profiler that counts memory writes two lines per run otherwise.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    from ghosts.devices import choose_device  # torch: here, so that `ghosts bench --help` does not wait for it
 
     options = replace(options, device=choose_device(options.device).type)
     if isinstance(options, Simulator):
@@ -119,7 +120,7 @@ def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
     """Measure and print the simulator."""
     from ghosts.bench.simulator import measure_simulator
 
-    table = Table("what", "device", "frames a second", "original on a CPU")
+    table = Table("what", "device", "frames per second", "original on a CPU")
     rows = measure_simulator(options.device, seconds=options.seconds)
     for row in rows:
         original = "" if row.original_fps is None else f"{row.original_fps:.0f}"
@@ -164,7 +165,7 @@ def growth_rows(options: Growth) -> list[dict[str, Any]]:
 
     from ghosts.bench.growth import AXES, TINY_RANGES, Ranges, measure_growth
     from ghosts.bench.growth_plot import draw_growth
-    from ghosts.learn.precision import choose_precision
+    from ghosts.precision import choose_precision
     from ghosts.presets import preset
 
     on_gpu = options.device == "cuda"

@@ -17,9 +17,8 @@ from jaxtyping import Float, Float32, Int64, UInt8, UInt16
 
 from ghosts import geometry
 from ghosts.types import Intrinsics
+from ghosts.world.images import DEPTH_UNITS_PER_M
 from ghosts.world.store import ByteCache, Panorama
-
-DEPTH_UNITS_PER_M = 4000.0
 
 # OpenGL's rule per face of our strip (0 up, 1–4 around, 5 down): the major axis and its sign, then which signed axes
 # give s and t. An entry (axis, sign) stands for sign · direction[axis].
@@ -35,7 +34,7 @@ CUBE_FACES = (
 
 @dataclass(frozen=True, eq=False)
 class SamplingMap:
-    """Where each pixel of a view looks in a skybox strip (8 bytes a pixel).
+    """Where each pixel of a view looks in a skybox strip (8 bytes per pixel).
 
     Floating point on purpose: OpenCV's fixed-point form is a third faster and has 5 fractional bits, which puts
     1 pixel in 3 000 two levels away from the original simulator's answer.

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 from checks import unchecked
 from ghosts.world.houses.house import House
-from ghosts.world.houses.plan import make_house
+from ghosts.world.houses.make import make_house
 
 CHECKED = 4
 """Seeds below this are made with shape checks."""
