@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import random
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -21,15 +23,23 @@ if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
     install_import_hook("ghosts", "beartype.beartype")
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
 
-# Until all tests are collected nothing that was made is garbage, and looking for it takes a quarter of the time.
-gc.disable()
-# What a checked module imports is compiled from source (the hook looks for its own kind of bytecode): 2 500 modules.
-for heavy in (
-    *("beartype", "cv2", "fastapi", "gymnasium", "lightning.fabric", "matplotlib.pyplot", "safetensors.torch"),
-    *("scipy.stats", "torch", "tyro"),
-):
-    with suppress(ImportError):  # extras
-        importlib.import_module(heavy)
+
+def import_heavy() -> None:
+    """Import what tests share."""
+    # Until all tests are collected nothing that was made is garbage, and looking for it takes a quarter of the time.
+    gc.disable()
+    # What a checked module imports is compiled from source (the hook looks for bytecode of its own): 2 500 modules.
+    for heavy in (
+        *("beartype", "cv2", "fastapi", "gymnasium", "lightning.fabric", "matplotlib.pyplot", "safetensors.torch"),
+        *("scipy.stats", "torch", "tyro"),
+    ):
+        with suppress(ImportError):  # extras
+            importlib.import_module(heavy)
+
+
+# Not in the process that only hands out tests to workers.
+if "PYTEST_XDIST_WORKER" in os.environ or not any(word.startswith("-n") for word in sys.argv):
+    import_heavy()
 with suppress(ImportError):
     import hypothesis
 
@@ -47,6 +57,17 @@ SKIPPED = {
 """Kinds of tests that a machine may be unable to run, and what they need."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An order that no test may depend on."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run modules, and tests within them, in random order")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`-n 0` is no such process."""
+    if not getattr(config.option, "numprocesses", None):
+        import_heavy()
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """`-m gpu` reads no other modules: packages that they need may be missing beside a GPU."""
     if config.option.markexpr == "gpu" and collection_path.name.startswith("test_"):
@@ -54,8 +75,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what this machine cannot run."""
+@pytest.hookimpl(trylast=True)  # pytest itself sorts by fixtures first
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what this machine cannot run; shuffle where that is asked for."""
+    if config.option.shuffle is not None:
+        order = random.Random(config.option.shuffle)
+        modules = {item.path: order.random() for item in items}
+        items.sort(key=lambda item: (modules[item.path], order.random()))
     for kind, need in SKIPPED.items():
         chosen = [item for item in items if item.get_closest_marker(kind)]
         if chosen and not _can_run(kind):

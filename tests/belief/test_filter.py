@@ -13,10 +13,12 @@ from ghosts.belief.filter import BayesFilter, FilterTrace, build_filter
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.kernel import KernelAt, egocentric_rotation
 from ghosts.belief.motion import factorised_kernels, joint_kernel
-from ghosts.config import FilterConfig, LingUNetConfig, MotionConfig
+from ghosts.config import FilterConfig, LingUNetConfig, MotionConfig, Precision
+from ghosts.precision import network_type, networks_in
 from ghosts.types import Grid
 
 ROWS, COLS, STEPS = 4, 5, 4
+CPU = torch.device("cpu")
 
 
 class GivenMotion(nn.Module):
@@ -131,10 +133,11 @@ def test_turning_world_pose_and_map_by_90_degrees_turns_every_belief(headings: i
     assert_close(turned, turn_states(beliefs), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 @pytest.mark.parametrize("kind", ["factorised", "joint"])
-def test_two_hundred_steps_and_unlikely_observations_never_give_nan(kind: str, dtype: torch.dtype) -> None:
+def test_two_hundred_steps_and_unlikely_observations_never_give_nan(kind: str, precision: Precision) -> None:
     torch.manual_seed(0)
+    dtype = network_type(precision, CPU)
     config = FilterConfig(motion=MotionConfig(kind=kind, kernel=3, hidden=4, language=8))
     bayes = build_filter(6, 8, config).eval().to(dtype)
     generator = torch.Generator().manual_seed(1)
@@ -182,7 +185,7 @@ def test_gradients_reach_maps_and_latents_under_autocast() -> None:
     bayes = build_filter(6, 8, FilterConfig(motion=MotionConfig(kernel=3, hidden=4, language=8)))
     maps, latents = torch.randn(1, 2, 6, 8, 8, requires_grad=True), torch.randn(1, 3, 8, requires_grad=True)
     start = pose_belief(torch.zeros(1, 2), torch.zeros(1), Grid(8, 8, 1.0), 0.5, 4)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with networks_in("bf16-mixed", CPU):
         trace = bayes(maps, latents, latents, start)
     assert trace.posteriors.dtype == torch.float32
     assert_close(trace.predictions.sum((-3, -2, -1)), torch.ones(1, 2, 3), rtol=0, atol=1e-5)

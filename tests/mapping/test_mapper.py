@@ -17,6 +17,7 @@ from ghosts.mapping.mapper import Mapper, MapState, Masks, draw_masks
 from ghosts.mapping.observations import observations_of
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.stencil import cell_conv, flat_weight, pair_conv, stencil, table_conv
+from ghosts.precision import networks_in
 from ghosts.types import Grid, Intrinsics
 from reference.convolution import masked_conv2d, sparse_conv2d
 from reference.maps import cells_from_maps, maps_from_cells, unroll, update
@@ -185,7 +186,7 @@ def test_half_precision_inputs_give_full_precision_maps() -> None:
     stored, _ = unroll(mapper, features.half(), observed)
     assert stored.dtype == torch.float32
     torch.testing.assert_close(stored, exact, atol=2e-3, rtol=0.0)
-    with torch.autocast("cpu", torch.bfloat16):
+    with networks_in("bf16-mixed", torch.device("cpu")):
         rough, _ = unroll(mapper, features, observed)
     assert rough.dtype == torch.float32
     torch.testing.assert_close(rough, exact, atol=5e-2, rtol=0.0)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-
 import pytest
 
 from ghosts.world.houses.house import House, Opening
 from ghosts.world.houses.make import house_name, make_house
 from ghosts.world.houses.plan.rooms import ROOM_KINDS, WALL_M
 from ghosts.world.houses.plan.shell import RISERS, stair_hole
+from world.houses.made import house
 
 SEEDS = range(50)
-
-
-@functools.cache
-def house(seed: int) -> House:
-    return make_house(seed)
 
 
 def doors(plan: House) -> list[Opening]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import Counter
 
@@ -14,18 +13,13 @@ from ghosts.world.houses.furniture.kit import build
 from ghosts.world.houses.furniture.recipes import RECIPES
 from ghosts.world.houses.furniture.spots import footprint, overlap
 from ghosts.world.houses.house import House, Thing
-from ghosts.world.houses.make import make_house
 from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import ROOM_KINDS
+from world.houses.made import house
 
 SEEDS = range(30)
 RARE = (31, 80)
 """Seeds whose houses have the kinds that the first thirty lack."""
-
-
-@functools.cache
-def house(seed: int) -> House:
-    return make_house(seed)
 
 
 def standing(plan: House) -> list[Thing]:

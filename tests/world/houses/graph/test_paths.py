@@ -8,12 +8,12 @@ import pytest
 from ghosts.world.houses.graph.paths import LENGTH_M, MOVES, sample_paths
 from ghosts.world.houses.graph.viewpoints import distances_m, make_graph
 from ghosts.world.houses.house import House
-from ghosts.world.houses.make import make_house
+from world.houses.made import house as made_house
 
 
 @pytest.mark.parametrize("seed", [None, 1])
 def test_paths_are_like_r2r(handmade: House, seed: int | None) -> None:
-    house = handmade if seed is None else make_house(seed)
+    house = handmade if seed is None else made_house(seed)
     graph = make_graph(house)
     paths = sample_paths(house, graph, 60, np.random.default_rng(0))
     distance, _ = distances_m(graph)

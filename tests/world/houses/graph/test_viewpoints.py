@@ -20,14 +20,14 @@ from ghosts.world.houses.graph.viewpoints import (
 )
 from ghosts.world.houses.graph.walk import Obstacles, stair_coordinates, stair_length_m, walkable_stair
 from ghosts.world.houses.house import POSE_ROTATION, House, Primitive
-from ghosts.world.houses.make import make_house
+from world.houses.made import house as made_house
 
 SEEDS = (2, 11)
 
 
 @pytest.fixture(scope="module", params=["handmade", *SEEDS], ids=str)
 def case(request: pytest.FixtureRequest, handmade: House) -> tuple[House, HouseGraph]:
-    house = handmade if request.param == "handmade" else make_house(request.param)
+    house = handmade if request.param == "handmade" else made_house(request.param)
     return house, make_graph(house)
 
 
@@ -147,7 +147,7 @@ def test_connectivity_is_what_the_reader_of_real_files_accepts(case: tuple[House
 
 
 def test_spacing_is_like_r2r() -> None:
-    graphs = [make_graph(make_house(seed)) for seed in (0, 4)]
+    graphs = [make_graph(made_house(seed)) for seed in (0, 4)]
     lengths = np.concatenate([g.edge_lengths_m()[g.unobstructed] for g in graphs])
     assert 1.9 < lengths.mean() < 2.6  # R2R: 2.25
     assert 2.6 < np.concatenate([g.unobstructed.sum(1) for g in graphs]).mean() < 5.6  # R2R: 4.1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ghosts.world.houses.make import make_house
 from ghosts.world.houses.render.materials import MATERIALS, evaluate
 from ghosts.world.houses.render.textures import SurfacePoints, hashed, noise, square
+from world.houses.made import house
 
 
 def points(
@@ -77,6 +77,6 @@ def test_noise_is_smooth_and_fixed() -> None:
 
 
 def test_every_material_of_a_house_is_known() -> None:
-    used = {part.material for seed in range(4) for part in make_house(seed).primitives}
+    used = {part.material for seed in range(4) for part in house(seed).primitives}
     assert used <= set(MATERIALS)
     assert len(used) >= 25
