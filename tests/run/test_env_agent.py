@@ -83,7 +83,7 @@ def combs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file.write_text(json.dumps(records))
     scene, xyz_m = load_scene(DataRoot(root), SCANS[3]), positions(3)
     more = [
-        Landmark(f"new{row}", "aardvark", tuple(xyz_m[row] + [0.1, 0.3, 0.0]), 0.0, None, "detected", None, (name,))
+        Landmark(f"new{row}", "abbey", tuple(xyz_m[row] + [0.1, 0.3, 0.0]), 0.0, None, "detected", None, (name,))
         for row, name in enumerate(viewpoint_id(300 + row) for row in range(len(xyz_m)))
     ]
     write_landmarks(root / "landmarks" / f"{SCANS[3]}.json", replace(scene, objects=(*scene.objects, *more)))
@@ -92,7 +92,7 @@ def combs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("vectors", [False, True], ids=["labels", "word vectors"])
 def test_it_walks_on_landmarks_as_in_evaluation(combs: Path, tmp_path: Path, vectors: bool) -> None:
-    """In a building that no label was counted in: numbers are those of training, and an aardvark is known by its name."""
+    """In a building that no label was counted in: numbers are those of training, and an abbey is known by its name."""
     experiment = agent_experiment()
     if vectors:
         model = replace(experiment.model, language=replace(experiment.model.language, vectors=True))
@@ -110,7 +110,7 @@ def test_it_walks_on_landmarks_as_in_evaluation(combs: Path, tmp_path: Path, vec
     unknown = run.reading.labels.structure_id("unknown object")
     assert ((shown >= len(run.reading.labels)).any(), unknown in shown) == (vectors, not vectors)
     if vectors:
-        assert [label.name for label in env.unwrapped.labels.met] == ["aardvark"]
+        assert [label.name for label in env.unwrapped.labels.met] == ["abbey"]
         with pytest.raises(ConfigError, match=r"reads labels by their words; give it labels=env\.unwrapped\.labels"):
             EnvAgent(run)
 
