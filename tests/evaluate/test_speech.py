@@ -72,8 +72,8 @@ def test_cider_by_hand() -> None:
     """Two paths: what both have weighs nothing (log 2 − log 2), all else log 2."""
     human = [words("go to the bed"), words("go to the big red sofa")]
     assert cider(words("go to the bed", "go to the big red sofa"), human) == pytest.approx(10.0)
-    # Of each order one n-gram is right ("bed", "the bed", …) and one is new ("now", "bed now", …): a cosine of 1/√2. One
-    # word too many shrinks it by exp(−1/72).
+    # Of each order one n-gram is right ("bed", "the bed", …) and one is new ("now", "bed now", …): a cosine of 1/√2.
+    # One word too many shrinks it by exp(−1/72).
     said = words("go to the bed now", "x")
     first = 10.0 * math.exp(-1.0 / 72.0) * math.sqrt(0.5)
     assert cider(said, human) == pytest.approx(first / 2.0)
