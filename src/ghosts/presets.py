@@ -51,7 +51,7 @@ def landmarks_near() -> GoalExperiment:
 
 
 def landmarks_improved() -> GoalExperiment:
-    """Filter (x, y, θ) that sees 12 m far and reads words and labels by their meaning: the shipped one."""
+    """Filter (x, y, θ) that sees 12 m far and reads words and labels by their meaning."""
     # What each part brings: docs/results.md.
     base = landmarks_filter()
     train = replace(
@@ -76,6 +76,13 @@ def landmarks_improved() -> GoalExperiment:
         train=train,
         landmarks=LandmarkConfig(sight_m=12.0, vectors=True, lines=True, doors=True),
     )
+
+
+def landmarks_spoken() -> GoalExperiment:
+    """The improved filter, also trained on what a speaker says of other paths (`--spoken FILE`): the shipped one."""
+    base = landmarks_improved()
+    train = replace(base.train, iterations=4500, evaluate_every=4500, spoken=0.5)
+    return replace(base, name="landmarks-spoken", train=train)
 
 
 def landmarks_filter_xy() -> GoalExperiment:
@@ -176,10 +183,10 @@ def _agent(base: GoalExperiment, name: str, train: TrainConfig, navigation: Navi
 AGENT_TRAIN = TrainConfig(
     iterations=240, batch=128, agent_steps=10, learning_rate=2e-3, evaluate_every=80, precision="auto"
 )
-POLICY_ALONE = NavigationConfig(freeze_filter=True, own_actions=0.75)
+POLICY_ALONE = NavigationConfig(freeze_filter=True, fresh_policy=True, own_actions=0.75)
 """Of the shipped agents: minutes instead of hours, and the filter stays the goal predictor it was."""
 JOINT_TRAIN = TrainConfig(
-    iterations=600, batch=32, agent_steps=8, learning_rate=3e-4, evaluate_every=600, ema=0.99, precision="auto"
+    iterations=350, batch=32, agent_steps=8, learning_rate=3e-4, evaluate_every=350, ema=0.99, precision="auto"
 )
 SEQ2SEQ_TRAIN = TrainConfig(
     iterations=800, batch=64, agent_steps=8, evaluate_every=200, learning_rate=1e-3, precision="auto"
@@ -188,18 +195,19 @@ SEQ2SEQ_TRAIN = TrainConfig(
 
 def landmarks_agent() -> VlnExperiment:
     """A policy on the frozen filter it is started from (`--warm-start`), on landmarks."""
-    return _agent(landmarks_improved(), "landmarks-agent", AGENT_TRAIN, POLICY_ALONE)
+    train = replace(AGENT_TRAIN, iterations=150, evaluate_every=150)
+    return _agent(landmarks_improved(), "landmarks-agent", train, POLICY_ALONE)
 
 
 def landmarks_joint() -> VlnExperiment:
-    """Filter and policy of an agent (`--warm-start`) trained on together, on landmarks."""
+    """The filter it is started from (`--warm-start`) trained on together with a policy, on landmarks."""
     return _agent(landmarks_improved(), "landmarks-joint", JOINT_TRAIN, NavigationConfig(own_actions=0.75))
 
 
 def landmarks_rewarded() -> VlnExperiment:
     """The policy of an agent (`--warm-start`) trained on by its own success, on landmarks."""
     train = replace(AGENT_TRAIN, iterations=120, evaluate_every=120, learning_rate=3e-4)
-    navigation = replace(POLICY_ALONE, own_actions=1.0, samples=4, reward=1.0)
+    navigation = replace(POLICY_ALONE, fresh_policy=False, own_actions=1.0, samples=4, reward=1.0)
     return _agent(landmarks_improved(), "landmarks-rewarded", train, navigation)
 
 
@@ -241,7 +249,7 @@ def tiny_seq2seq() -> VlnExperiment:
 
 
 SPEAKER_TRAIN = TrainConfig(
-    iterations=3000, batch=64, learning_rate=1e-3, evaluate_every=500, ema=0.998, label_dropout=0.3, precision="auto"
+    iterations=1400, batch=128, learning_rate=1e-3, evaluate_every=700, ema=0.998, label_dropout=0.3, precision="auto"
 )
 
 
@@ -303,6 +311,7 @@ PRESETS: dict[str, Callable[[], GoalExperiment]] = {
         landmarks_filter,
         landmarks_near,
         landmarks_improved,
+        landmarks_spoken,
         landmarks_filter_xy,
         landmarks_filter_joint,
         landmarks_lingunet,

@@ -265,6 +265,18 @@ def test_warm_start_takes_the_filter_and_leaves_the_policy(root: Path, tmp_path:
     assert after["policy.hidden.weight"].shape != before["policy.hidden.weight"].shape
 
 
+def test_a_fresh_policy_is_not_the_one_of_the_warm_start(data: Dataset, tmp_path: Path) -> None:
+    before = trained(data, tmp_path, iterations=2, checkpoint_every=2).model.state_dict()
+    file = tmp_path / "last.safetensors"
+    taken = navigation_task(agent_experiment(), data, warm_start=file).model.state_dict()
+    fresh = navigation_task(agent_experiment(NavigationConfig(fresh_policy=True)), data, warm_start=file)
+    for name, value in fresh.model.state_dict().items():
+        torch.testing.assert_close(taken[name], before[name], rtol=0, atol=0)
+        same = torch.equal(value, before[name])
+        assert same or name.startswith("policy."), name
+    assert not torch.equal(fresh.model.policy.hidden.weight, before["policy.hidden.weight"])
+
+
 def test_a_shipped_filter_is_named_without_the_policy_beside_it(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

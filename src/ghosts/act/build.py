@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ghosts.act.baselines import HandCoded, LingUNetModel
+from ghosts.act.ensemble import Ensemble
 from ghosts.act.model import GoalModel, Vectors
 from ghosts.act.seq2seq import Seq2Seq
 from ghosts.act.speaker import Speaker
@@ -12,7 +13,7 @@ from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
 from ghosts.language.tokens import Vocabulary
 from ghosts.world.landmarks.labels import LabelSet
 
-Model = GoalModel | LingUNetModel | HandCoded | Seq2Seq | Speaker
+Model = GoalModel | LingUNetModel | HandCoded | Seq2Seq | Speaker | Ensemble
 
 
 def build_model(

@@ -6,6 +6,7 @@ R2R's format, for `ghosts train goal --spoken FILE`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,12 +50,18 @@ class Options:
     def __post_init__(self) -> None:
         require(self.paths >= 0, "--paths must not be negative", self.paths)
         require(self.temperature >= 0.0, "--temperature must not be negative", self.temperature)
+        require(self.seed >= 0, "--seed must not be negative", self.seed)
+        require(
+            self.heading is None or math.isfinite(self.heading), "--heading must be a number of degrees", self.heading
+        )
         if bool(self.paths) == bool(self.walk):
-            raise ConfigError("name either --scan SCAN --walk START … GOAL, or --paths N --out FILE")
+            raise ConfigError(
+                "nothing to tell, or two things; use --scan SCAN --walk START … GOAL, or --paths N --out FILE"
+            )
         if self.walk and not self.scan:
-            raise ConfigError("name the building of the walk with --scan")
+            raise ConfigError("the walk is in no building; name it with --scan")
         if self.paths and self.out is None:
-            raise ConfigError("name the file for the told paths with --out FILE.json")
+            raise ConfigError("the told paths have no file; name it with --out FILE.json")
 
 
 def main(arguments: list[str]) -> None:
@@ -63,8 +70,6 @@ def main(arguments: list[str]) -> None:
     if options.out is not None:
         check_out_file(options.out, "a file of told paths", (".json",))
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    import math
-
     from ghosts.data.dataset import open_dataset
     from ghosts.run.load import load_run
     from ghosts.run.speak import describe, speaker_of
@@ -72,7 +77,7 @@ def main(arguments: list[str]) -> None:
 
     run = load_run(options.run)
     speaker_of(run)  # says so before the data is read where it does not speak
-    data = open_dataset(DataRoot(options.data), run.reading)
+    data = open_dataset(DataRoot(options.data), run.reading, also=(options.scan,) if options.walk else ())
     if options.walk:
         heading = None if options.heading is None else math.radians(options.heading)
         print(describe(run, data, options.scan, options.walk, heading))

@@ -142,6 +142,7 @@ class TrainConfig(OptimiserConfig):
             f"train.supervised must lie in 0..{self.agent_steps} (train.agent_steps)",
             self.supervised,
         )
+        require(self.room_loss >= 0.0, "train.room_loss must not be negative", self.room_loss)
         for name in ("mirrored", "word_dropout", "meaning_dropout", "label_dropout", "spoken", "spoken_until"):
             require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
 
@@ -184,6 +185,9 @@ class NavigationConfig:
     freeze_filter: bool = False
     """Train the policy alone, on the beliefs of a filter that stays as `--warm-start` gave it: no gradient passes
     through the filter, which makes an iteration several times cheaper. Paper: both are trained together."""
+    fresh_policy: bool = False
+    """Take the filter of `--warm-start` and learn the policy anew. A policy that learned together with the filter, on
+    beliefs that were half made for it, walks worse in buildings that neither knows (docs/results.md)."""
     planner: PlannerConfig = field(default_factory=PlannerConfig)
     """Of `ghosts eval vln --planner`; not trained."""
     seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)
@@ -222,6 +226,10 @@ class VlnExperiment(GoalExperiment):
     """One row of Table 2: a goal-prediction experiment that also acts."""
 
     navigation: NavigationConfig = field(default_factory=NavigationConfig)
+
+    def __post_init__(self) -> None:
+        samples, batch = self.navigation.samples, self.train.batch
+        require(batch % samples == 0, f"navigation.samples must divide train.batch of {batch}", samples)
 
 
 @dataclass(frozen=True)

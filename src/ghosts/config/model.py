@@ -267,6 +267,9 @@ class SpeakerConfig:
     def __post_init__(self) -> None:
         for name in ("hidden", "encoded", "sectors"):
             require(getattr(self, name) >= 1, f"speaker.{name} must be at least 1", getattr(self, name))
+        require(self.encoded % 2 == 0, "speaker.encoded must be even", self.encoded)
+        ascending = list(self.rings_m) == sorted({ring for ring in self.rings_m if ring > 0.0})
+        require(ascending, "speaker.rings_m must be positive and ascend", self.rings_m)
         for name in ("dropout", "smoothing"):
             require(0.0 <= getattr(self, name) < 1.0, f"speaker.{name} must lie in [0, 1)", getattr(self, name))
 

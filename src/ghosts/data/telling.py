@@ -97,7 +97,7 @@ def spoken_text(tokens: Sequence[int], vocabulary: Vocabulary) -> str:
     words = [vocabulary.words[token] for token in tokens if END < token < len(vocabulary)]
     text = ""
     for word in words:
-        close = not word[0].isalnum() or text.endswith(("'", "-", "/", "(")) or not text
+        close = not (word[0].isalnum() or word == "(") or text.endswith(("'", "-", "/", "(")) or not text
         starts = not text or text.rstrip().endswith((".", "!", "?"))
         text += ("" if close else " ") + (word.capitalize() if starts and word[0].isalpha() else word)
     return text

@@ -51,7 +51,7 @@ class Vocabulary:
     """Words in the order of their ids; id 0 is padding, id 1 any word not known.
 
     An open vocabulary also has an id for every word of the package's vectors, after the listed ones: those are read by
-    their meaning alone (`language.embedding.WordEmbedding`).
+    their meaning alone (`language.embedding.OpenEmbedding`).
     """
 
     words: tuple[str, ...]

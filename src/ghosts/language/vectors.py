@@ -20,9 +20,8 @@ from safetensors.numpy import load, save
 
 from ghosts.errors import DataError
 from ghosts.files import atomic_path, sha256_bytes
-from ghosts.weights import FOLDER
+from ghosts.weights import WORDS
 
-FILE = FOLDER / "words.safetensors"
 FORMAT = "ghosts-words-1"
 
 
@@ -59,7 +58,7 @@ class WordVectors:
 @lru_cache(maxsize=1)
 def shipped_vectors() -> WordVectors:
     """The vectors that come with the package; read once."""
-    return read_vectors(FILE)
+    return read_vectors(WORDS)
 
 
 def read_vectors(path: Path) -> WordVectors:

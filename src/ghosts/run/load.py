@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ghosts.act.agent import STEP_LIMIT, GhostAgent
 from ghosts.act.build import Model, build_model
+from ghosts.act.ensemble import Ensemble, EnsembleAgent
 from ghosts.act.model import GoalModel
 from ghosts.act.planner import Planner
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
@@ -55,7 +57,7 @@ class Run:
         navigation = self.experiment.navigation if isinstance(self.experiment, VlnExperiment) else None
         return Planner(navigation.planner if navigation is not None else PlannerConfig())
 
-    def agent(self, *, planner: bool = False) -> GhostAgent | Seq2SeqAgent:
+    def agent(self, *, planner: bool = False) -> GhostAgent | EnsembleAgent | Seq2SeqAgent:
         """The agent that acts on this run.
 
         Args:
@@ -68,16 +70,43 @@ class Run:
             if planner:
                 raise ConfigError("a sequence-to-sequence agent has no belief for the planner; leave out --planner")
             return Seq2SeqAgent(self.model, self.step_limit)
-        if not isinstance(self.model, GoalModel):
+        if not isinstance(self.model, (GoalModel, Ensemble)):
             raise ConfigError(f"{self.name} has no filter to act on; name a run of a filter")
         if not (self.acts or planner):
             raise ConfigError(f"{self.name} predicts goals and was not trained to act; add --planner")
-        return GhostAgent(self.model, self.planner() if planner else None, self.step_limit)
+        chooses = self.planner() if planner else None
+        if isinstance(self.model, Ensemble):
+            return EnsembleAgent(self.model, chooses, self.step_limit)
+        return GhostAgent(self.model, chooses, self.step_limit)
 
 
 def untrained(experiment: GoalExperiment) -> Run:
     """A model that needs no training (the hand-coded baseline) as a run."""
     return Run(experiment.name, experiment, build_model(experiment).eval(), reading_of(experiment))
+
+
+def ensemble_of(runs: Sequence[Run]) -> Run:
+    """Several runs as one (`act.ensemble`).
+
+    Raises:
+        ConfigError: they are fewer than two, some have no filter, or they do not read the same of the data.
+    """
+    if len(runs) < 2:
+        raise ConfigError("an ensemble needs two runs or more; repeat --run")
+    models = [run.model for run in runs if isinstance(run.model, GoalModel)]
+    if len(models) < len(runs):
+        other = next(run.name for run in runs if not isinstance(run.model, GoalModel))
+        raise ConfigError(f"{other} has no filter for an ensemble; name runs of filters")
+    first = runs[0]
+    for run in runs[1:]:
+        if run.reading != first.reading or run.experiment.model.belief_grid != first.experiment.model.belief_grid:
+            raise ConfigError(
+                f"{run.name} and {first.name} read different words or labels; train both on the same data"
+            )
+    experiment = replace(first.experiment, name=f"{len(runs)} × {first.experiment.name}")
+    return Run(
+        " + ".join(run.name for run in runs), experiment, Ensemble(models).eval(), first.reading, first.iteration
+    )
 
 
 def find_checkpoint(path: Path) -> Path:

@@ -48,10 +48,12 @@ def describe(run: Run, data: Dataset, scan: str, viewpoints: Sequence[str], head
         heading_rad: where the walker looks at the start, clockwise from +y; along the first move by default.
 
     Raises:
-        ConfigError: no walk leads from one to the next, or there is no walk at all.
+        ConfigError: no walk leads from one to the next, there is no walk at all, or the data set lacks the building.
         UnknownNameError: no such building or viewpoint.
     """
     graph = data.root.graph(scan)
+    if scan not in data.scans:
+        raise ConfigError(f"the data set does not show {scan}; open it with also=[{scan!r}]")
     path = walk_through(graph, viewpoints)
     if heading_rad is None:
         delta = graph.position_m[path[1]] - graph.position_m[path[0]]
