@@ -19,11 +19,10 @@ import numpy as np
 
 from ghosts.errors import DataError
 from ghosts.types import Intrinsics
-from ghosts.world.camera import MapCache, ray_cosine, sample_distance, sample_rgb
+from ghosts.world.camera import faces_in_view, sample_depth, sample_rgb
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import NavGraph, load_graph
 from ghosts.world.navigation import DEFAULT_ELEVATION_LIMITS_RAD, View, candidates, look, turn
-from ghosts.world.simulator import DEFAULT_MAP_BYTES
 from ghosts.world.store import ByteCache, Panorama, PanoramaStore
 
 __all__ = ["SimState", "Simulator", "ViewPoint", "cbf"]
@@ -148,7 +147,6 @@ class Simulator:
         self._store = PanoramaStore(Path(self._dataset_path), depth=self._depth, cache_bytes=0)
         # The original counts panoramas, not bytes: one unit each.
         self._panoramas: ByteCache[Panorama] = ByteCache(max(self._cache_size, 1), lambda panorama: 1)
-        self._maps = MapCache(DEFAULT_MAP_BYTES if self._discretised else 0)  # free headings never come again
         self._random = random.Random(self._seed)
         self._states = [
             SimState(
@@ -296,11 +294,10 @@ class Simulator:
         loaded = time.perf_counter()
         camera = Intrinsics(self._width, self._height, self._vfov)
         rotation = graph.rotation[state.location.ix]
-        where = self._maps.get(camera, rotation, state.heading, state.elevation, panorama.face_px)
-        state.rgb = np.ascontiguousarray(sample_rgb(panorama, where)[..., ::-1])
+        view = faces_in_view(camera, rotation, state.heading, state.elevation, panorama.face_px)
+        state.rgb = sample_rgb(panorama, view, bgr=True)
         if self._depth:
-            units = np.rint(sample_distance(panorama, where) * ray_cosine(camera))
-            state.depth = units.astype(np.uint16)[..., None]
+            state.depth = sample_depth(panorama, view)[..., None]
         self._frames += 1
         self._load_s += loaded - began
         self._render_s += time.perf_counter() - loaded

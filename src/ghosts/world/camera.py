@@ -1,9 +1,12 @@
-"""A pinhole camera inside a cube map, on the CPU: sampling maps by NumPy, sampling by OpenCV.
+"""A pinhole camera inside a cube map, on the CPU: which faces a view shows, and OpenCV's perspective warp of each.
 
 The original simulator draws the skybox with OpenGL. Its answer has a closed form: a pixel whose ray points along `d` in
 the world samples the cube map at `−Rᵀ d`, where `R` is the 3 × 3 part of the viewpoint's pose (its convention and
 the original's view matrix together give the minus). Faces and texels then follow OpenGL's cube-map rule. Colour is
 bilinear, depth nearest, both clamped at face edges; euclidean distance becomes z-distance by the cosine of the ray.
+
+Within one face the way from pixels to texels is a homography, so a view needs no map of texels: 640 × 480 pixels of
+colour and depth take 1.5 ms on one core, of which 0.2 ms go into finding the faces.
 """
 
 from __future__ import annotations
@@ -14,10 +17,11 @@ from functools import lru_cache
 import cv2
 import numpy as np
 from jaxtyping import Float, Float32, Int64, UInt8, UInt16
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ghosts import geometry
 from ghosts.types import Intrinsics
-from ghosts.world.store import ByteCache, Panorama
+from ghosts.world.store import FACE_BORDER_PX, Panorama
 
 DEPTH_UNITS_PER_M = 4000.0
 
@@ -34,27 +38,24 @@ CUBE_FACES = (
 
 
 @dataclass(frozen=True, eq=False)
-class SamplingMap:
-    """Where each pixel of a view looks in a skybox strip (8 bytes a pixel).
+class FacePart:
+    """The part of a view that shows one face."""
 
-    Floating point on purpose: OpenCV's fixed-point form is a third faster and has 5 fractional bits, which puts
-    1 pixel in 3 000 two levels away from the original simulator's answer.
-    """
-
-    column: Float32[np.ndarray, "h w"]
-    row: Float32[np.ndarray, "h w"]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory."""
-        return self.column.nbytes + self.row.nbytes
+    face: int
+    rows: slice
+    columns: slice
+    texel_from_pixel: Float[np.ndarray, "3 3"]
+    """Homography from the pixels of the box `rows` × `columns` to texels of the face, its border included."""
+    inside: UInt8[np.ndarray, "r c"] | None
+    """Not zero where the box shows this face; None where what is outside is drawn over by later parts."""
 
 
-@lru_cache(maxsize=32)
-def _image_plane(intrinsics: Intrinsics) -> tuple[Float32[np.ndarray, " w"], Float32[np.ndarray, " h"]]:
-    """Camera-frame x of the columns and y of the rows at z = 1."""
-    rays = geometry.pixel_rays(intrinsics)
-    return rays[0, :, 0].astype(np.float32), rays[:, 0, 1].astype(np.float32)
+@dataclass(frozen=True, eq=False)
+class FacesInView:
+    """What a view shows: one part per visible face, in the order in which they are drawn."""
+
+    intrinsics: Intrinsics
+    parts: tuple[FacePart, ...]
 
 
 @lru_cache(maxsize=32)
@@ -66,6 +67,14 @@ def ray_cosine(intrinsics: Intrinsics) -> Float32[np.ndarray, "h w"]:
     return cosine
 
 
+@lru_cache(maxsize=32)
+def _ray_from_pixel(intrinsics: Intrinsics) -> Float[np.ndarray, "3 3"]:
+    """Matrix from (column, row, 1) to the ray through the pixel's centre, with z = 1."""
+    first_x, first_y = geometry.pixel_rays(intrinsics)[0, 0, :2]
+    step = 1.0 / intrinsics.focal_px
+    return np.array([[step, 0.0, first_x], [0.0, step, first_y], [0.0, 0.0, 1.0]])
+
+
 def cube_from_camera(
     rotation: Float[np.ndarray, "3 3"], heading_rad: float, elevation_rad: float
 ) -> Float[np.ndarray, "3 3"]:
@@ -74,14 +83,14 @@ def cube_from_camera(
     return -rotation.T @ world_from_camera
 
 
-def sampling_map(
+def faces_in_view(
     intrinsics: Intrinsics,
     rotation: Float[np.ndarray, "3 3"],
     heading_rad: float,
     elevation_rad: float,
     face_px: int,
-) -> SamplingMap:
-    """Compute where a view's pixels look in the strip of six faces.
+) -> FacesInView:
+    """Find the faces that a view shows, and where.
 
     Args:
         intrinsics: the camera.
@@ -90,108 +99,140 @@ def sampling_map(
         elevation_rad: camera elevation.
         face_px: side of a skybox face.
     """
-    columns, rows = _image_plane(intrinsics)
-    matrix = cube_from_camera(rotation, heading_rad, elevation_rad).astype(np.float32)
-    column, row = np.empty((2, intrinsics.height, intrinsics.width), np.float32)
-    half, last = np.float32(0.5 * face_px - 0.5), np.float32(face_px - 1)
+    matrix = cube_from_camera(rotation, heading_rad, elevation_rad) @ _ray_from_pixel(intrinsics)
+    shown = []
     for face, ((major, sign), (s_axis, s_sign), (t_axis, t_sign)) in enumerate(CUBE_FACES):
-        toward, along_s, along_t = sign * matrix[major], s_sign * matrix[s_axis], t_sign * matrix[t_axis]
-        first, end = _face_spans(toward, along_s, along_t, columns, rows)
-        hit = np.flatnonzero(first < end)
-        if not hit.size:
-            continue
-        band = slice(hit[0], hit[-1] + 1)
-        box = band, slice(first[hit].min(), end[hit].max())
-        x, y = columns[box[1]], rows[band, None]
-        scale = np.float32(0.5 * face_px) / (x * toward[0] + (y * toward[1] + toward[2]))
-        number = np.arange(box[1].start, box[1].stop)
-        inside = (number >= first[band, None]) & (number < end[band, None])
-        for target, axis, shift in ((column, along_s, np.float32(face * face_px)), (row, along_t, np.float32(0.0))):
-            texel = x * axis[0] + (y * axis[1] + axis[2])
-            texel *= scale
-            texel += half
-            np.clip(texel, 0.0, last, out=texel)
-            texel += shift
-            np.copyto(target[box], texel, where=inside)
-    return SamplingMap(column, row)
+        axes = (sign * matrix[major], s_sign * matrix[s_axis], t_sign * matrix[t_axis])
+        spans = _face_spans(*axes, intrinsics)
+        if spans is not None:
+            shown.append((spans, face, axes))
+    # The largest box is drawn whole: every pixel of it that shows another face is drawn over by that face.
+    shown.sort(key=lambda item: item[0].area, reverse=True)
+    half, middle = 0.5 * face_px, 0.5 * face_px - 0.5 + FACE_BORDER_PX
+    parts = []
+    for number, (spans, face, (toward, along_s, along_t)) in enumerate(shown):
+        texel = np.stack([half * along_s + middle * toward, half * along_t + middle * toward, toward])
+        texel[:, 2] += spans.columns.start * texel[:, 0] + spans.rows.start * texel[:, 1]
+        parts.append(FacePart(face, spans.rows, spans.columns, texel, spans.mask() if number else None))
+    return FacesInView(intrinsics, tuple(parts))
 
 
-class MapCache:
-    """Sampling maps of views that come again, bounded in bytes. Safe to share between threads."""
+@dataclass(frozen=True, eq=False)
+class _Spans:
+    """The interval of columns that shows a face, in each of some image rows."""
 
-    def __init__(self, limit_bytes: int) -> None:
-        self._maps: ByteCache[SamplingMap] = ByteCache(limit_bytes, lambda item: item.nbytes)
+    rows: slice
+    columns: slice
+    first: Int64[np.ndarray, " r"]
+    last: Int64[np.ndarray, " r"]
 
     @property
-    def used_bytes(self) -> int:
-        """Bytes held now."""
-        return self._maps.used_bytes
+    def area(self) -> int:
+        return len(self.first) * (self.columns.stop - self.columns.start)
 
-    def get(
-        self,
-        intrinsics: Intrinsics,
-        rotation: Float[np.ndarray, "3 3"],
-        heading_rad: float,
-        elevation_rad: float,
-        face_px: int,
-    ) -> SamplingMap:
-        """`sampling_map` of the same arguments, from the cache where it was computed before."""
-        # Keyed by the rotation itself: viewpoints that share it (all of a procedural house) share their maps.
-        key = (intrinsics, rotation.tobytes(), heading_rad, elevation_rad, face_px)
-        return self._maps.get(key, lambda: sampling_map(intrinsics, rotation, heading_rad, elevation_rad, face_px))
+    def mask(self) -> UInt8[np.ndarray, "r c"]:
+        """Not zero inside the intervals. Rows are gathered from one long row, which is 5 × faster than comparing."""
+        width = self.columns.stop - self.columns.start
+        steps = sliding_window_view(np.repeat(np.array([0, 1, 0], np.uint8), width), width)
+        mask = steps[width - (self.first - self.columns.start)]
+        if (self.last < self.columns.stop - 1).any():
+            mask &= steps[2 * width - 1 - (self.last - self.columns.start)]
+        return mask
 
 
 def _face_spans(
-    toward: Float32[np.ndarray, " 3"],
-    along_s: Float32[np.ndarray, " 3"],
-    along_t: Float32[np.ndarray, " 3"],
-    columns: Float32[np.ndarray, " w"],
-    rows: Float32[np.ndarray, " h"],
-) -> tuple[Int64[np.ndarray, " h"], Int64[np.ndarray, " h"]]:
-    """First and one-past-last column of each image row that looks at a face.
+    toward: Float[np.ndarray, " 3"],
+    along_s: Float[np.ndarray, " 3"],
+    along_t: Float[np.ndarray, " 3"],
+    intrinsics: Intrinsics,
+) -> _Spans | None:
+    """The pixels that show a face; None where there are none.
 
-    A pixel looks at the face whose axis is the largest component of its direction. Components are linear in pixel
-    coordinates, so a face's part of the image is a convex polygon: in every row, an interval of columns.
+    A pixel shows the face whose axis is the largest component of its direction. Components are linear in pixel
+    coordinates, so a face's part of the image is a convex polygon: in every row, an interval of columns. Two faces
+    compute their common edge from the same numbers, so that no pixel falls between them.
     """
-    low = np.full(rows.shape, -np.inf)
-    high = np.full(rows.shape, np.inf)
+    right, bottom = intrinsics.width - 1.0, intrinsics.height - 1.0
+    crossing = []
     for edge in (toward - along_s, toward + along_s, toward - along_t, toward + along_t):
-        slope, least = float(edge[0]), -(rows.astype(np.float64) * edge[1] + edge[2])  # slope · x ≥ least
-        if slope > 0.0:
-            np.maximum(low, least / slope, out=low)
-        elif slope < 0.0:
-            np.minimum(high, least / slope, out=high)
+        x, y, constant = edge.tolist()  # the face lies where x · column + y · row + constant ≥ 0
+        corners = (constant, x * right + constant, y * bottom + constant, x * right + y * bottom + constant)
+        if max(corners) < 0.0:
+            return None
+        if min(corners) < 0.0:
+            crossing.append((x, y, constant))
+    low, high = np.zeros(intrinsics.height), np.full(intrinsics.height, right)
+    row = np.arange(intrinsics.height, dtype=np.float64)
+    for x, y, constant in crossing:
+        rest = row * y + constant
+        if x > 0.0:
+            np.maximum(low, rest / -x, out=low)
+        elif x < 0.0:
+            np.minimum(high, rest / -x, out=high)
         else:
-            high[least > 0.0] = -np.inf
-    first = np.searchsorted(columns, low)
-    return first, np.maximum(np.searchsorted(columns, high, side="right"), first)
+            high[rest < 0.0] = -1.0
+    # An edge that is nearly parallel to the rows crosses them far outside of the image.
+    first = np.ceil(np.minimum(low, right + 1.0)).astype(np.int64)
+    last = np.floor(np.maximum(high, -1.0)).astype(np.int64)
+    hit = np.flatnonzero(first <= last)
+    if not hit.size:
+        return None
+    rows = slice(int(hit[0]), int(hit[-1]) + 1)
+    first, last = first[rows], last[rows]
+    return _Spans(rows, slice(int(first.min()), int(last.max()) + 1), first, last)
 
 
 def sample_rgb(
-    panorama: Panorama, where: SamplingMap, out: UInt8[np.ndarray, "h w 3"] | None = None
+    panorama: Panorama, view: FacesInView, out: UInt8[np.ndarray, "h w 3"] | None = None, *, bgr: bool = False
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """Colour image of a view, bilinear."""
-    sampled = cv2.remap(panorama.rgbx, where.column, where.row, cv2.INTER_LINEAR)
-    return cv2.cvtColor(sampled, cv2.COLOR_RGBA2RGB, dst=out)
+    """Colour image of a view, bilinear, as RGB or BGR."""
+    shape = (view.intrinsics.height, view.intrinsics.width, 4)
+    rgbx = _draw(panorama.faces_rgbx, view, np.empty(shape, np.uint8), cv2.INTER_LINEAR)
+    return cv2.cvtColor(rgbx, cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB, dst=out)
 
 
-def sample_distance(panorama: Panorama, where: SamplingMap) -> UInt16[np.ndarray, "h w"]:
+def sample_distance(panorama: Panorama, view: FacesInView) -> UInt16[np.ndarray, "h w"]:
     """Euclidean distance of each pixel, nearest texel, in file units."""
-    assert panorama.depth is not None, "the panorama was loaded without depth"
-    return cv2.remap(panorama.depth, where.column, where.row, cv2.INTER_NEAREST)
+    assert panorama.faces_depth is not None, "the panorama was loaded without depth"
+    out = np.empty((view.intrinsics.height, view.intrinsics.width), np.uint16)
+    return _draw(panorama.faces_depth, view, out, cv2.INTER_NEAREST)
+
+
+def sample_depth(
+    panorama: Panorama, view: FacesInView, out: UInt16[np.ndarray, "h w"] | None = None
+) -> UInt16[np.ndarray, "h w"]:
+    """Distance along the optical axis in file units, rounded; 0 where there is no reading."""
+    # The product of all that is given: OpenCV rounds as `numpy.rint` does.
+    return cv2.multiply(sample_distance(panorama, view), ray_cosine(view.intrinsics), dst=out, dtype=cv2.CV_16U)
 
 
 def sample_depth_m(
-    panorama: Panorama,
-    where: SamplingMap,
-    intrinsics: Intrinsics,
-    out: Float32[np.ndarray, "h w"] | None = None,
+    panorama: Panorama, view: FacesInView, out: Float32[np.ndarray, "h w"] | None = None
 ) -> Float32[np.ndarray, "h w"]:
     """Distance along the optical axis in metres; 0 where there is no reading."""
-    scale = _metres_per_unit(intrinsics)
-    return np.multiply(sample_distance(panorama, where), scale, out=out, dtype=np.float32, casting="unsafe")
+    scale = _metres_per_unit(view.intrinsics)
+    return np.multiply(sample_distance(panorama, view), scale, out=out, dtype=np.float32, casting="unsafe")
 
 
 @lru_cache(maxsize=32)
 def _metres_per_unit(intrinsics: Intrinsics) -> Float32[np.ndarray, "h w"]:
     return ray_cosine(intrinsics) / np.float32(DEPTH_UNITS_PER_M)
+
+
+def _draw(faces: np.ndarray, view: FacesInView, out: np.ndarray, interpolation: int) -> np.ndarray:
+    """Warp each visible face into its part of the image."""
+    # A ray exactly between two texels takes the farther one in OpenGL, the even one in OpenCV. Level views have such a
+    # row; the nudge is twice the warp's own error in single precision.
+    nudge = 4e-7 * faces.shape[1] if interpolation == cv2.INTER_NEAREST else 0.0
+    for part in view.parts:
+        box = out[part.rows, part.columns]
+        warp = part.texel_from_pixel + nudge * part.texel_from_pixel[2] * _COLUMN_AND_ROW
+        # What lies outside of a face's border is never shown, and OpenCV fills it 3 × faster than it repeats edges.
+        flags, target = interpolation | cv2.WARP_INVERSE_MAP, box if part.inside is None else None
+        drawn = cv2.warpPerspective(faces[part.face], warp, box.shape[1::-1], dst=target, flags=flags)
+        if part.inside is not None:
+            cv2.copyTo(drawn, part.inside, box)
+    return out
+
+
+_COLUMN_AND_ROW = np.array([[1.0], [1.0], [0.0]])

@@ -11,7 +11,7 @@ import numpy as np
 
 from ghosts import geometry
 from ghosts.types import Intrinsics, Pose, Sweep
-from ghosts.world.camera import MapCache, sample_depth_m, sample_rgb
+from ghosts.world.camera import faces_in_view, sample_depth_m, sample_rgb
 from ghosts.world.graph import NavGraph
 from ghosts.world.store import PanoramaStore
 
@@ -19,7 +19,6 @@ SWEEP_CAMERA = Intrinsics(width=320, height=256, vfov_rad=math.radians(60.0))
 """The paper's camera (supplement, "Simulator")."""
 SWEEP_HEADINGS = 12
 SWEEP_ELEVATION_RAD = math.radians(-30.0)
-DEFAULT_MAP_BYTES = 256 << 20
 
 
 class Simulator:
@@ -28,7 +27,6 @@ class Simulator:
     Args:
         graph_of: gives the navigation graph of a scan, e.g. `DataRoot.graph`.
         store: the panoramas.
-        map_bytes: bound on the sampling maps kept for views that come again.
         threads: views rendered at once; all cores by default.
     """
 
@@ -37,11 +35,9 @@ class Simulator:
         graph_of: Callable[[str], NavGraph],
         store: PanoramaStore,
         *,
-        map_bytes: int = DEFAULT_MAP_BYTES,
         threads: int | None = None,
     ) -> None:
         self.graph_of, self.store = graph_of, store
-        self.maps = MapCache(map_bytes)
         self._threads = threads or os.cpu_count() or 1
 
     def render(
@@ -76,10 +72,10 @@ class Simulator:
             graph, row = self.graph_of(scans[number]), rows[number]
             panorama = self.store.load(scans[number], viewpoints[number])
             heading, elevation = views[number][view]
-            where = self.maps.get(camera, graph.rotation[row], heading, elevation, panorama.face_px)
-            sample_rgb(panorama, where, out=rgb[number, view])
-            if panorama.depth is not None:
-                sample_depth_m(panorama, where, camera, out=depth[number, view])
+            seen = faces_in_view(camera, graph.rotation[row], heading, elevation, panorama.face_px)
+            sample_rgb(panorama, seen, out=rgb[number, view])
+            if panorama.faces_depth is not None:
+                sample_depth_m(panorama, seen, out=depth[number, view])
 
         _for_each(one, batch * count, self._threads)
         return Sweep(rgb, depth, poses, camera)
