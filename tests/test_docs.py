@@ -113,7 +113,7 @@ def test_every_module_has_its_place_in_the_design() -> None:
         name = room.relative_to(SOURCE).as_posix()
         if name not in (".", "weights"):
             assert rooms[name] == {path.stem for path in room.glob("*.py")} - {"__init__"}, f"docs/design.md: {name}"
-    alone = rooms["foundations"] | rooms["mattersim"] | rooms["presets"]
+    alone = rooms["foundations"] | rooms["presets"]
     assert alone == {path.stem for path in SOURCE.glob("*.py")} - {"__init__"} | {"weights"}
 
 

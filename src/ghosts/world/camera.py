@@ -11,7 +11,7 @@ colour and depth take 1.5 ms on one core, of which 0.2 ms go into finding the fa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import cv2
@@ -39,7 +39,7 @@ CUBE_FACES = (
 
 @dataclass(frozen=True, eq=False)
 class FacePart:
-    """The part of a view that shows one face."""
+    """The part of an image that shows one face."""
 
     face: int
     rows: slice
@@ -51,10 +51,11 @@ class FacePart:
 
 
 @dataclass(frozen=True, eq=False)
-class FacesInView:
-    """What a view shows: one part per visible face, in the order in which they are drawn."""
+class Band:
+    """Some rows of a view: one part per visible face, in the order in which they are drawn."""
 
     intrinsics: Intrinsics
+    rows: range
     parts: tuple[FacePart, ...]
 
 
@@ -79,8 +80,66 @@ def cube_from_camera(
     rotation: Float[np.ndarray, "3 3"], heading_rad: float, elevation_rad: float
 ) -> Float[np.ndarray, "3 3"]:
     """Matrix from camera-frame rays (x right, y down, z forward) to cube-map directions of a viewpoint."""
-    world_from_camera = geometry.camera_to_world(np.zeros(3), heading_rad, elevation_rad)[:3, :3]
-    return -rotation.T @ world_from_camera
+    return -rotation.T @ geometry.camera_rotation(heading_rad, elevation_rad)
+
+
+@dataclass(frozen=True, eq=False)
+class FaceSpans:
+    """Where a view shows one face: an interval of columns in every row from `top` on."""
+
+    face: int
+    texel_from_pixel: Float[np.ndarray, "3 3"]
+    """Homography from the pixels of the whole view."""
+    top: int
+    first: Int64[np.ndarray, " r"]
+    last: Int64[np.ndarray, " r"]
+    """Before the first where a row shows nothing of the face."""
+
+    def part(self, rows: range) -> FacePart | None:
+        """The part of a band of rows, without its mask; None where it shows nothing of the face."""
+        start, stop = max(rows.start, self.top), min(rows.stop, self.top + len(self.first))
+        if start >= stop:
+            return None
+        left = int(self.first[start - self.top : stop - self.top].min())
+        right = int(self.last[start - self.top : stop - self.top].max()) + 1
+        if left >= right:
+            return None
+        shifted = self.texel_from_pixel.copy()
+        shifted[:, 2] += left * shifted[:, 0] + start * shifted[:, 1]
+        return FacePart(self.face, slice(start - rows.start, stop - rows.start), slice(left, right), shifted, None)
+
+    def mask(self, part: FacePart, rows: range) -> UInt8[np.ndarray, "r c"]:
+        """Not zero inside the intervals. Rows are gathered from one long row, which is 5 × faster than comparing."""
+        left, width = part.columns.start, part.columns.stop - part.columns.start
+        offset = rows.start - self.top
+        within = slice(part.rows.start + offset, part.rows.stop + offset)
+        steps = sliding_window_view(np.repeat(np.array([0, 1, 0], np.uint8), width), width)
+        first, last = self.first[within] - left, self.last[within] - left
+        mask = steps[width - np.minimum(first, width)]
+        if last.min() < width - 1:
+            mask &= steps[2 * width - 1 - np.maximum(last, -1)]
+        return mask
+
+
+@dataclass(frozen=True, eq=False)
+class FacesInView:
+    """The faces that a view shows, and where (some kB; masks are made for drawing and forgotten)."""
+
+    intrinsics: Intrinsics
+    faces: tuple[FaceSpans, ...]
+
+    def band(self, rows: range | None = None) -> Band:
+        """Some rows of the view, ready to be drawn; all by default."""
+        rows = range(self.intrinsics.height) if rows is None else rows
+        found = [(spans, part) for spans in self.faces if (part := spans.part(rows)) is not None]
+        # The largest box is drawn whole: every pixel of it that shows another face is drawn over by that face.
+        found.sort(key=lambda item: _area(item[1]), reverse=True)
+        over = (replace(part, inside=spans.mask(part, rows)) for spans, part in found[1:])
+        return Band(self.intrinsics, rows, (*(part for _, part in found[:1]), *over))
+
+
+def _area(part: FacePart) -> int:
+    return (part.rows.stop - part.rows.start) * (part.columns.stop - part.columns.start)
 
 
 def faces_in_view(
@@ -100,70 +159,42 @@ def faces_in_view(
         face_px: side of a skybox face.
     """
     matrix = cube_from_camera(rotation, heading_rad, elevation_rad) @ _ray_from_pixel(intrinsics)
-    shown = []
-    for face, ((major, sign), (s_axis, s_sign), (t_axis, t_sign)) in enumerate(CUBE_FACES):
-        axes = (sign * matrix[major], s_sign * matrix[s_axis], t_sign * matrix[t_axis])
-        spans = _face_spans(*axes, intrinsics)
-        if spans is not None:
-            shown.append((spans, face, axes))
-    # The largest box is drawn whole: every pixel of it that shows another face is drawn over by that face.
-    shown.sort(key=lambda item: item[0].area, reverse=True)
+    # A face lies where x · column + y · row + constant ≥ 0 for each of its four edges.
+    axes = _SIGNS * matrix[_AXES]
+    edges = axes[:, :1, None] + np.stack([-axes[:, 1:], axes[:, 1:]], 2)
+    edges = edges.reshape(len(CUBE_FACES), 4, 3)
+    right, bottom = intrinsics.width - 1.0, intrinsics.height - 1.0
+    corners = edges @ np.array([[0.0, right, 0.0, right], [0.0, 0.0, bottom, bottom], [1.0, 1.0, 1.0, 1.0]])
+    shown = ~(corners.max(2) < 0.0).any(1)
     half, middle = 0.5 * face_px, 0.5 * face_px - 0.5 + FACE_BORDER_PX
-    parts = []
-    for number, (spans, face, (toward, along_s, along_t)) in enumerate(shown):
-        texel = np.stack([half * along_s + middle * toward, half * along_t + middle * toward, toward])
-        texel[:, 2] += spans.columns.start * texel[:, 0] + spans.rows.start * texel[:, 1]
-        parts.append(FacePart(face, spans.rows, spans.columns, texel, spans.mask() if number else None))
-    return FacesInView(intrinsics, tuple(parts))
+    crossed = corners.min(2) < 0.0
+    found = []
+    for face in np.flatnonzero(shown).tolist():
+        spans = _spans(edges[face][crossed[face]].tolist(), intrinsics)
+        if spans is not None:
+            texel = half * axes[face] + middle * axes[face, 0]
+            texel[0] = axes[face, 0]
+            found.append(FaceSpans(face, texel[[1, 2, 0]], *spans))
+    return FacesInView(intrinsics, tuple(found))
 
 
-@dataclass(frozen=True, eq=False)
-class _Spans:
-    """The interval of columns that shows a face, in each of some image rows."""
-
-    rows: slice
-    columns: slice
-    first: Int64[np.ndarray, " r"]
-    last: Int64[np.ndarray, " r"]
-
-    @property
-    def area(self) -> int:
-        return len(self.first) * (self.columns.stop - self.columns.start)
-
-    def mask(self) -> UInt8[np.ndarray, "r c"]:
-        """Not zero inside the intervals. Rows are gathered from one long row, which is 5 × faster than comparing."""
-        width = self.columns.stop - self.columns.start
-        steps = sliding_window_view(np.repeat(np.array([0, 1, 0], np.uint8), width), width)
-        mask = steps[width - (self.first - self.columns.start)]
-        if (self.last < self.columns.stop - 1).any():
-            mask &= steps[2 * width - 1 - (self.last - self.columns.start)]
-        return mask
+_AXES = np.array([[axis for axis, _ in face] for face in CUBE_FACES])
+_SIGNS = np.array([[[sign] for _, sign in face] for face in CUBE_FACES])
 
 
-def _face_spans(
-    toward: Float[np.ndarray, " 3"],
-    along_s: Float[np.ndarray, " 3"],
-    along_t: Float[np.ndarray, " 3"],
-    intrinsics: Intrinsics,
-) -> _Spans | None:
-    """The pixels that show a face; None where there are none.
+def _spans(
+    edges: list[list[float]], intrinsics: Intrinsics
+) -> tuple[int, Int64[np.ndarray, " r"], Int64[np.ndarray, " r"]] | None:
+    """First row that shows a face, then the first and last column in each row from there on; None for no row.
 
     A pixel shows the face whose axis is the largest component of its direction. Components are linear in pixel
     coordinates, so a face's part of the image is a convex polygon: in every row, an interval of columns. Two faces
     compute their common edge from the same numbers, so that no pixel falls between them.
     """
-    right, bottom = intrinsics.width - 1.0, intrinsics.height - 1.0
-    crossing = []
-    for edge in (toward - along_s, toward + along_s, toward - along_t, toward + along_t):
-        x, y, constant = edge.tolist()  # the face lies where x · column + y · row + constant ≥ 0
-        corners = (constant, x * right + constant, y * bottom + constant, x * right + y * bottom + constant)
-        if max(corners) < 0.0:
-            return None
-        if min(corners) < 0.0:
-            crossing.append((x, y, constant))
+    right = intrinsics.width - 1.0
     low, high = np.zeros(intrinsics.height), np.full(intrinsics.height, right)
     row = np.arange(intrinsics.height, dtype=np.float64)
-    for x, y, constant in crossing:
+    for x, y, constant in edges:
         rest = row * y + constant
         if x > 0.0:
             np.maximum(low, rest / -x, out=low)
@@ -177,41 +208,40 @@ def _face_spans(
     hit = np.flatnonzero(first <= last)
     if not hit.size:
         return None
-    rows = slice(int(hit[0]), int(hit[-1]) + 1)
-    first, last = first[rows], last[rows]
-    return _Spans(rows, slice(int(first.min()), int(last.max()) + 1), first, last)
+    band = slice(int(hit[0]), int(hit[-1]) + 1)
+    return band.start, first[band], last[band]
 
 
 def sample_rgb(
-    panorama: Panorama, view: FacesInView, out: UInt8[np.ndarray, "h w 3"] | None = None, *, bgr: bool = False
+    panorama: Panorama, band: Band, out: UInt8[np.ndarray, "h w 3"] | None = None, *, bgr: bool = False
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """Colour image of a view, bilinear, as RGB or BGR."""
-    shape = (view.intrinsics.height, view.intrinsics.width, 4)
-    rgbx = _draw(panorama.faces_rgbx, view, np.empty(shape, np.uint8), cv2.INTER_LINEAR)
+    """Colour image of a band, bilinear, as RGB or BGR."""
+    shape = (len(band.rows), band.intrinsics.width, 4)
+    rgbx = _draw(panorama.faces_rgbx, band, np.empty(shape, np.uint8), cv2.INTER_LINEAR)
     return cv2.cvtColor(rgbx, cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB, dst=out)
 
 
-def sample_distance(panorama: Panorama, view: FacesInView) -> UInt16[np.ndarray, "h w"]:
+def sample_distance(panorama: Panorama, band: Band) -> UInt16[np.ndarray, "h w"]:
     """Euclidean distance of each pixel, nearest texel, in file units."""
     assert panorama.faces_depth is not None, "the panorama was loaded without depth"
-    out = np.empty((view.intrinsics.height, view.intrinsics.width), np.uint16)
-    return _draw(panorama.faces_depth, view, out, cv2.INTER_NEAREST)
+    out = np.empty((len(band.rows), band.intrinsics.width), np.uint16)
+    return _draw(panorama.faces_depth, band, out, cv2.INTER_NEAREST)
 
 
 def sample_depth(
-    panorama: Panorama, view: FacesInView, out: UInt16[np.ndarray, "h w"] | None = None
+    panorama: Panorama, band: Band, out: UInt16[np.ndarray, "h w"] | None = None
 ) -> UInt16[np.ndarray, "h w"]:
     """Distance along the optical axis in file units, rounded; 0 where there is no reading."""
-    # The product of all that is given: OpenCV rounds as `numpy.rint` does.
-    return cv2.multiply(sample_distance(panorama, view), ray_cosine(view.intrinsics), dst=out, dtype=cv2.CV_16U)
+    cosine = ray_cosine(band.intrinsics)[band.rows.start : band.rows.stop]
+    return cv2.multiply(sample_distance(panorama, band), cosine, dst=out, dtype=cv2.CV_16U)  # rounds as `numpy.rint`
 
 
 def sample_depth_m(
-    panorama: Panorama, view: FacesInView, out: Float32[np.ndarray, "h w"] | None = None
+    panorama: Panorama, band: Band, out: Float32[np.ndarray, "h w"] | None = None
 ) -> Float32[np.ndarray, "h w"]:
     """Distance along the optical axis in metres; 0 where there is no reading."""
-    scale = _metres_per_unit(view.intrinsics)
-    return np.multiply(sample_distance(panorama, view), scale, out=out, dtype=np.float32, casting="unsafe")
+    scale = _metres_per_unit(band.intrinsics)[band.rows.start : band.rows.stop]
+    return np.multiply(sample_distance(panorama, band), scale, out=out, dtype=np.float32, casting="unsafe")
 
 
 @lru_cache(maxsize=32)
@@ -219,12 +249,12 @@ def _metres_per_unit(intrinsics: Intrinsics) -> Float32[np.ndarray, "h w"]:
     return ray_cosine(intrinsics) / np.float32(DEPTH_UNITS_PER_M)
 
 
-def _draw(faces: np.ndarray, view: FacesInView, out: np.ndarray, interpolation: int) -> np.ndarray:
+def _draw(faces: np.ndarray, band: Band, out: np.ndarray, interpolation: int) -> np.ndarray:
     """Warp each visible face into its part of the image."""
     # A ray exactly between two texels takes the farther one in OpenGL, the even one in OpenCV. Level views have such a
     # row; the nudge is twice the warp's own error in single precision.
     nudge = 4e-7 * faces.shape[1] if interpolation == cv2.INTER_NEAREST else 0.0
-    for part in view.parts:
+    for part in band.parts:
         box = out[part.rows, part.columns]
         warp = part.texel_from_pixel + nudge * part.texel_from_pixel[2] * _COLUMN_AND_ROW
         # What lies outside of a face's border is never shown, and OpenCV fills it 3 × faster than it repeats edges.

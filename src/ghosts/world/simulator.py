@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Simulator:
         threads: int | None = None,
     ) -> None:
         self.graph_of, self.store = graph_of, store
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads
 
     def render(
         self,
@@ -72,12 +73,12 @@ class Simulator:
             graph, row = self.graph_of(scans[number]), rows[number]
             panorama = self.store.load(scans[number], viewpoints[number])
             heading, elevation = views[number][view]
-            seen = faces_in_view(camera, graph.rotation[row], heading, elevation, panorama.face_px)
+            seen = faces_in_view(camera, graph.rotation[row], heading, elevation, panorama.face_px).band()
             sample_rgb(panorama, seen, out=rgb[number, view])
             if panorama.faces_depth is not None:
                 sample_depth_m(panorama, seen, out=depth[number, view])
 
-        _for_each(one, batch * count, self._threads)
+        for_each(one, batch * count, self._threads)
         return Sweep(rgb, depth, poses, camera)
 
     def sweep(
@@ -100,11 +101,26 @@ class Simulator:
         return Pose(x, y, z, heading_rad, elevation_rad)
 
 
-def _for_each(work: Callable[[int], None], count: int, threads: int) -> None:
-    """Run `work(0…count−1)`: OpenCV's own threads serve a single item, several are shared out whole."""
-    if count <= 1 or threads <= 1:
-        for item in range(count):
+def for_each(work: Callable[[int], None], count: int, threads: int | None = None) -> None:
+    """Run `work(0…count−1)` on several threads, all cores by default; the caller's is one of them."""
+    threads = min(threads or os.cpu_count() or 1, count)
+    items = iter(range(count))
+
+    def take() -> None:
+        for item in items:
             work(item)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(count)))
+
+    pool = _pool(os.getpid()) if threads > 1 else None
+    helpers = [pool.submit(take) for _ in range(threads - 1)] if pool is not None else []
+    try:
+        take()
+    finally:
+        for helper in helpers:
+            if not helper.cancel():  # one that never began has nothing left to do
+                helper.result()
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: starting them takes as long as an image. A forked process needs its own."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="ghosts-render")

@@ -1,0 +1,99 @@
+"""One environment: where it stands and looks, and what it sees there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ghosts.mattersim.building import Building, Panoramas
+from ghosts.types import Intrinsics
+from ghosts.world.camera import FacesInView, faces_in_view, sample_depth, sample_rgb
+from ghosts.world.navigation import Candidate, View, candidates
+from ghosts.world.simulator import for_each
+
+MOST_BANDS = 4  # each costs 0.1 ms that cannot be shared
+
+
+class Walker:
+    """A walker in a building. It knows nothing of interfaces."""
+
+    __slots__ = ("building", "hfov_rad", "row", "scan", "step", "view")
+
+    def __init__(self) -> None:
+        self.building: Building | None = None
+        self.scan, self.row, self.step = "", 0, 0
+        self.view = View(0.0, 0.0, 0)
+        self.hfov_rad: float | None = None
+
+    def start(self, scan: str, building: Building, row: int, view: View, hfov_rad: float | None) -> None:
+        """Begin an episode."""
+        self.scan, self.building, self.step = scan, building, -1
+        self.go(row, view, hfov_rad)
+
+    def go(self, row: int, view: View, hfov_rad: float | None) -> None:
+        """Take a step: stand at a viewpoint and look from there; `hfov_rad` is None where navigation is free."""
+        self.row, self.view, self.hfov_rad = row, view, hfov_rad
+        self.step += 1
+
+    def reach(self) -> list[Candidate]:
+        """Where it may go, the place where it stands first; nowhere before the first episode."""
+        return candidates(self.building.graph, self.row, self.view, self.hfov_rad) if self.building is not None else []
+
+    def faces(self, camera: Intrinsics, face_px: int, keep: bool) -> FacesInView:
+        """The faces it sees; `keep` those of views that come again."""
+        assert self.building is not None, "only a walker that has started sees"
+        heading, elevation, _ = self.view
+        rotation = self.building.graph.rotation[self.row]
+        if not keep:
+            return faces_in_view(camera, rotation, heading, elevation, face_px)
+        return _kept_faces(camera, rotation.tobytes(), heading, elevation, face_px)
+
+
+@lru_cache(maxsize=4096)  # 8 kB each: the 36 views of 113 viewpoints
+def _kept_faces(camera: Intrinsics, rotation: bytes, heading: float, elevation: float, face_px: int) -> FacesInView:
+    return faces_in_view(camera, np.frombuffer(rotation).reshape(3, 3), heading, elevation, face_px)
+
+
+@dataclass(frozen=True)
+class Painter:
+    """Draws what walkers see.
+
+    Args:
+        panoramas: of all buildings.
+        camera: size and field of view.
+        keep: whether views come again, as discretised ones do.
+    """
+
+    panoramas: Panoramas
+    camera: Intrinsics
+    keep: bool
+
+    def draw(self, walkers: list[Walker], rgb: list[np.ndarray], depth: list[np.ndarray] | None) -> None:
+        """Draw what each walker sees; a single view is shared out to the cores by bands of rows.
+
+        Args:
+            walkers: that have started.
+            rgb: for each, height × width × BGR, uint8, written to.
+            depth: for each, height × width, uint16, written to; None where it is not asked for.
+        """
+        seen = []
+        for walker in walkers:
+            assert walker.building is not None, "only a walker that has started sees"
+            panorama = self.panoramas.get(walker.scan, walker.building.graph.ids[walker.row])
+            seen.append((panorama, walker.faces(self.camera, panorama.face_px, self.keep)))
+        height = self.camera.height
+        bands = min(-(-(os.cpu_count() or 1) // len(walkers)), MOST_BANDS, height) if walkers else 1
+
+        def one(item: int) -> None:
+            number, band = divmod(item, bands)
+            rows = range(height * band // bands, height * (band + 1) // bands)
+            panorama, faces = seen[number]
+            view = faces.band(rows)
+            sample_rgb(panorama, view, out=rgb[number][rows.start : rows.stop], bgr=True)
+            if depth is not None:
+                sample_depth(panorama, view, out=depth[number][rows.start : rows.stop])
+
+        for_each(one, len(walkers) * bands)
