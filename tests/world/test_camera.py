@@ -144,7 +144,7 @@ def test_torch_batch_equals_single_views(device: str) -> None:
         )
         for _ in range(3)
     ]
-    camera, bank = Intrinsics(33, 21, 1.1), make_bank(panoramas, device)
+    camera, bank = Intrinsics(33, 22, 1.1), make_bank(panoramas, device)
     which, headings, elevations = [2, 0, 1, 2], np.array([0.1, 2.0, 4.0, 5.5]), np.array([0.0, -0.5, 0.6, -1.2])
     rotations = np.stack([upright_rotation(h) for h in (0.0, 1.0, 2.0, 3.0)])
     matrices = torch.tensor(view_matrices(rotations, headings, elevations)).float()

@@ -16,7 +16,7 @@ from ghosts.errors import DataError, UnknownNameError
 from ghosts.types import Intrinsics
 from ghosts.world.camera import faces_in_view, sample_depth_m, sample_rgb
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.simulator import SWEEP_CAMERA, Simulator
+from ghosts.world.simulator import SWEEP_CAMERA, Simulator, for_each
 from makers import SCAN, episode_record, make_root, viewpoint_id, walked_episodes
 
 
@@ -50,6 +50,21 @@ def test_threads_and_caches_do_not_change_the_images(root: Path) -> None:
         found = busy.sweep([SCAN] * 6, names, camera=camera)
         np.testing.assert_array_equal(found.rgb, expected.rgb)
         np.testing.assert_array_equal(found.depth_m, expected.depth_m)
+
+
+def test_work_is_shared_out_and_errors_come_back() -> None:
+    done: list[int] = []
+    for_each(done.append, 50, threads=4)
+    assert sorted(done) == list(range(50))
+
+    def fail(item: int) -> None:
+        if item == 3:
+            raise ValueError(f"item {item}")
+
+    for threads in (1, 2, 8):
+        with pytest.raises(ValueError, match="item 3"):
+            for_each(fail, 6, threads)
+    for_each(fail, 0)
 
 
 def test_single_views_and_poses(root: Path) -> None:

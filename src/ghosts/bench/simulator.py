@@ -1,13 +1,8 @@
-"""How many RGB-D frames a second the simulator renders, on the CPU and on a GPU.
-
-Views "again" come from the cache of sampling maps (a discretised agent, or houses, whose viewpoints share one
-orientation); "fresh" views compute theirs, as an agent that turns freely does.
-"""
+"""How many RGB-D frames per second the simulator renders: whole sweeps on the CPU, single views on a GPU."""
 
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,13 +17,10 @@ from ghosts import geometry
 from ghosts.types import Intrinsics
 from ghosts.world.camera_torch import make_bank, render_views, view_matrices
 from ghosts.world.graph import NavGraph, shortest_walks
-from ghosts.world.images import write_image
 from ghosts.world.simulator import SWEEP_CAMERA, SWEEP_HEADINGS, Simulator
-from ghosts.world.store import PanoramaStore
+from ghosts.world.store import Panorama, PanoramaStore
 
 LARGE = Intrinsics(640, 480, math.radians(60.0))
-ORIGINAL_LARGE_FPS, ORIGINAL_SWEEP_FPS = 190.0, 390.0
-"""The original simulator, built for CPU rendering, on 2 idle cores, panoramas in its cache."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +30,6 @@ class Row:
     what: str
     device: str
     frames_per_s: float
-    original_fps: float | None
-    """The original on a CPU, where it has a comparable figure."""
 
 
 def measure_simulator(device: str, *, seconds: float = 3.0, panoramas: int = 24, face_px: int = 512) -> list[Row]:
@@ -48,43 +38,30 @@ def measure_simulator(device: str, *, seconds: float = 3.0, panoramas: int = 24,
     Args:
         device: where to render.
         seconds: how long each row is measured, after a warm-up.
-        panoramas: number of synthetic panoramas, all resident.
+        panoramas: number of made-up panoramas, all resident.
         face_px: their face size (Matterport's default: 512).
     """
-    with tempfile.TemporaryDirectory() as folder:
-        graph = _synthetic_scan(Path(folder), panoramas, face_px)
-        store = PanoramaStore(Path(folder), cache_bytes=4 << 30)
-        for viewpoint in graph.ids:
-            store.load(graph.scan, viewpoint)
-        if device == "cpu":
-            return _cpu_rows(graph, store, seconds)
-        return _gpu_rows(graph, store, seconds, device)
+    store = _MadeUp(panoramas, face_px)
+    return _cpu_rows(store, seconds) if device == "cpu" else _gpu_rows(store, seconds, device)
 
 
-def _cpu_rows(graph: NavGraph, store: PanoramaStore, seconds: float) -> list[Row]:
+def _cpu_rows(store: _MadeUp, seconds: float) -> list[Row]:
     rows = []
-    for batch, camera, views, original in (
-        (1, LARGE, 1, ORIGINAL_LARGE_FPS),
-        (16, LARGE, 1, ORIGINAL_LARGE_FPS),
-        (1, SWEEP_CAMERA, SWEEP_HEADINGS, ORIGINAL_SWEEP_FPS),
-        (4, SWEEP_CAMERA, SWEEP_HEADINGS, ORIGINAL_SWEEP_FPS),
-    ):
-        for kind in ("fresh",):
-            simulator = Simulator(lambda scan: graph, store)
+    simulator = Simulator(lambda scan: store.graph, store)
+    for batch in (1, 4):
 
-            def once(step: int, batch: int = batch, views: int = views, simulator: Simulator = simulator) -> None:
-                names = [graph.ids[(step * batch + k) % len(graph.ids)] for k in range(batch)]
-                ring = [(geometry.TAU * k / SWEEP_HEADINGS, -0.5) for k in range(views)]
-                simulator.render([graph.scan] * batch, names, [ring] * batch, camera)  # noqa: B023 (used at once)
+        def once(step: int, batch: int = batch) -> None:
+            names = [store.graph.ids[(step * batch + k) % len(store.graph.ids)] for k in range(batch)]
+            simulator.sweep([store.graph.scan] * batch, names)
 
-            rate = _rate(once, batch * views, seconds, warm_up=len(graph.ids))
-            size = f"{camera.width} × {camera.height}"
-            what = f"{size}, batch {batch}" if views == 1 else f"{views}-view sweeps of {size}, batch {batch}"
-            rows.append(Row(f"{what}, {kind}", "cpu", rate, original))
+        rate = _rate(once, batch * SWEEP_HEADINGS, seconds, warm_up=2)
+        size = f"{SWEEP_CAMERA.width} × {SWEEP_CAMERA.height}"
+        rows.append(Row(f"{SWEEP_HEADINGS}-view sweeps of {size}, batch {batch}", "cpu", rate))
     return rows
 
 
-def _gpu_rows(graph: NavGraph, store: PanoramaStore, seconds: float, device: str) -> list[Row]:
+def _gpu_rows(store: _MadeUp, seconds: float, device: str) -> list[Row]:
+    graph = store.graph
     bank = make_bank([store.load(graph.scan, viewpoint) for viewpoint in graph.ids], device)
     rows = []
     for batch, camera in ((1, LARGE), (16, LARGE), (256, LARGE), (16 * SWEEP_HEADINGS, SWEEP_CAMERA)):
@@ -98,7 +75,7 @@ def _gpu_rows(graph: NavGraph, store: PanoramaStore, seconds: float, device: str
             render_views(bank, which, matrices, camera)  # noqa: B023 (used at once)
 
         rate = _rate(once, batch, seconds, warm_up=5, after=torch.cuda.synchronize)
-        rows.append(Row(f"{camera.width} × {camera.height}, batch {batch}, fresh", device, rate, None))
+        rows.append(Row(f"{camera.width} × {camera.height}, batch {batch}", device, rate))
     return rows
 
 
@@ -110,7 +87,7 @@ def _rate(
     warm_up: int,
     after: Callable[[], None] = lambda: None,
 ) -> float:
-    """Frames a second: the median of ten equal stretches, so that a neighbour's burst on the machine counts once."""
+    """Frames per second: the median of ten equal stretches, so that a neighbour's burst on the machine counts once."""
     for step in range(warm_up):
         once(step)
     after()
@@ -129,21 +106,23 @@ def _rate(
     return float(np.median(rates))
 
 
-def _synthetic_scan(folder: Path, count: int, face_px: int) -> NavGraph:
-    """Panoramas with texture at all scales and noise-free depth, at random orientations, written as real files."""
-    random = np.random.default_rng(0)
-    ids = tuple(f"{number:032x}" for number in range(count))
-    images = folder / "bench" / "matterport_skybox_images"
-    for viewpoint in ids:
-        colour = sum(
-            cv2.resize(random.uniform(0, 60, (size, 6 * size, 3)), (6 * face_px, face_px)) for size in (4, 16, 64, 256)
-        )
-        depth = cv2.resize(random.uniform(4000, 30000, (8, 48)), (6 * face_px, face_px))
-        write_image(images / f"{viewpoint}_skybox_small.jpg", np.asarray(colour).astype(np.uint8))
-        write_image(images / f"{viewpoint}_skybox_depth_small.png", depth.astype(np.uint16))
-    position = np.zeros((count, 3))
-    none = np.zeros((count, count), bool)
-    distance, next_hop = shortest_walks(position, none)
-    rotation = Rotation.random(count, random_state=0).as_matrix()
-    included = np.ones(count, bool)
-    return NavGraph("bench", ids, position, rotation, np.ones(count), included, none, none, distance, next_hop)
+class _MadeUp(PanoramaStore):
+    """Panoramas with texture at all scales and noise-free depth, at random orientations, in memory."""
+
+    def __init__(self, count: int, face_px: int) -> None:
+        super().__init__(Path("made-up"))
+        random, size = np.random.default_rng(0), (6 * face_px, face_px)
+        ids, position, ones = tuple(f"{row:032x}" for row in range(count)), np.zeros((count, 3)), np.ones(count)
+        rotation, edges = Rotation.random(count, random_state=0).as_matrix(), np.zeros((count, count), bool)
+        walks = shortest_walks(position, edges)
+        self.graph = NavGraph("bench", ids, position, rotation, ones, ones.astype(bool), edges, edges, *walks)
+        self._panoramas: dict[str, Panorama] = {}
+        for viewpoint in ids:
+            scales = [cv2.resize(random.uniform(0, 60, (k, 6 * k, 3)), size) for k in (4, 16, 64, 256)]
+            depth = cv2.resize(random.uniform(4000, 30000, (8, 48)), size)
+            colour = np.sum(scales, axis=0).astype(np.uint8)
+            self._panoramas[viewpoint] = Panorama.from_rgb(colour, depth.astype(np.uint16))
+
+    def load(self, scan: str, viewpoint: str) -> Panorama:
+        """The panorama of a viewpoint."""
+        return self._panoramas[viewpoint]

@@ -11,12 +11,12 @@ from typing import Any, SupportsFloat, SupportsIndex
 import numpy as np
 
 from ghosts.errors import DataError
-from ghosts.mattersim.building import Building, Location, Panoramas, open_building, open_panoramas
+from ghosts.mattersim.building import HERE, Building, Location, Panoramas, open_building, open_panoramas
 from ghosts.mattersim.minstd import Minstd, random_row
-from ghosts.mattersim.settings import Settings
+from ghosts.mattersim.settings import Settings, real
 from ghosts.mattersim.walker import Painter, Walker
 from ghosts.world.depth_fill import fill_depth
-from ghosts.world.navigation import Candidate
+from ghosts.world.navigation import View
 from ghosts.world.store import Panorama, PanoramaStore
 
 Texts = Sequence[str] | np.ndarray
@@ -62,7 +62,7 @@ class SimState:
         """Where it stands; None before the first episode."""
         walker = self._walker
         if self._here is None and walker.building is not None:
-            self._here = ViewPoint(walker.building.places[walker.row], Candidate(walker.row, 0.0, 0.0, 0.0))
+            self._here = ViewPoint(walker.building.places[walker.row])
         return self._here
 
     @property
@@ -72,16 +72,24 @@ class SimState:
 
     def _reach(self) -> list[ViewPoint]:
         """Looked up when it is asked for: most turns of a camera are followed by another."""
-        here, building = self.location, self._walker.building
-        if self._places is None and here is not None and building is not None:
-            places = building.places
-            self._places = [here, *[ViewPoint(places[item[0]], item) for item in self._walker.reach()[1:]]]
-        return self._places or []
+        if self._places is None:
+            here = self.location
+            self._places = [here, *[ViewPoint(*item) for item in self._walker.reach()]] if here is not None else []
+        return self._places
 
-    def _changed(self, moved: bool) -> None:
+    def _begin(self, *episode: Any) -> None:
+        self._walker.start(*episode)
+        self._here = self._places = None
+
+    def _go(self, to: ViewPoint | None, view: View, hfov: float | None) -> None:
+        """Take a step, to a navigable location or (None) to where it stands."""
+        row = self._walker.row
+        if to is not None:
+            row = to.ix
+            to._item = HERE  # whoever holds it sees it at no distance, as with the original
+            self._here = to
+        self._walker.go(row, view, hfov)
         self._places = None
-        if moved:
-            self._here = None
 
 
 class Simulator(Settings):
@@ -158,22 +166,21 @@ class Simulator(Settings):
         """
         start = time.perf_counter()
         self.initialize()
-        self._check(scanId=scanId, viewpointId=viewpointId, heading=heading, elevation=elevation)
+        self._check("scanId viewpointId heading elevation", scanId, viewpointId, heading, elevation)
         hfov = self._hfov() if self._restricted else None
         begun = []
         for number in range(len(self._states)):
             building = self._building(scanId[number])
-            view = self._look(float(heading[number]), float(elevation[number]))
+            view = self._look(real(heading[number]), real(elevation[number]))
             begun.append((scanId[number], building, building.row(viewpointId[number]), view, hfov))
         for state, episode in zip(self._states, begun):
-            state._walker.start(*episode)
-            state._changed(moved=True)
+            state._begin(*episode)
         self._draw(start)
 
     def newRandomEpisode(self, scanId: Texts) -> None:
         """Start each environment at a random included viewpoint, level, with a random heading."""
         self.initialize()
-        self._check(scanId=scanId)
+        self._check("scanId", scanId)
         viewpoints, headings, random = [], [], Minstd(1)  # the original's headings are the same in every call
         for scan in scanId[: len(self._states)]:
             building = self._building(scan)
@@ -202,26 +209,23 @@ class Simulator(Settings):
         start = time.perf_counter()
         if not self._initialised:
             raise RuntimeError("MatterSim: newEpisode must be called before makeAction")
-        self._check(index=index, heading=heading, elevation=elevation)
+        self._check("index heading elevation", index, heading, elevation)
         hfov = self._hfov() if self._restricted else None
         steps = []
         for number, state in enumerate(self._states):
             walker, choice = state._walker, operator.index(index[number])
             if choice < 0:
                 raise TypeError(f"MatterSim: an index must not be negative, got {choice} in environment {number}")
-            row = walker.row
+            to = None
             if choice or walker.building is None:
                 places = state._reach()
                 if choice >= len(places):
                     batch = len(self._states)
                     raise ValueError(f"MatterSim: Invalid action index: {choice} in environment {number} of {batch}")
-                row = places[choice].ix
-            view = self._turn(walker.view, float(heading[number]), float(elevation[number]))
-            steps.append((row, view, hfov))
+                to = places[choice]
+            steps.append((to, self._turn(walker.view, real(heading[number]), real(elevation[number])), hfov))
         for state, step in zip(self._states, steps):
-            moved = step[0] != state._walker.row
-            state._walker.go(*step)
-            state._changed(moved)
+            state._go(*step)
         self._draw(start)
 
     def close(self) -> None:
@@ -244,16 +248,23 @@ class Simulator(Settings):
             f"\tRendering: {1e3 * self._render_s:.0f} ms\n"
         )
 
-    def _check(self, **lists: Any) -> None:
-        for name, values in lists.items():
-            if isinstance(values, str) or not hasattr(values, "__getitem__"):
+    def _check(self, names: str, *lists: Any) -> None:
+        """Refuse what is no list, or shorter than the batch."""
+        batch = len(self._states)
+        try:
+            if min(map(len, lists)) >= batch and type(lists[0]) is not str:
+                return
+        except TypeError:  # a plain value has no length
+            pass
+        for name, values in zip(names.split(), lists):
+            if isinstance(values, str) or not hasattr(values, "__len__"):
                 raise TypeError(
                     f"MatterSim: {name} must be a list with an entry for each environment, got {values!r} (plain "
                     "values are the older interface's: import ghosts.mattersim.v1, or "
                     "ghosts mattersim --install-shim --version 1)"
                 )
-            if len(values) < len(self._states):
-                raise IndexError(f"MatterSim: {name} has {len(values)} entries, the batch size is {len(self._states)}")
+            if len(values) < batch:
+                raise IndexError(f"MatterSim: {name} has {len(values)} entries, the batch size is {batch}")
 
     def _building(self, scan: str) -> Building:
         found = self._buildings.get(scan)

@@ -12,11 +12,15 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ghosts.world.graph import NavGraph, load_graph
-from ghosts.world.navigation import Candidate
+from ghosts.world.navigation import Ranked
 from ghosts.world.store import ByteCache, Panorama
 
 Place = tuple[str, int, float, float, float]
 """Viewpoint, its row, and its position in the single precision of the originals."""
+
+
+HERE: Ranked = (0.0, 0, 0.0, 0.0, 0.0)
+"""The place where one stands, as seen from there."""
 
 
 class Location:
@@ -24,14 +28,14 @@ class Location:
 
     __slots__ = ("_item", "_place")
 
-    def __init__(self, place: Place, item: Candidate) -> None:
+    def __init__(self, place: Place, item: Ranked = HERE) -> None:
         self._place, self._item = place, item
 
     viewpointId = property(lambda self: self._place[0], doc="Identifier.")
     ix = property(lambda self: self._place[1], doc="Row in the connectivity file.")
-    rel_heading = property(lambda self: self._item[1], doc="Radians to the right of the camera's heading.")
-    rel_elevation = property(lambda self: self._item[2], doc="Radians above the camera's elevation.")
-    rel_distance = property(lambda self: self._item[3], doc="Metres from the camera.")
+    rel_heading = property(lambda self: self._item[2], doc="Radians to the right of the camera's heading.")
+    rel_elevation = property(lambda self: self._item[3], doc="Radians above the camera's elevation.")
+    rel_distance = property(lambda self: self._item[4], doc="Metres from the camera.")
 
     def __repr__(self) -> str:
         """Show identifier and row."""

@@ -12,9 +12,8 @@ class Minstd:
     """`std::default_random_engine`.
 
     Example:
-        >>> random = Minstd(1)
-        >>> [random.below(100) for _ in range(3)]
-        [0, 13, 75]
+        >>> Minstd(123456).below(100)
+        96
     """
 
     def __init__(self, seed: int) -> None:

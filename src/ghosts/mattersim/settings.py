@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import SupportsFloat
 
 from ghosts.types import Intrinsics
 from ghosts.world.navigation import DEFAULT_ELEVATION_LIMITS_RAD, View, look, turn
+
+
+def real(value: SupportsFloat) -> float:
+    """A number as the originals take it: anything that is one, but no text.
+
+    Raises:
+        TypeError: it is not a number.
+    """
+    return value if type(value) is float else math.fsum((value,))
 
 
 class Settings:

@@ -15,7 +15,7 @@ import numpy as np
 from ghosts.errors import DataError
 from ghosts.mattersim.building import Building, Location, Panoramas, open_building, open_panoramas
 from ghosts.mattersim.minstd import Minstd, random_row
-from ghosts.mattersim.settings import Settings
+from ghosts.mattersim.settings import Settings, real
 from ghosts.mattersim.walker import Painter, Walker
 from ghosts.world.images import FACES, read_skybox_faces
 from ghosts.world.store import DEFAULT_CACHE_BYTES, Panorama, PanoramaStore
@@ -37,9 +37,9 @@ class SimState:
     __slots__ = ("_places", "_rgb", "_step", "_walker")
 
     def __init__(self, walker: Walker, rgb: np.ndarray | None) -> None:
-        building = walker.building
-        places = building.places if building is not None else []
-        self._places = [ViewPoint(places[item[0]], item) for item in walker.reach()]
+        assert walker.building is not None, "an episode has begun"
+        here = ViewPoint(walker.building.places[walker.row])
+        self._places = [here, *[ViewPoint(*item) for item in walker.reach()]]
         self._walker = (walker.scan, walker.view)
         self._step, self._rgb = walker.step, rgb
 
@@ -107,7 +107,7 @@ class Simulator(Settings):
             )
         building = self._building(scanId)
         row = building.row(viewpointId) if viewpointId else random_row(self._random, scanId, building.included)
-        view = self._look(float(heading), float(elevation))
+        view = self._look(real(heading), real(elevation))
         self._walker.start(scanId, building, row, view, self._hfov())
         self._draw()
 
@@ -135,11 +135,11 @@ class Simulator(Settings):
         walker, choice = self._walker, operator.index(index)
         row = walker.row
         if choice or walker.building is None or not self._initialised:
-            places = walker.reach() if self._initialised else []
-            if not 0 <= choice < len(places):
+            others = walker.reach() if self._initialised else []
+            if not 0 < choice <= len(others):
                 raise ValueError(f"MatterSim: Invalid action index: {choice}")
-            row = places[choice].row
-        walker.go(row, self._turn(walker.view, float(heading), float(elevation)), self._hfov())
+            row = others[choice - 1][0][1]
+        walker.go(row, self._turn(walker.view, real(heading), real(elevation)), self._hfov())
         self._draw()
 
     def close(self) -> None:

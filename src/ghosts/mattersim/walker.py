@@ -8,10 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ghosts.mattersim.building import Building, Panoramas
+from ghosts.mattersim.building import Building, Panoramas, Place
 from ghosts.types import Intrinsics
 from ghosts.world.camera import FacesInView, faces_in_view, sample_depth, sample_rgb
-from ghosts.world.navigation import Candidate, View, candidates
+from ghosts.world.navigation import Ranked, View, ranked
 from ghosts.world.simulator import for_each
 
 MOST_BANDS = 4  # each costs 0.1 ms that cannot be shared
@@ -38,9 +38,12 @@ class Walker:
         self.row, self.view, self.hfov_rad = row, view, hfov_rad
         self.step += 1
 
-    def reach(self) -> list[Candidate]:
-        """Where it may go, the place where it stands first; nowhere before the first episode."""
-        return candidates(self.building.graph, self.row, self.view, self.hfov_rad) if self.building is not None else []
+    def reach(self) -> list[tuple[Place, Ranked]]:
+        """Where it may go from here; nowhere before the first episode."""
+        if self.building is None:
+            return []
+        places = self.building.places
+        return [(places[item[1]], item) for item in ranked(self.building.graph, self.row, self.view, self.hfov_rad)]
 
     def faces(self, camera: Intrinsics, face_px: int, keep: bool) -> FacesInView:
         """The faces it sees; `keep` those of views that come again."""

@@ -251,18 +251,11 @@ def _metres_per_unit(intrinsics: Intrinsics) -> Float32[np.ndarray, "h w"]:
 
 def _draw(faces: np.ndarray, band: Band, out: np.ndarray, interpolation: int) -> np.ndarray:
     """Warp each visible face into its part of the image."""
-    # A ray exactly between two texels takes the farther one in OpenGL, the even one in OpenCV. Level views have such a
-    # row; the nudge is twice the warp's own error in single precision.
-    nudge = 4e-7 * faces.shape[1] if interpolation == cv2.INTER_NEAREST else 0.0
     for part in band.parts:
         box = out[part.rows, part.columns]
-        warp = part.texel_from_pixel + nudge * part.texel_from_pixel[2] * _COLUMN_AND_ROW
         # What lies outside of a face's border is never shown, and OpenCV fills it 3 × faster than it repeats edges.
         flags, target = interpolation | cv2.WARP_INVERSE_MAP, box if part.inside is None else None
-        drawn = cv2.warpPerspective(faces[part.face], warp, box.shape[1::-1], dst=target, flags=flags)
+        drawn = cv2.warpPerspective(faces[part.face], part.texel_from_pixel, box.shape[1::-1], dst=target, flags=flags)
         if part.inside is not None:
             cv2.copyTo(drawn, part.inside, box)
     return out
-
-
-_COLUMN_AND_ROW = np.array([[1.0], [1.0], [0.0]])

@@ -64,7 +64,7 @@ class ByteCache(Generic[Value]):
 
 @dataclass(frozen=True, eq=False)
 class Panorama:
-    """Six cube faces: 0 = up, 1–4 around, 5 = down. Each repeats its outermost texels once as a border."""
+    """Six cube faces: 0 = up, 1–4 around, 5 = down. Each repeats its outermost texels as a border."""
 
     faces_rgbx: UInt8[np.ndarray, "6 p p 4"]
     """Colour and an unused byte: OpenCV samples four channels 2.7 times as fast as three."""
