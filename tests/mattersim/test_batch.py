@@ -300,3 +300,31 @@ def test_cbf_has_the_original_s_form() -> None:
     MatterSim.cbf(depth, np.asfortranarray(np.full((32, 48), 50, np.uint8)), mask, result)
     assert (result[~mask] == 100).all()
     assert (np.abs(result[mask].astype(int) - 100) <= 1).all()
+
+
+def test_methods_do_not_call_what_a_subclass_overrides(root: Path) -> None:
+    """As in C++; the simulator of *Chasing Ghosts* gives `newEpisode` another signature."""
+
+    class Other(MatterSim.Simulator):
+        def newEpisode(self, batch: list[str]) -> None:
+            super().newEpisode([SCAN], batch, [0], [0])
+
+        def initialize(self) -> None:
+            raise AssertionError("never called")
+
+    sim = Other()
+    sim.setNavGraphPath(str(root / "connectivity"))
+    sim.setRenderingEnabled(False)
+    sim.newRandomEpisode([SCAN])
+    sim.newEpisode([viewpoint_id(2)])
+    assert sim.getState()[0].location.ix == 2
+
+
+def test_identifiers_may_be_bytes_and_numbers_of_any_kind(root: Path) -> None:
+    sim = simulator(root, setRenderingEnabled=False)
+    sim.newEpisode([SCAN.encode()], np.array([viewpoint_id(1)]), np.array([0.5], np.float32), [np.int64(0)])
+    state = sim.getState()[0]
+    assert (state.scanId, state.heading) == (SCAN, 0.5)
+    assert type(state.scanId) is str
+    sim.makeAction(np.array([0]), (True,), [np.float64(-0.25)])
+    assert (state.heading, state.elevation) == (1.5, -0.25)

@@ -76,7 +76,7 @@ def test_programs_of_both_times_run_unchanged(root: Path, tmp_path: Path) -> Non
     assert shim.install(1, folder) == path
     assert shim.find(folder) == shim.Found(path, 1)
     said = run(OLDER, folder, root)
-    assert said[0].startswith("MatterSim: scanId and viewpointId must be texts")
+    assert said[0].startswith("MatterSim: scanId must be a text, got")
     assert "float" in said[1]
     assert said[2:] == ["[0.5, 2.0, 1.5] ghosts.mattersim.v1"]
     assert shim.remove(folder) == path

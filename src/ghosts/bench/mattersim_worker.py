@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-STAY = 12  # views at a viewpoint before the next
+TURNS, STAY = 12, 36  # views around, and views at a viewpoint: down, level and up, as programs sweep them
 
 
 def simulator(root: Path, batch: int = 1, **settings: Any) -> Any:
@@ -50,10 +50,9 @@ def frames(root: Path, *, count: int = 24, batch: int = 1, **settings: Any) -> C
     def once(step: int) -> int:
         if step % STAY == 0:
             at = [names[(step // STAY * batch + k) % len(names)] for k in range(batch)]
-            level = (-0.5, 0.0, 0.5)[step // STAY % 3]
-            sim.newEpisode(["bench"] * batch, at, [0.1 * step] * batch, [level] * batch)
+            sim.newEpisode(["bench"] * batch, at, [0.1 * step] * batch, [-0.5] * batch)
         else:
-            sim.makeAction([0] * batch, [0.37] * batch, [0.0] * batch)
+            sim.makeAction([0] * batch, [0.37] * batch, [0.5 * (step % TURNS == 0)] * batch)
         for state in sim.getState():
             np.asarray(state.rgb), np.asarray(state.depth)
         return batch

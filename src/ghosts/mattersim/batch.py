@@ -13,13 +13,13 @@ import numpy as np
 from ghosts.errors import DataError
 from ghosts.mattersim.building import HERE, Building, Location, Panoramas, open_building, open_panoramas
 from ghosts.mattersim.minstd import Minstd, random_row
-from ghosts.mattersim.settings import Settings, real
+from ghosts.mattersim.settings import Settings, real, text
 from ghosts.mattersim.walker import Painter, Walker
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.navigation import View
 from ghosts.world.store import Panorama, PanoramaStore
 
-Texts = Sequence[str] | np.ndarray
+Texts = Sequence[str | bytes] | np.ndarray
 Numbers = Sequence[SupportsFloat] | np.ndarray
 Indices = Sequence[SupportsIndex] | np.ndarray
 
@@ -101,7 +101,7 @@ class Simulator(Settings):
         self._batch, self._cache_size, self._seed = 1, 200, 1
         self._states: list[SimState] = []
         self._scans: set[str] | None = None
-        self.resetTimers()
+        Simulator.resetTimers(self)
 
     def setDatasetPath(self, path: str) -> None:
         """Folder that holds a folder for every scan."""
@@ -164,29 +164,34 @@ class Simulator(Settings):
             IndexError: a scan is unknown, or a list is shorter than the batch; what a longer one has beyond is ignored.
             TypeError: an argument is no list.
         """
+        self._start(scanId, viewpointId, heading, elevation)
+
+    def _start(self, scanId: Texts, viewpointId: Texts, heading: Numbers, elevation: Numbers) -> None:
+        # As in C++, a method never calls what a subclass may have overridden.
         start = time.perf_counter()
-        self.initialize()
+        Simulator.initialize(self)
         self._check("scanId viewpointId heading elevation", scanId, viewpointId, heading, elevation)
         hfov = self._hfov() if self._restricted else None
         begun = []
         for number in range(len(self._states)):
-            building = self._building(scanId[number])
+            scan = text(scanId[number])
+            building = self._building(scan)
             view = self._look(real(heading[number]), real(elevation[number]))
-            begun.append((scanId[number], building, building.row(viewpointId[number]), view, hfov))
+            begun.append((scan, building, building.row(text(viewpointId[number])), view, hfov))
         for state, episode in zip(self._states, begun):
             state._begin(*episode)
         self._draw(start)
 
     def newRandomEpisode(self, scanId: Texts) -> None:
         """Start each environment at a random included viewpoint, level, with a random heading."""
-        self.initialize()
+        Simulator.initialize(self)
         self._check("scanId", scanId)
         viewpoints, headings, random = [], [], Minstd(1)  # the original's headings are the same in every call
-        for scan in scanId[: len(self._states)]:
+        for scan in map(text, scanId[: len(self._states)]):
             building = self._building(scan)
             viewpoints.append(building.places[random_row(self._random, scan, building.included)][0])
             headings.append(random.heading_rad())
-        self.newEpisode(scanId, viewpoints, headings, [0.0] * len(viewpoints))
+        self._start(scanId, viewpoints, headings, [0.0] * len(viewpoints))
 
     def getState(self) -> list[SimState]:
         """The state of every environment."""

@@ -18,6 +18,19 @@ def real(value: SupportsFloat) -> float:
     return value if type(value) is float else math.fsum((value,))
 
 
+def text(value: str | bytes) -> str:
+    """An identifier as the originals take it.
+
+    Raises:
+        TypeError: it is no text.
+    """
+    if isinstance(value, bytes):
+        return value.decode("utf-8")
+    if not isinstance(value, str):
+        raise TypeError(f"MatterSim: an identifier must be a text, got {value!r}")
+    return str(value)
+
+
 class Settings:
     """Settings of a simulator. Those that change what was built are ignored once it is initialised."""
 

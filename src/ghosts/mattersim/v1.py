@@ -15,7 +15,7 @@ import numpy as np
 from ghosts.errors import DataError
 from ghosts.mattersim.building import Building, Location, Panoramas, open_building, open_panoramas
 from ghosts.mattersim.minstd import Minstd, random_row
-from ghosts.mattersim.settings import Settings, real
+from ghosts.mattersim.settings import Settings, real, text
 from ghosts.mattersim.walker import Painter, Walker
 from ghosts.world.images import FACES, read_skybox_faces
 from ghosts.world.store import DEFAULT_CACHE_BYTES, Panorama, PanoramaStore
@@ -86,7 +86,9 @@ class Simulator(Settings):
         self._painter = Painter(panoramas, self._camera(), keep=self._discretised)
         self._initialised = True
 
-    def newEpisode(self, scanId: str, viewpointId: str, heading: SupportsFloat, elevation: SupportsFloat) -> None:
+    def newEpisode(
+        self, scanId: str | bytes, viewpointId: str | bytes, heading: SupportsFloat, elevation: SupportsFloat
+    ) -> None:
         """Start an episode.
 
         Args:
@@ -99,12 +101,13 @@ class Simulator(Settings):
             ValueError: the scan or viewpoint is unknown or excluded, or a file is missing.
             TypeError: an argument is a list.
         """
-        self.init()
-        if not isinstance(scanId, str) or not isinstance(viewpointId, str):
+        Simulator.init(self)  # as in C++, not what a subclass may have overridden
+        if isinstance(scanId, list | tuple):
             raise TypeError(
-                f"MatterSim: scanId and viewpointId must be texts, got {scanId!r} and {viewpointId!r} "
-                "(lists are the newer interface's: import ghosts.mattersim, or ghosts mattersim --install-shim)"
+                f"MatterSim: scanId must be a text, got {scanId!r} (lists are the newer interface's: "
+                "import ghosts.mattersim, or ghosts mattersim --install-shim)"
             )
+        scanId, viewpointId = text(scanId), text(viewpointId)
         building = self._building(scanId)
         row = building.row(viewpointId) if viewpointId else random_row(self._random, scanId, building.included)
         view = self._look(real(heading), real(elevation))

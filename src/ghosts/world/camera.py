@@ -47,7 +47,7 @@ class FacePart:
     texel_from_pixel: Float[np.ndarray, "3 3"]
     """Homography from the pixels of the box `rows` × `columns` to texels of the face, its border included."""
     inside: UInt8[np.ndarray, "r c"] | None
-    """Not zero where the box shows this face; None where what is outside is drawn over by later parts."""
+    """Not zero where the box shows this face; None where all of it does, or later parts draw over the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,15 +108,21 @@ class FaceSpans:
         shifted[:, 2] += left * shifted[:, 0] + start * shifted[:, 1]
         return FacePart(self.face, slice(start - rows.start, stop - rows.start), slice(left, right), shifted, None)
 
-    def mask(self, part: FacePart, rows: range) -> UInt8[np.ndarray, "r c"]:
-        """Not zero inside the intervals. Rows are gathered from one long row, which is 5 × faster than comparing."""
+    def mask(self, part: FacePart, rows: range) -> UInt8[np.ndarray, "r c"] | None:
+        """Not zero inside the intervals; None where they fill the box.
+
+        Rows are gathered from one long row, which is 5 × faster than comparing.
+        """
         left, width = part.columns.start, part.columns.stop - part.columns.start
         offset = rows.start - self.top
         within = slice(part.rows.start + offset, part.rows.stop + offset)
-        steps = sliding_window_view(np.repeat(np.array([0, 1, 0], np.uint8), width), width)
         first, last = self.first[within] - left, self.last[within] - left
+        bounded = bool(last.min() < width - 1)
+        if not bounded and not first.max() > 0:
+            return None
+        steps = sliding_window_view(np.repeat(np.array([0, 1, 0], np.uint8), width), width)
         mask = steps[width - np.minimum(first, width)]
-        if last.min() < width - 1:
+        if bounded:
             mask &= steps[2 * width - 1 - np.maximum(last, -1)]
         return mask
 
