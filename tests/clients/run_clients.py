@@ -71,7 +71,8 @@ def make_workspace(folder: Path) -> None:
 
 def run(name: str, checkout: Path, module: Path, workspace: Path) -> tuple[Any, str]:
     """Run a program on the `MatterSim` of a folder; returns what it saw, or None and what went wrong."""
-    environment = {**os.environ, "EGL_PLATFORM": "surfaceless", "PYTHONPATH": os.pathsep.join([str(module), str(HERE)])}
+    searched = [str(module), str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "EGL_PLATFORM": "surfaceless", "PYTHONPATH": os.pathsep.join(searched)}
     (workspace / "src").unlink(missing_ok=True)
     (workspace / "src").symlink_to(checkout.absolute() / "src")  # the older original reads its shaders there
     words = [sys.executable, str(Path(__file__).resolve()), "--child", name, str(checkout.absolute())]

@@ -51,7 +51,7 @@ print(sim.getState().location.point, MatterSim.SimState.__module__)
 
 
 def run(program: str, folder: Path, root: Path) -> list[str]:
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
     words = [sys.executable, "-c", program, str(root / "connectivity")]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

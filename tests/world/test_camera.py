@@ -35,7 +35,7 @@ def test_recorded_images(golden: Path, navigation: Path, recorded: dict[str, dic
     graph = load_graph(navigation / "connectivity" / f"{case['scan']}_connectivity.json")
     panorama = PanoramaStore(folder / "scans").load(case["scan"], case["viewpoint"])
     rotation = graph.rotation[graph.index(case["viewpoint"])]
-    view = faces_in_view(camera, rotation, case["heading"], case["elevation"], panorama.face_px).band()
+    view = faces_in_view(camera, rotation, case["heading"], case["elevation"], panorama.face_px).with_masks()
     answer = np.load(folder / case["file"])
     picture = sample_rgb(panorama, view)
     off = np.abs(picture[every].astype(int) - answer["rgb"]).max(-1)
@@ -76,7 +76,7 @@ def face_panorama(face_px: int = 16) -> Panorama:
 )
 def test_each_face_is_where_it_should_be(heading: float, elevation: float, face: int) -> None:
     camera, panorama = Intrinsics(8, 6, 0.5), face_panorama()
-    view = faces_in_view(camera, upright_rotation(0.0), heading, elevation, panorama.face_px).band()
+    view = faces_in_view(camera, upright_rotation(0.0), heading, elevation, panorama.face_px).with_masks()
     assert (sample_rgb(panorama, view) == face * 40).all()
     depth = sample_depth_m(panorama, view)
     np.testing.assert_allclose(depth, (face + 1) * ray_cosine(camera), rtol=1e-6)
@@ -87,7 +87,7 @@ def test_missing_depth_stays_missing_and_is_not_mixed() -> None:
     assert whole.depth is not None
     panorama = Panorama.from_rgb(whole.rgb, whole.depth * np.tile(np.array([0, 1], np.uint16), 48))
     camera = Intrinsics(40, 30, 1.2)
-    depth = sample_depth_m(panorama, faces_in_view(camera, np.eye(3), 0.4, -0.3, 16).band())
+    depth = sample_depth_m(panorama, faces_in_view(camera, np.eye(3), 0.4, -0.3, 16).with_masks())
     metres = depth / ray_cosine(camera)
     assert (depth == 0).mean() > 0.3
     assert np.isin(np.round(metres[depth > 0], 3), np.arange(1, 7)).all()
@@ -107,7 +107,7 @@ def test_views_equal_an_exact_reference(seed: int) -> None:
     panorama = Panorama.from_rgb(
         random.integers(0, 256, (*strip, 3), dtype=np.uint8), random.integers(1, 60000, strip, dtype=np.uint16)
     )
-    view = faces_in_view(camera, rotation, heading, elevation, 64).band()
+    view = faces_in_view(camera, rotation, heading, elevation, 64).with_masks()
     column, row = texels(camera, rotation, heading, elevation, 64)
     clear = off_seams(camera, rotation, heading, elevation)
     off = np.abs(sample_rgb(panorama, view) - bilinear(panorama, column, row))
@@ -153,7 +153,7 @@ def test_torch_batch_equals_single_views(device: str) -> None:
     assert depth is not None
     rgb, depth = rgb.cpu(), depth.cpu()
     for k, number in enumerate(which):
-        view = faces_in_view(camera, rotations[k], float(headings[k]), float(elevations[k]), 32).band()
+        view = faces_in_view(camera, rotations[k], float(headings[k]), float(elevations[k]), 32).with_masks()
         off = np.abs(rgb[k].numpy().astype(int) - sample_rgb(panoramas[number], view))
         assert (off <= 1).mean() > 0.999
         same = np.isclose(depth[k].numpy(), sample_depth_m(panoramas[number], view), rtol=1e-5)

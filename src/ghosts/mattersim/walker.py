@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,11 +9,9 @@ import numpy as np
 
 from ghosts.mattersim.building import Building, Panoramas, Place
 from ghosts.types import Intrinsics
-from ghosts.world.camera import FacesInView, faces_in_view, sample_depth, sample_rgb
+from ghosts.world.camera import FacesInView, bands, faces_in_view, sample_depth, sample_rgb
 from ghosts.world.navigation import Ranked, View, ranked
 from ghosts.world.simulator import for_each
-
-MOST_BANDS = 4  # each costs 0.1 ms that cannot be shared
 
 
 class Walker:
@@ -75,7 +72,7 @@ class Painter:
     keep: bool
 
     def draw(self, walkers: list[Walker], rgb: list[np.ndarray], depth: list[np.ndarray] | None) -> None:
-        """Draw what each walker sees; a single view is shared out to the cores by bands of rows.
+        """Draw what each walker sees, in bands of rows that all cores share.
 
         Args:
             walkers: that have started.
@@ -86,17 +83,14 @@ class Painter:
         for walker in walkers:
             assert walker.building is not None, "only a walker that has started sees"
             panorama = self.panoramas.get(walker.scan, walker.building.graph.ids[walker.row])
-            seen.append((panorama, walker.faces(self.camera, panorama.face_px, self.keep)))
-        height = self.camera.height
-        bands = min(-(-(os.cpu_count() or 1) // len(walkers)), MOST_BANDS, height) if walkers else 1
+            seen.append((panorama, walker.faces(self.camera, panorama.face_px, self.keep).with_masks()))
+
+        rows = bands(self.camera)
 
         def one(item: int) -> None:
-            number, band = divmod(item, bands)
-            rows = range(height * band // bands, height * (band + 1) // bands)
-            panorama, faces = seen[number]
-            view = faces.band(rows)
-            sample_rgb(panorama, view, out=rgb[number][rows.start : rows.stop], bgr=True)
+            number, band = divmod(item, len(rows))
+            sample_rgb(*seen[number], out=rgb[number], bgr=True, rows=rows[band])
             if depth is not None:
-                sample_depth(panorama, view, out=depth[number][rows.start : rows.stop])
+                sample_depth(*seen[number], out=depth[number], rows=rows[band])
 
-        for_each(one, len(walkers) * bands)
+        for_each(one, len(walkers) * len(rows))

@@ -24,6 +24,8 @@ from ghosts.types import Intrinsics
 from ghosts.world.store import FACE_BORDER_PX, Panorama
 
 DEPTH_UNITS_PER_M = 4000.0
+BAND_PX = 80_000
+"""Pixels of an image that are drawn at once."""
 
 # OpenGL's rule per face of our strip (0 up, 1–4 around, 5 down): the major axis and its sign, then which signed axes
 # give s and t. An entry (axis, sign) stands for sign · direction[axis].
@@ -39,24 +41,49 @@ CUBE_FACES = (
 
 @dataclass(frozen=True, eq=False)
 class FacePart:
-    """The part of an image that shows one face."""
+    """The part of a view that shows one face: an interval of columns in every row of a box."""
 
     face: int
     rows: slice
     columns: slice
+    first: Int64[np.ndarray, " r"]
+    """Of each row's interval, counted from the left of the box."""
+    last: Int64[np.ndarray, " r"]
+    """Likewise; before the first where a row shows nothing of the face."""
     texel_from_pixel: Float[np.ndarray, "3 3"]
-    """Homography from the pixels of the box `rows` × `columns` to texels of the face, its border included."""
-    inside: UInt8[np.ndarray, "r c"] | None
+    """Homography from the pixels of the box to texels of the face, its border included."""
+    inside: UInt8[np.ndarray, "r c"] | None = None
     """Not zero where the box shows this face; None where all of it does, or later parts draw over the rest."""
+
+    @property
+    def area(self) -> int:
+        """Pixels of the box."""
+        return len(self.first) * (self.columns.stop - self.columns.start)
+
+    def with_mask(self) -> FacePart:
+        """The same with `inside`. Rows are gathered from one long row, which is 5 × faster than comparing."""
+        width = self.columns.stop - self.columns.start
+        starts, ends = bool(self.first.max() > 0), bool(self.last.min() < width - 1)
+        if not starts and not ends:
+            return self
+        steps = sliding_window_view(np.repeat(np.array([0, 1, 0], np.uint8), width), width)
+        inside = steps[(width - self.first) if starts else (2 * width - 1 - self.last)]
+        if starts and ends:
+            inside &= steps[2 * width - 1 - self.last]
+        return replace(self, inside=inside)
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
-    """Some rows of a view: one part per visible face, in the order in which they are drawn."""
+class FacesInView:
+    """What a view shows: one part per visible face, in the order in which they are drawn. Some kB without masks."""
 
     intrinsics: Intrinsics
-    rows: range
     parts: tuple[FacePart, ...]
+
+    def with_masks(self) -> FacesInView:
+        """The same, ready to be drawn."""
+        # The first box is drawn whole: every pixel of it that shows another face is drawn over by that face.
+        return replace(self, parts=(*self.parts[:1], *(part.with_mask() for part in self.parts[1:])))
 
 
 @lru_cache(maxsize=32)
@@ -83,71 +110,6 @@ def cube_from_camera(
     return -rotation.T @ geometry.camera_rotation(heading_rad, elevation_rad)
 
 
-@dataclass(frozen=True, eq=False)
-class FaceSpans:
-    """Where a view shows one face: an interval of columns in every row from `top` on."""
-
-    face: int
-    texel_from_pixel: Float[np.ndarray, "3 3"]
-    """Homography from the pixels of the whole view."""
-    top: int
-    first: Int64[np.ndarray, " r"]
-    last: Int64[np.ndarray, " r"]
-    """Before the first where a row shows nothing of the face."""
-
-    def part(self, rows: range) -> FacePart | None:
-        """The part of a band of rows, without its mask; None where it shows nothing of the face."""
-        start, stop = max(rows.start, self.top), min(rows.stop, self.top + len(self.first))
-        if start >= stop:
-            return None
-        left = int(self.first[start - self.top : stop - self.top].min())
-        right = int(self.last[start - self.top : stop - self.top].max()) + 1
-        if left >= right:
-            return None
-        shifted = self.texel_from_pixel.copy()
-        shifted[:, 2] += left * shifted[:, 0] + start * shifted[:, 1]
-        return FacePart(self.face, slice(start - rows.start, stop - rows.start), slice(left, right), shifted, None)
-
-    def mask(self, part: FacePart, rows: range) -> UInt8[np.ndarray, "r c"] | None:
-        """Not zero inside the intervals; None where they fill the box.
-
-        Rows are gathered from one long row, which is 5 × faster than comparing.
-        """
-        left, width = part.columns.start, part.columns.stop - part.columns.start
-        offset = rows.start - self.top
-        within = slice(part.rows.start + offset, part.rows.stop + offset)
-        first, last = self.first[within] - left, self.last[within] - left
-        bounded = bool(last.min() < width - 1)
-        if not bounded and not first.max() > 0:
-            return None
-        steps = sliding_window_view(np.repeat(np.array([0, 1, 0], np.uint8), width), width)
-        mask = steps[width - np.minimum(first, width)]
-        if bounded:
-            mask &= steps[2 * width - 1 - np.maximum(last, -1)]
-        return mask
-
-
-@dataclass(frozen=True, eq=False)
-class FacesInView:
-    """The faces that a view shows, and where (some kB; masks are made for drawing and forgotten)."""
-
-    intrinsics: Intrinsics
-    faces: tuple[FaceSpans, ...]
-
-    def band(self, rows: range | None = None) -> Band:
-        """Some rows of the view, ready to be drawn; all by default."""
-        rows = range(self.intrinsics.height) if rows is None else rows
-        found = [(spans, part) for spans in self.faces if (part := spans.part(rows)) is not None]
-        # The largest box is drawn whole: every pixel of it that shows another face is drawn over by that face.
-        found.sort(key=lambda item: _area(item[1]), reverse=True)
-        over = (replace(part, inside=spans.mask(part, rows)) for spans, part in found[1:])
-        return Band(self.intrinsics, rows, (*(part for _, part in found[:1]), *over))
-
-
-def _area(part: FacePart) -> int:
-    return (part.rows.stop - part.rows.start) * (part.columns.stop - part.columns.start)
-
-
 def faces_in_view(
     intrinsics: Intrinsics,
     rotation: Float[np.ndarray, "3 3"],
@@ -172,16 +134,19 @@ def faces_in_view(
     right, bottom = intrinsics.width - 1.0, intrinsics.height - 1.0
     corners = edges @ np.array([[0.0, right, 0.0, right], [0.0, 0.0, bottom, bottom], [1.0, 1.0, 1.0, 1.0]])
     shown = ~(corners.max(2) < 0.0).any(1)
-    half, middle = 0.5 * face_px, 0.5 * face_px - 0.5 + FACE_BORDER_PX
     crossed = corners.min(2) < 0.0
-    found = []
+    half, middle = 0.5 * face_px, 0.5 * face_px - 0.5 + FACE_BORDER_PX
+    parts = []
     for face in np.flatnonzero(shown).tolist():
         spans = _spans(edges[face][crossed[face]].tolist(), intrinsics)
         if spans is not None:
-            texel = half * axes[face] + middle * axes[face, 0]
-            texel[0] = axes[face, 0]
-            found.append(FaceSpans(face, texel[[1, 2, 0]], *spans))
-    return FacesInView(intrinsics, tuple(found))
+            rows, columns, first, last = spans
+            toward, along = axes[face, 0], axes[face, 1:]
+            texel = np.concatenate([half * along + middle * toward, toward[None]])
+            texel[:, 2] += columns.start * texel[:, 0] + rows.start * texel[:, 1]
+            parts.append(FacePart(face, rows, columns, first, last, texel))
+    parts.sort(key=lambda part: part.area, reverse=True)
+    return FacesInView(intrinsics, tuple(parts))
 
 
 _AXES = np.array([[axis for axis, _ in face] for face in CUBE_FACES])
@@ -190,8 +155,8 @@ _SIGNS = np.array([[[sign] for _, sign in face] for face in CUBE_FACES])
 
 def _spans(
     edges: list[list[float]], intrinsics: Intrinsics
-) -> tuple[int, Int64[np.ndarray, " r"], Int64[np.ndarray, " r"]] | None:
-    """First row that shows a face, then the first and last column in each row from there on; None for no row.
+) -> tuple[slice, slice, Int64[np.ndarray, " r"], Int64[np.ndarray, " r"]] | None:
+    """Rows and columns of the box that shows a face, then the first and last column in each row; None for no box.
 
     A pixel shows the face whose axis is the largest component of its direction. Components are linear in pixel
     coordinates, so a face's part of the image is a convex polygon: in every row, an interval of columns. Two faces
@@ -214,40 +179,76 @@ def _spans(
     hit = np.flatnonzero(first <= last)
     if not hit.size:
         return None
-    band = slice(int(hit[0]), int(hit[-1]) + 1)
-    return band.start, first[band], last[band]
+    rows = slice(int(hit[0]), int(hit[-1]) + 1)
+    left, stop = int(first[hit].min()), int(last[hit].max()) + 1
+    # A row between others may show none of a thin face: its interval is empty, at either end of the box.
+    first, last = np.minimum(first[rows] - left, stop - left), np.maximum(last[rows] - left, -1)
+    return rows, slice(left, stop), first, last
+
+
+def bands(intrinsics: Intrinsics) -> list[range]:
+    """Rows of an image in bands that are drawn one by one, so that what is drawn stays in a core's cache."""
+    height = max(1, BAND_PX // intrinsics.width)
+    return [range(top, min(top + height, intrinsics.height)) for top in range(0, intrinsics.height, height)]
 
 
 def sample_rgb(
-    panorama: Panorama, band: Band, out: UInt8[np.ndarray, "h w 3"] | None = None, *, bgr: bool = False
+    panorama: Panorama,
+    view: FacesInView,
+    out: UInt8[np.ndarray, "h w 3"] | None = None,
+    *,
+    bgr: bool = False,
+    rows: range | None = None,
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """Colour image of a band, bilinear, as RGB or BGR."""
-    shape = (len(band.rows), band.intrinsics.width, 4)
-    rgbx = _draw(panorama.faces_rgbx, band, np.empty(shape, np.uint8), cv2.INTER_LINEAR)
-    return cv2.cvtColor(rgbx, cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB, dst=out)
+    """Colour image of a view (with its masks), bilinear.
+
+    Args:
+        panorama: what is around the camera.
+        view: where its faces are.
+        out: written to, if given.
+        bgr: in this order instead of RGB.
+        rows: only one of its bands.
+    """
+    out = np.empty((view.intrinsics.height, view.intrinsics.width, 3), np.uint8) if out is None else out
+    for band in bands(view.intrinsics) if rows is None else [rows]:
+        rgbx = np.empty((len(band), view.intrinsics.width, 4), np.uint8)
+        _draw(panorama.faces_rgbx, view, band, rgbx, cv2.INTER_LINEAR)
+        code = cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB
+        cv2.cvtColor(rgbx, code, dst=out[band.start : band.stop])
+    return out
 
 
-def sample_distance(panorama: Panorama, band: Band) -> UInt16[np.ndarray, "h w"]:
-    """Euclidean distance of each pixel, nearest texel, in file units."""
+def sample_distance(panorama: Panorama, view: FacesInView, rows: range | None = None) -> UInt16[np.ndarray, "h w"]:
+    """Euclidean distance of each pixel of a view (or some rows of it), nearest texel, in file units."""
     assert panorama.faces_depth is not None, "the panorama was loaded without depth"
-    out = np.empty((len(band.rows), band.intrinsics.width), np.uint16)
-    return _draw(panorama.faces_depth, band, out, cv2.INTER_NEAREST)
+    rows = range(view.intrinsics.height) if rows is None else rows
+    out = np.empty((len(rows), view.intrinsics.width), np.uint16)
+    _draw(panorama.faces_depth, view, rows, out, cv2.INTER_NEAREST)
+    return out
 
 
 def sample_depth(
-    panorama: Panorama, band: Band, out: UInt16[np.ndarray, "h w"] | None = None
+    panorama: Panorama, view: FacesInView, out: UInt16[np.ndarray, "h w"] | None = None, rows: range | None = None
 ) -> UInt16[np.ndarray, "h w"]:
-    """Distance along the optical axis in file units, rounded; 0 where there is no reading."""
-    cosine = ray_cosine(band.intrinsics)[band.rows.start : band.rows.stop]
-    return cv2.multiply(sample_distance(panorama, band), cosine, dst=out, dtype=cv2.CV_16U)  # rounds as `numpy.rint`
+    """Distance along the optical axis in file units, rounded; 0 where there is no reading. As `sample_rgb`."""
+    out = np.empty((view.intrinsics.height, view.intrinsics.width), np.uint16) if out is None else out
+    for band in bands(view.intrinsics) if rows is None else [rows]:
+        within = slice(band.start, band.stop)
+        distance, cosine = sample_distance(panorama, view, band), ray_cosine(view.intrinsics)[within]
+        cv2.multiply(distance, cosine, dst=out[within], dtype=cv2.CV_16U)  # rounds as `numpy.rint` does
+    return out
 
 
 def sample_depth_m(
-    panorama: Panorama, band: Band, out: Float32[np.ndarray, "h w"] | None = None
+    panorama: Panorama, view: FacesInView, out: Float32[np.ndarray, "h w"] | None = None
 ) -> Float32[np.ndarray, "h w"]:
-    """Distance along the optical axis in metres; 0 where there is no reading."""
-    scale = _metres_per_unit(band.intrinsics)[band.rows.start : band.rows.stop]
-    return np.multiply(sample_distance(panorama, band), scale, out=out, dtype=np.float32, casting="unsafe")
+    """Distance along the optical axis in metres; 0 where there is no reading. As `sample_rgb`."""
+    out = np.empty((view.intrinsics.height, view.intrinsics.width), np.float32) if out is None else out
+    scale = _metres_per_unit(view.intrinsics)
+    for band in bands(view.intrinsics):
+        within = slice(band.start, band.stop)
+        np.multiply(sample_distance(panorama, view, band), scale[within], out=out[within], casting="unsafe")
+    return out
 
 
 @lru_cache(maxsize=32)
@@ -255,13 +256,20 @@ def _metres_per_unit(intrinsics: Intrinsics) -> Float32[np.ndarray, "h w"]:
     return ray_cosine(intrinsics) / np.float32(DEPTH_UNITS_PER_M)
 
 
-def _draw(faces: np.ndarray, band: Band, out: np.ndarray, interpolation: int) -> np.ndarray:
-    """Warp each visible face into its part of the image."""
-    for part in band.parts:
-        box = out[part.rows, part.columns]
+def _draw(faces: np.ndarray, view: FacesInView, band: range, out: np.ndarray, interpolation: int) -> None:
+    """Warp each visible face into its part of a band of rows."""
+    flags = interpolation | cv2.WARP_INVERSE_MAP
+    for part in view.parts:
+        top, stop = max(part.rows.start, band.start), min(part.rows.stop, band.stop)
+        if top >= stop:
+            continue
+        below = top - part.rows.start
+        box, warp = out[top - band.start : stop - band.start, part.columns], part.texel_from_pixel
+        if below:
+            warp = warp.copy()
+            warp[:, 2] += below * warp[:, 1]
         # What lies outside of a face's border is never shown, and OpenCV fills it 3 × faster than it repeats edges.
-        flags, target = interpolation | cv2.WARP_INVERSE_MAP, box if part.inside is None else None
-        drawn = cv2.warpPerspective(faces[part.face], part.texel_from_pixel, box.shape[1::-1], dst=target, flags=flags)
+        target = box if part.inside is None else None
+        drawn = cv2.warpPerspective(faces[part.face], warp, box.shape[1::-1], dst=target, flags=flags)
         if part.inside is not None:
-            cv2.copyTo(drawn, part.inside, box)
-    return out
+            cv2.copyTo(drawn, part.inside[below : below + stop - top], box)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 
+import cv2
 import numpy as np
 
 from ghosts import geometry
@@ -73,7 +76,7 @@ class Simulator:
             graph, row = self.graph_of(scans[number]), rows[number]
             panorama = self.store.load(scans[number], viewpoints[number])
             heading, elevation = views[number][view]
-            seen = faces_in_view(camera, graph.rotation[row], heading, elevation, panorama.face_px).band()
+            seen = faces_in_view(camera, graph.rotation[row], heading, elevation, panorama.face_px).with_masks()
             sample_rgb(panorama, seen, out=rgb[number, view])
             if panorama.faces_depth is not None:
                 sample_depth_m(panorama, seen, out=depth[number, view])
@@ -110,17 +113,45 @@ def for_each(work: Callable[[int], None], count: int, threads: int | None = None
         for item in items:
             work(item)
 
-    pool = _pool(os.getpid()) if threads > 1 else None
-    helpers = [pool.submit(take) for _ in range(threads - 1)] if pool is not None else []
-    try:
+    if threads <= 1:
         take()
-    finally:
-        for helper in helpers:
-            if not helper.cancel():  # one that never began has nothing left to do
-                helper.result()
+        return
+    with _opencv.alone():
+        helpers = [_pool(os.getpid()).submit(take) for _ in range(threads - 1)]
+        try:
+            take()
+        finally:
+            for helper in helpers:
+                if not helper.cancel():  # one that never began has nothing left to do
+                    helper.result()
 
 
 @lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
     """Threads that wait for work: starting them takes as long as an image. A forked process needs its own."""
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="ghosts-render")
+
+
+class _OpenCV:
+    """Keeps OpenCV from using threads of its own beside ours: they spin while they wait, and take a third of a core."""
+
+    def __init__(self) -> None:
+        self._lock, self._users, self._threads = threading.Lock(), 0, 0
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with self._lock:
+            if self._users == 0:
+                self._threads = cv2.getNumThreads()
+                cv2.setNumThreads(1)
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    cv2.setNumThreads(self._threads)
+
+
+_opencv = _OpenCV()
