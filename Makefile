@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export OMP_WAIT_POLICY := PASSIVE
+# The tests start some hundred processes, each of which would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint bench docs audit clean
 

@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import random
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -22,10 +23,23 @@ if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
     install_import_hook("ghosts", "beartype.beartype")
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
 
-HEAVY = (
-    *("beartype", "cv2", "fastapi", "gymnasium", "lightning.fabric", "matplotlib.pyplot", "safetensors.torch"),
-    *("scipy.stats", "torch", "tyro"),
-)
+
+def import_heavy() -> None:
+    """Import what tests share."""
+    # Until all tests are collected nothing that was made is garbage, and looking for it takes a quarter of the time.
+    gc.disable()
+    # What a checked module imports is compiled from source (the hook looks for bytecode of its own): 2 500 modules.
+    for heavy in (
+        *("beartype", "cv2", "fastapi", "gymnasium", "lightning.fabric", "matplotlib.pyplot", "safetensors.torch"),
+        *("scipy.stats", "torch", "tyro"),
+    ):
+        with suppress(ImportError):  # extras
+            importlib.import_module(heavy)
+
+
+# Not in the process that only hands out tests to workers.
+if "PYTEST_XDIST_WORKER" in os.environ or not any(word.startswith("-n") for word in sys.argv):
+    import_heavy()
 with suppress(ImportError):
     import hypothesis
 
@@ -49,15 +63,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Import what tests share; the process that only hands out tests to workers (`-n`) needs none of it."""
-    if getattr(config.option, "numprocesses", None):
-        return
-    # Until all tests are collected nothing that was made is garbage, and looking for it takes a quarter of the time.
-    gc.disable()
-    # What a checked module imports is compiled from source (the hook looks for bytecode of its own): 2 500 modules.
-    for heavy in HEAVY:
-        with suppress(ImportError):  # extras
-            importlib.import_module(heavy)
+    """`-n 0` is no such process."""
+    if not getattr(config.option, "numprocesses", None):
+        import_heavy()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -40,7 +40,7 @@ def make_image_root(
     Args:
         folder: where.
         splits: buildings of each split.
-        count: viewpoints a building, in a corridor.
+        count: viewpoints per building, in a corridor.
         face_px: side of a skybox face.
         seed: of the pictures.
     """

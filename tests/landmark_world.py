@@ -10,9 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MapperConfig, ModelConfig, MotionConfig
-from ghosts.learn.data import GoalData, load_goal_data
-from ghosts.presets import GoalExperiment, tiny
+from ghosts.config import (
+    FilterConfig,
+    GoalExperiment,
+    LanguageConfig,
+    LingUNetConfig,
+    MapperConfig,
+    ModelConfig,
+    MotionConfig,
+)
+from ghosts.data.dataset import Dataset, open_dataset
+from ghosts.data.reading import reading_of
+from ghosts.presets import tiny
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.format import Landmark, SceneLandmarks, write_landmarks
 from ghosts.world.landmarks.regions import Region
@@ -116,6 +125,6 @@ def small_experiment(**train: object) -> GoalExperiment:
     return replace(base, model=model, train=replace(base.train, **settings))
 
 
-def load(folder: Path, experiment: GoalExperiment) -> GoalData:
-    """The data of an experiment on the root in a folder."""
-    return load_goal_data(DataRoot(folder), experiment)
+def load(folder: Path, experiment: GoalExperiment) -> Dataset:
+    """The data that an experiment is trained on, of the root in a folder."""
+    return open_dataset(DataRoot(folder), reading_of(experiment, training=True))

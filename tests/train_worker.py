@@ -10,31 +10,36 @@ import torch
 from lightning.fabric import Fabric
 
 from ghosts.evaluate.goal import evaluate_goal
-from ghosts.learn.data import GoalData
-from ghosts.learn.loop import Run, train_goal
-from ghosts.learn.tasks import GoalTask
+from ghosts.learn.goal import FilterTask
+from ghosts.learn.task import Selection
+from ghosts.learn.trainer import RunFiles, train
 from landmark_world import load, small_experiment
 
 
-def scorer(data: GoalData, fabric: Fabric, split: str = "val_seen", batch: int = 5):
-    """Success and error on a split, shared by the processes."""
+class ScoredTask(FilterTask):
+    """Scored on few time steps, in batches small enough that several processes share them."""
 
-    def score(task: GoalTask) -> dict[str, float]:
-        settings = {"stored": None, "device": fabric.device, "batch": batch, "fabric": fabric, "steps": 3}
-        scores = evaluate_goal(task, data.root, data.splits[split], data.builder, **settings)
+    def score(self, fabric: Fabric) -> dict[str, float]:
+        """Success and error on the selection."""
+        assert self.selection is not None
+        scores = evaluate_goal(self.model, self.data, self.selection.examples, fabric, batch=5, steps=3)
+        split = self.selection.split
         return {f"{split} success": float(scores.success.mean()), f"{split} error": float(scores.error_m.mean())}
 
-    return score
+
+def scored_task(root: Path, settings: dict[str, object], split: str = "val_seen") -> ScoredTask:
+    """The small filter, scored on a split; `settings` change how it is trained."""
+    experiment = small_experiment(**settings)
+    data = load(root, experiment)
+    return ScoredTask(experiment, data, Selection(split, data.examples(split)))
 
 
 def main(root: str, out: str, processes: str, settings: str) -> None:
     torch.set_num_threads(1)
-    experiment = small_experiment(**json.loads(settings))
-    data = load(Path(root), experiment)
     strategy = "ddp_find_unused_parameters_true" if int(processes) > 1 else "auto"
     fabric = Fabric(accelerator="cpu", devices=int(processes), strategy=strategy)
     fabric.launch()
-    train_goal(Run(experiment, data, Path(out), scorer(data, fabric), threads=1), fabric)
+    train(scored_task(Path(root), json.loads(settings)), fabric, RunFiles.of(Path(out)), threads=1)
 
 
 if __name__ == "__main__":

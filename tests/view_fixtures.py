@@ -9,45 +9,32 @@ from pathlib import Path
 import pytest
 import torch
 
-from ghosts.config import to_dict
-from ghosts.learn.backbone import weights_hash
-from ghosts.learn.checkpoint import save_checkpoint
-from ghosts.learn.data import load_goal_data
-from ghosts.learn.image_tiles import FOLDER, TileMaker, build_tiles, plan_work
-from ghosts.learn.tasks import GoalTask
-from ghosts.learn.vln import make_navigation_task
+from ghosts.config import GoalExperiment, VlnExperiment
+from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
+from ghosts.data.tile_store import FOLDER, TileSettings
+from ghosts.learn.goal import goal_task
+from ghosts.learn.vln import navigation_task
 from ghosts.mapping.backbone import SmallBackbone
-from ghosts.mapping.tile_store import TileSettings
-from ghosts.presets import GoalExperiment, VlnExperiment
+from ghosts.mapping.saved_backbone import weights_hash
 from ghosts.types import Intrinsics
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.record import EpisodeRecord
+from ghosts.weights.checkpoint import save_checkpoint
 from ghosts.world.dataroot import DataRoot
 from image_roots import make_image_root
-from landmark_world import make_landmark_root, small_experiment
+from landmark_world import load, make_landmark_root, small_experiment
 
 SEED = 5
 
 
 def save_untrained(path: Path, root: Path, experiment: GoalExperiment, seed: int = SEED) -> Path:
     """A checkpoint of random weights: what is shown does not depend on how good a model is."""
-    data = load_goal_data(DataRoot(root), experiment)
-    torch.manual_seed(seed)
-    labels = len(data.labels) if data.labels else 0
-    task: torch.nn.Module = (
-        make_navigation_task(experiment, labels)
-        if isinstance(experiment, VlnExperiment)
-        else GoalTask(experiment.kind, experiment.model, experiment.baseline, labels)
-    )
-    about = {
-        "experiment": to_dict(experiment),
-        "iteration": 0,
-        "vocabulary": list(data.builder.vocabulary.words),
-        "labels": data.labels.to_list() if data.labels else None,
-        "tiles": data.tiles,
-    }
-    save_checkpoint(path, {f"model/{name}": value for name, value in task.state_dict().items()}, about)
+    experiment = replace(experiment, train=replace(experiment.train, seed=seed))
+    data = load(root, experiment)
+    task = navigation_task(experiment, data) if isinstance(experiment, VlnExperiment) else goal_task(experiment, data)
+    weights = {f"model/{name}": value for name, value in task.model.state_dict().items()}
+    save_checkpoint(path, weights, {"iteration": 0, **task.about()})
     return path
 
 

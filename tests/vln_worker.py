@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from lightning.fabric import Fabric
 
-from ghosts.config import Seq2SeqConfig
-from ghosts.learn.loop import Run
-from ghosts.learn.vln import train_vln
-from ghosts.presets import NavigationConfig, VlnExperiment, tiny_agent
+from ghosts.config import NavigationConfig, Seq2SeqConfig, VlnExperiment
+from ghosts.learn.trainer import RunFiles, train
+from ghosts.learn.vln import navigation_task
+from ghosts.presets import tiny_agent
 from landmark_world import load, small_experiment
 
 
@@ -37,9 +37,9 @@ def start(processes: int) -> Fabric:
 def train_shared(root: Path, out: Path, fabric: Fabric, settings: dict[str, Any]) -> None:
     """Train in as many processes as there are; a warm start is named in the settings."""
     experiment = vln_experiment(settings["navigation"], settings["train"])
-    data = load(root, experiment)
     warm = settings.get("warm_start")
-    train_vln(Run(experiment, data, out, threads=0), fabric, Path(warm) if warm else None)
+    task = navigation_task(experiment, load(root, experiment), warm_start=Path(warm) if warm else None)
+    train(task, fabric, RunFiles.of(out), threads=0)
 
 
 def main(root: str, out: str, processes: str, runs: str) -> None:

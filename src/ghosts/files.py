@@ -152,7 +152,7 @@ def read_words(path: Path) -> list[str]:
     for word in words:
         if not word.isprintable() or "/" in word or len(word) > 200:
             raise DataError(
-                "a word that cannot be a file's name", file=path, value=word, hint="list names alone, one a line"
+                "a word that cannot be a file's name", file=path, value=word, hint="list names alone, one per line"
             )
     return words
 

@@ -118,6 +118,39 @@ def from_cells(col_row: Any, grid: Grid) -> Any:
     return shifted * grid.cell_m
 
 
+def lattice_cells(xy_m: Any, cell_m: float) -> Any:
+    """Whole (column, row) of the world-aligned lattice's cell that holds each position; shape `... 2`.
+
+    The one rule for tiles, maps and beliefs: cell k covers [k, k + 1) · `cell_m`, so that a position on the border of
+    two cells belongs to the one above it. Works on NumPy arrays and torch tensors.
+    """
+    return _whole(xy_m / cell_m // 1)
+
+
+def map_cells(xy_m: Any, grid: Grid) -> Any:
+    """As `lattice_cells`, counted from a map's first cell; positions are metres from the map's origin.
+
+    The cell may lie off the map; `on_map` says which do not.
+    """
+    return _whole((to_cells(xy_m * 1.0, grid) + 0.5) // 1)
+
+
+def on_map(col_row: Any, grid: Grid) -> Any:
+    """Whether whole (column, row) lie on a map."""
+    col, row = col_row[..., 0], col_row[..., 1]
+    return (col >= 0) & (col < grid.cols) & (row >= 0) & (row < grid.rows)
+
+
+def lattice_corner(origin_xy_m: Any, grid: Grid) -> Any:
+    """Lattice (column, row) of a map's first cell; its origin comes from `snap_origin`."""
+    size = np.array([grid.cols, grid.rows])
+    return np.round(np.asarray(origin_xy_m, float) / grid.cell_m - size / 2.0).astype(np.int64)
+
+
+def _whole(values: Any) -> Any:
+    return values.astype(np.int64) if isinstance(values, np.ndarray) else values.long()
+
+
 def snap_origin(xy_m: Any, grid: Grid) -> Float[np.ndarray, "... 2"]:
     """Nearest map origin whose cells coincide with the world-aligned lattice of `grid.cell_m`.
 

@@ -18,6 +18,9 @@ from jaxtyping import Float, Float32, UInt8
 
 from ghosts.errors import ConfigError
 
+SUCCESS_M = 3.0
+"""An episode succeeds when it ends nearer than this to the goal (Anderson et al. 2018)."""
+
 
 @dataclass(frozen=True)
 class Pose:
@@ -75,7 +78,9 @@ class Grid:
     def coarser(self, factor: int) -> Grid:
         """Return the grid of the same extent with cells `factor` times as large."""
         if self.rows % factor or self.cols % factor:
-            raise ConfigError(f"a {self.rows} × {self.cols} grid cannot be pooled by {factor}; choose a multiple")
+            raise ConfigError(
+                f"a map of {self.rows} × {self.cols} cells cannot be pooled by filter.pool = {factor}; choose a divisor"
+            )
         return Grid(self.rows // factor, self.cols // factor, self.cell_m * factor)
 
 

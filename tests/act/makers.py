@@ -1,14 +1,17 @@
-"""Small models and synthetic observations for the tests of this room."""
+"""Small models and synthetic observations for the tests of this package."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 
 from ghosts.act.model import GoalModel
 from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MapperConfig, ModelConfig, MotionConfig
+from ghosts.mapping.observations import Observations, observations_of
 from ghosts.mapping.points import Points
+from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.types import Intrinsics
 
 CAMERA = Intrinsics(width=40, height=32, vfov_rad=math.radians(60))
@@ -27,10 +30,10 @@ def small_config(headings: int = 4, kind: str = "factorised", features: int = 8)
     )
 
 
-def small_model(headings: int = 4, kind: str = "factorised", features: int = 8, seed: int = 0) -> GoalModel:
+def small_model(headings: int = 4, kind: str = "factorised", features: int = 8, labels: int = 0) -> GoalModel:
     """The same weights every time."""
-    torch.manual_seed(seed)
-    return GoalModel(small_config(headings, kind, features))
+    torch.manual_seed(0)
+    return GoalModel(small_config(headings, kind, features), labels)
 
 
 def random_points(items: int, count: int, features: int, seed: int = 0, reach_m: float = 5.0) -> Points:
@@ -39,3 +42,10 @@ def random_points(items: int, count: int, features: int, seed: int = 0, reach_m:
     xyz = (torch.rand(items, count, 3, generator=generator, dtype=torch.float64) - 0.5) * 2 * reach_m
     values = torch.randn(items, count, features, generator=generator)
     return Points(values, xyz, torch.ones(items, count, dtype=torch.bool))
+
+
+def seen_from(points: Points, steps: int, origin_xy_m: np.ndarray, config: ModelConfig) -> Observations:
+    """Points of each episode and step, episode-major, as what a model takes in."""
+    grid = config.mapper.grid
+    cells = place_tiles(tiles_from_points(points, grid.cell_m), steps, origin_xy_m, grid)
+    return observations_of(cells, config.mapper.kernel, config.filter.pool)

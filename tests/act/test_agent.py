@@ -11,10 +11,11 @@ import torch
 from tests.act.worlds import Comb, make_comb
 
 from ghosts.act.agent import TOGETHER, GhostAgent, act, choose_best, thinkers
-from ghosts.act.known import KnownGraph, candidates_of, look_around, on_slots, start_graph, walk_to
+from ghosts.act.known import KnownGraph, Neighbours, candidates_of, on_slots, start_graph, visit, walk_to
+from ghosts.data.examples import DEV_UNSEEN, TRAIN
+from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError
-from ghosts.learn.batches import Turn
-from ghosts.learn.rollout import true_beliefs, walk_episodes
+from ghosts.run.rollout import walk_episodes
 from landmark_world import EDGES, STEP_M
 
 
@@ -28,7 +29,7 @@ def see(known: KnownGraph, neighbours: list[tuple[int, int, tuple[float, float]]
     walker = np.array([item[0] for item in neighbours])
     viewpoint = np.array([item[1] for item in neighbours])
     xyz = np.array([(*item[2], 0.0) for item in neighbours])
-    return look_around(known, np.ones(len(known.here), bool), walker, viewpoint, xyz)
+    return visit(known, np.ones(len(known.here), bool), Neighbours(walker, viewpoint, xyz))
 
 
 # A square 0 (0, 0), 1 (3, 0), 2 (3, 4), 3 (0, 4): every side is an edge; and a walker elsewhere that sees only 7 and 8.
@@ -51,9 +52,11 @@ def test_distances_are_relaxed_when_edges_are_learned(square: KnownGraph) -> Non
     known, walked = walk_to(square, np.array([1, 0]))
     assert walked.tolist() == [[1], [-1]]
     active = np.array([True, False])
-    known = look_around(known, active, np.array([0, 0]), np.array([0, 2]), np.array([[0.0, 0.0, 0.0], [3.0, 4.0, 0.0]]))
+    places = np.array([[0.0, 0.0, 0.0], [3.0, 4.0, 0.0]])
+    known = visit(known, active, Neighbours(np.array([0, 0]), np.array([0, 2]), places))
     known, _ = walk_to(known, np.array([3, 0]))  # slot 3 is viewpoint 2
-    known = look_around(known, active, np.array([0, 0]), np.array([1, 3]), np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]]))
+    places = np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]])
+    known = visit(known, active, Neighbours(np.array([0, 0]), np.array([1, 3]), places))
     slots = {int(name): slot for slot, name in enumerate(known.viewpoint[0])}
     distance = known.distance_m[0][np.ix_(*[[slots[k] for k in range(4)]] * 2)]
     expected = np.array([[0, 3, 7, 4], [3, 0, 4, 7], [7, 4, 0, 3], [4, 7, 3, 0]], float)
@@ -99,7 +102,7 @@ def test_scores_go_back_to_their_slots(square: KnownGraph) -> None:
     candidates = candidates_of(square, active, torch.device("cpu"))
     assert candidates.episode.tolist() == [0, 0, 0, 1, 1]
     assert candidates.from_agent_m.tolist() == [0.0, 3.0, 4.0, 0.0, 1.0]
-    table = on_slots(square, active, torch.arange(5.0))
+    table = on_slots(square.filled, torch.arange(5.0))
     assert table.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, -np.inf]]
     assert choose_best(square, table, active).tolist() == [2, 1]
 
@@ -114,16 +117,16 @@ def test_rules_hold_for_any_choices(comb: Comb, seed: int) -> None:
         return odds.argmax(1)
 
     examples = comb.examples
-    agent = comb.task.agent(comb.data.builder.grid)
+    agent = comb.run.agent()
     rollout = walk_episodes(agent, comb.world, comb.world.begin(examples), choose=anything, keep=True)
     edges = {frozenset(edge) for edge in EDGES}
     for number, (example, path) in enumerate(zip(examples, rollout.paths)):
         assert path[0] == example.start
         assert all(frozenset(pair) in edges for pair in pairwise(path))
-        looks = [int(look.row[number]) for look in rollout.looks if look.active[number]]
-        assert len(looks) == len(set(looks)) <= 8  # a panorama is never looked at twice
-        last = rollout.looks[len(looks) - 1]
-        assert path[-1] in looks
+        rows = [int(step.row[number]) for step in rollout.steps if step.active[number]]
+        assert len(rows) == len(set(rows)) <= 8  # a panorama is never looked at twice
+        last = rollout.steps[len(rows) - 1]
+        assert path[-1] in rows
         chosen = last.known.viewpoint[number, last.chosen[number]]
         assert last.known.visited[number, last.chosen[number]]
         assert int(chosen) % 11 == path[-1]  # viewpoints are numbered through buildings of 11
@@ -134,50 +137,46 @@ def test_step_limit_goes_back_to_the_best_visited_viewpoint(comb: Comb) -> None:
         # Unvisited while that is allowed.
         return np.where(np.isfinite(table), ~known.visited * 1.0, -1.0).argmax(1)
 
-    agent = GhostAgent(comb.task.model, comb.data.builder.grid, step_limit=3)
+    agent = GhostAgent(comb.task.model, step_limit=3)
     rollout = walk_episodes(agent, comb.world, comb.world.begin(comb.examples), choose=away, keep=True)
-    assert len(rollout.looks) == 3
-    last = rollout.looks[-1]
-    assert (np.isfinite(last.trace.table) == (last.known.visited & last.known.known)).all()
-    assert last.trace.action.stopped.all()
+    assert len(rollout.steps) == 3
+    last = rollout.steps[-1]
+    assert (np.isfinite(last.thought.table) == (last.known.visited & last.known.filled)).all()
+    for number, path in enumerate(rollout.paths):
+        assert path[-1] in rollout.rows[number]
 
 
-def test_trace_holds_what_pictures_need(comb: Comb) -> None:
+def test_a_thought_holds_what_pictures_need(comb: Comb) -> None:
     episodes = comb.world.begin(comb.examples)
-    rollout = walk_episodes(comb.task.agent(comb.data.builder.grid), comb.world, episodes, keep=True)
-    trace = rollout.looks[0].trace
-    batch, steps = len(comb.examples), comb.task.config.language.steps
-    assert trace.beliefs.shape == (batch, steps + 1, 4, 16, 16)
-    torch.testing.assert_close(trace.beliefs.sum((-3, -2, -1)), torch.ones(batch, steps + 1))
-    assert trace.filter.likelihoods.shape == (batch, 1, steps, 4, 16, 16)
-    assert trace.latents.action_attention.shape[:2] == (batch, steps)
-    assert trace.map.observed.any()
-    total = trace.scores.new_zeros(batch).index_add(0, trace.candidates.episode, trace.scores.exp())
+    rollout = walk_episodes(comb.run.agent(), comb.world, episodes, keep=True)
+    thought = rollout.steps[0].thought
+    batch, steps = len(comb.examples), comb.task.model.config.language.steps
+    assert thought.beliefs.shape == (batch, steps + 1, 4, 16, 16)
+    torch.testing.assert_close(thought.beliefs.sum((-3, -2, -1)), torch.ones(batch, steps + 1))
+    assert thought.filter.likelihoods.shape == (batch, 1, steps, 4, 16, 16)
+    total = thought.scores.new_zeros(batch).index_add(0, thought.candidates.episode, thought.scores.exp())
     torch.testing.assert_close(total, torch.ones(batch))
 
 
-def test_step_by_step_maps_equal_those_of_training(comb: Comb) -> None:
-    """The agent's map after each look is the one the training batch has for the same walk."""
+def test_step_by_step_beliefs_equal_those_of_training(comb: Comb) -> None:
+    """What the agent thinks at each step is what the training batch says of the same walk."""
     examples = comb.examples
-    rollout = walk_episodes(comb.task.agent(comb.data.builder.grid), comb.world, comb.world.begin(examples), keep=True)
-    batch = comb.data.builder.build(examples, rollout.rows.tolist())
+    rollout = walk_episodes(comb.run.agent(), comb.world, comb.world.begin(examples), keep=True)
+    batch = comb.data.batch(examples, rollout.rows.tolist())
     with torch.no_grad():
-        cells = comb.task.features(batch, None)
-        start = batch.start_xy_m, batch.start_heading_rad
-        whole = comb.task.model(cells, batch.tokens, batch.lengths, *start, plan=batch.plan)
-    for step, look in enumerate(rollout.looks):
-        active = torch.from_numpy(look.active)
-        torch.testing.assert_close(look.trace.map.map[active], whole.maps[active, step], atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(look.trace.beliefs[active], whole.beliefs[active, step], atol=1e-5, rtol=1e-4)
+        whole = comb.task.model(batch.briefing, batch.seen).filter.beliefs
+    for number, step in enumerate(rollout.steps):
+        active = torch.from_numpy(step.active)
+        torch.testing.assert_close(step.thought.beliefs[active], whole[active, number], atol=1e-5, rtol=1e-4)
 
 
-def test_turned_worlds_are_seen_turned(comb: Comb) -> None:
-    """Mirrored and turned, the same viewpoints are the same distances apart, mirrored and turned."""
+def test_worlds_under_a_symmetry_are_seen_so(comb: Comb) -> None:
+    """Mirrored and rotated, the same viewpoints are the same distances apart, mirrored and rotated."""
     examples = comb.examples[:2]
-    turns = [Turn(mirrored=True), Turn(quarters=1)]
-    plain, turned = comb.world.begin(examples), comb.world.begin(examples, turns)
+    symmetries = [Symmetry(mirrored=True), Symmetry(quarters=1)]
+    plain, changed = comb.world.begin(examples), comb.world.begin(examples, symmetries)
     here, active = plain.start_viewpoint, np.ones(2, bool)
-    before, after = (comb.world.observe(item, here, active) for item in (plain, turned))
+    before, after = (comb.world.perceive(item, here, active).neighbours for item in (plain, changed))
     first, second = before.episode == 0, before.episode == 1
     np.testing.assert_allclose(after.xyz_m[first], before.xyz_m[first] * [-1.0, 1.0, 1.0], atol=1e-9)
     x, y, z = before.xyz_m[second].T
@@ -186,7 +185,7 @@ def test_turned_worlds_are_seen_turned(comb: Comb) -> None:
 
 
 def test_walks_are_deterministic_and_independent_of_the_batch(comb: Comb) -> None:
-    agent = comb.task.agent(comb.data.builder.grid)
+    agent = comb.run.agent()
 
     def walk(count: int) -> list[list[int]]:
         return [
@@ -201,17 +200,15 @@ def test_walks_are_deterministic_and_independent_of_the_batch(comb: Comb) -> Non
 
 def test_true_beliefs_replace_the_filter(comb: Comb) -> None:
     episodes = comb.world.begin(comb.examples)
-    beliefs = true_beliefs(episodes.batch, comb.task.config.belief_grid, comb.task.config.filter)
-    rollout = walk_episodes(
-        comb.task.agent(comb.data.builder.grid), comb.world, episodes, beliefs=beliefs, most=1, keep=True
-    )
-    assert rollout.looks[0].trace.filter is None
-    assert rollout.looks[0].trace.beliefs is beliefs
+    beliefs = comb.world.true_beliefs(episodes, comb.task.model.config)
+    rollout = walk_episodes(comb.run.agent(), comb.world, episodes, beliefs=beliefs, most=1, keep=True)
+    assert rollout.steps[0].thought.filter is None
+    assert torch.equal(rollout.steps[0].thought.beliefs, beliefs)
 
 
 def test_step_limit_is_checked(comb: Comb) -> None:
     with pytest.raises(ConfigError, match="step_limit must be at least 1, got 0"):
-        GhostAgent(comb.task.model, comb.data.builder.grid, step_limit=0)
+        GhostAgent(comb.task.model, step_limit=0)
 
 
 def test_only_walkers_that_go_on_think_filled_up_to_a_few_sizes() -> None:
@@ -226,13 +223,12 @@ def test_only_walkers_that_go_on_think_filled_up_to_a_few_sizes() -> None:
 
 
 def test_walks_are_the_same_when_stopped_walkers_do_not_think(comb: Comb) -> None:
-    examples = [*comb.data.splits["dev_unseen"], *comb.data.train][: 3 * TOGETHER]
-    agent = comb.task.agent(comb.data.builder.grid)
+    examples = [*comb.data.examples(DEV_UNSEEN), *comb.data.examples(TRAIN)][: 3 * TOGETHER]
+    agent = comb.run.agent()
     together = walk_episodes(agent, comb.world, comb.world.begin(examples), keep=True)
     alone = [walk_episodes(agent, comb.world, comb.world.begin(examples[at : at + 4])).paths for at in range(0, 48, 4)]
     assert together.paths == [path for part in alone for path in part]
-    assert min(len(look.trace.walkers) for look in together.looks) < len(examples)
-    for look in together.looks:
-        trace = look.trace
-        assert len(trace.beliefs) == len(trace.walkers)
-        np.testing.assert_allclose(trace.probabilities.sum(1), look.active.astype(float), atol=1e-6)
+    assert min(len(step.thought.walkers) for step in together.steps) < len(examples)
+    for step in together.steps:
+        assert len(step.thought.beliefs) == len(step.thought.walkers)
+        np.testing.assert_allclose(step.thought.probabilities.sum(1), step.active.astype(float), atol=1e-6)

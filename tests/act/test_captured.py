@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ghosts.act.captured import capture
 from ghosts.act.model import GoalModel
 from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MapperConfig, ModelConfig
 from ghosts.errors import ConfigError
@@ -16,4 +15,4 @@ def test_a_model_on_the_cpu_cannot_be_captured() -> None:
         filter=FilterConfig(observation=LingUNetConfig(levels=2, channels=4, language=4, output=4)),
     )
     with pytest.raises(ConfigError, match="only a model on a CUDA device can be captured"):
-        capture(GoalModel(config), 2, 3, torch.float32)
+        GoalModel(config).capture(2, 3, torch.float32)

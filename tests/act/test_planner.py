@@ -17,7 +17,7 @@ from ghosts.belief.histogram import gaussian
 from ghosts.config import PlannerConfig, RegionConfig
 from ghosts.errors import ConfigError
 from ghosts.evaluate.navigation import score_paths
-from ghosts.learn.rollout import true_beliefs, walk_episodes
+from ghosts.run.rollout import walk_episodes
 from ghosts.types import Grid
 
 GRID = Grid(24, 24, 1.0)
@@ -122,8 +122,8 @@ def test_beats_random_walks_on_true_beliefs(tmp_path_factory: pytest.TempPathFac
     comb = make_comb(tmp_path_factory.mktemp("comb"))
     examples = comb.examples
     episodes = comb.world.begin(examples)
-    beliefs = true_beliefs(episodes.batch, comb.task.config.belief_grid, comb.task.config.filter)
-    agent = comb.task.agent(comb.data.builder.grid, Planner())
+    beliefs = comb.world.true_beliefs(episodes, comb.task.model.config)
+    agent = comb.run.agent(planner=True)
     graphs = [comb.data.root.graph(example.scan) for example in examples]
     references = [graph.path(example.start, example.goal) for graph, example in zip(graphs, examples)]
     names = [example.instr_id for example in examples]

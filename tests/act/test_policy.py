@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -67,12 +68,26 @@ def test_belief_around_a_position_is_metric_and_centred() -> None:
 
 
 def test_belief_around_equals_the_sum_written_out() -> None:
+    """On a map with room all around it, whose cells beyond the edge are empty."""
     belief, xy_m = beliefs(3, 2), torch.randn(6, 2, generator=torch.Generator().manual_seed(3)) * 3
     result = belief_around(belief, xy_m, EPISODE, GRID, 1.3)
+    wide, around = Grid(GRID.rows + 40, GRID.cols + 40, 1.0), F.pad(belief.sum(2), (20, 20, 20, 20))
     for k in range(6):
-        weight = gaussian(xy_m[k], GRID, 1.3)
-        expected = (belief[EPISODE[k]].sum(1) * weight).sum((-2, -1))
-        assert_close(result[k], expected)
+        expected = (around[EPISODE[k]] * gaussian(xy_m[k], wide, 1.3)).sum((-2, -1))
+        assert_close(result[k], expected, rtol=1e-2, atol=1e-5)
+
+
+def test_nothing_lies_off_the_map() -> None:
+    """Candidates 30 m off it, and on its very edge, where half of the neighbourhood is empty."""
+    belief, centre = torch.full((1, 1, 1, 40, 40), 1.0 / 1600.0), torch.zeros(1, dtype=torch.long)
+    grid = Grid(40, 40, 1.0)
+    for far in ([50.0, 0.0], [0.0, -50.0], [-50.0, 50.0]):
+        assert float(belief_around(belief, torch.tensor([far]), centre, grid, 1.0)) == 0.0
+    middle, edge, corner = (
+        float(belief_around(belief, torch.tensor([place]), centre, grid, 1.0))
+        for place in ([0.0, 0.0], [20.0, 0.0], [20.0, 20.0])
+    )
+    assert [1600.0 * middle, 1600.0 * edge, 1600.0 * corner] == pytest.approx([1.0, 0.5, 0.25], rel=1e-3)
 
 
 def test_features_in_their_order() -> None:

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from tests.act.worlds import Comb, make_comb
 
-from ghosts.act.known import KnownGraph, look_around, start_graph, walk_to
+from ghosts.act.known import KnownGraph, Neighbours, start_graph, visit, walk_to
 from ghosts.act.seq2seq import (
     Seq2Seq,
     Seq2SeqAgent,
@@ -20,36 +19,27 @@ from ghosts.act.seq2seq import (
     sector_features,
     to_sector,
 )
-from ghosts.config import LanguageConfig, Seq2SeqConfig
-from ghosts.learn.batches import Turn
-from ghosts.learn.navigate import mixed_choice, plan_walks
-from ghosts.learn.rollout import goal_distances, walk_episodes
-from ghosts.learn.seq2seq import Seq2SeqTask, next_slots
+from ghosts.config import LanguageConfig, MapperConfig, ModelConfig, NavigationConfig, Seq2SeqConfig
+from ghosts.data.symmetry import Symmetry
+from ghosts.learn.navigate import WalkPlan, mixed_choice
+from ghosts.learn.seq2seq import next_slots
 from ghosts.mapping.cells import MapCells
-from ghosts.presets import NavigationConfig
+from ghosts.run.rollout import walk_episodes
 from ghosts.types import Grid
 
-SETTINGS = NavigationConfig("seq2seq", 6, seq2seq=Seq2SeqConfig(16, 4, 0.0))
+SETTINGS = NavigationConfig("seq2seq", 6, own_actions=0.0, seq2seq=Seq2SeqConfig(16, 4, 0.0))
 
 
 @pytest.fixture(scope="module")
 def comb(tmp_path_factory: pytest.TempPathFactory) -> Comb:
-    return make_comb(tmp_path_factory.mktemp("comb"))
-
-
-@pytest.fixture(scope="module")
-def task(comb: Comb) -> Seq2SeqTask:
-    torch.manual_seed(0)
-    made = Seq2SeqTask(comb.task.config, SETTINGS, len(comb.data.labels or ()))
-    comb.world.features = made.features
-    return made.eval()
+    return make_comb(tmp_path_factory.mktemp("comb"), SETTINGS)
 
 
 def crossing() -> KnownGraph:
     """At 0, with 1 to the east (3 m) and 2 to the north (4 m, 3 m higher); 0 was reached from nowhere."""
     known = start_graph(np.array([0]))
     places = np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 3.0]])
-    return look_around(known, np.array([True]), np.array([0, 0]), np.array([1, 2]), places)
+    return visit(known, np.array([True]), Neighbours(np.array([0, 0]), np.array([1, 2]), places))
 
 
 def test_sectors_are_centred_on_their_directions() -> None:
@@ -89,7 +79,7 @@ def test_options_are_neighbours_and_stopping() -> None:
 
 def test_only_neighbours_of_where_one_stands_are_options() -> None:
     known, _ = walk_to(crossing(), np.array([1]))
-    known = look_around(known, np.array([True]), np.array([0]), np.array([0]), np.zeros((1, 3)))
+    known = visit(known, np.array([True]), Neighbours(np.array([0]), np.array([0]), np.zeros((1, 3))))
     assert option_mask(known, np.array([True])).tolist() == [[True, True, False]]
     assert not option_mask(known, np.array([False])).any()
 
@@ -103,7 +93,8 @@ def test_heading_follows_the_move() -> None:
 
 def test_probabilities_sum_to_one_and_remember_what_was_taken() -> None:
     torch.manual_seed(0)
-    model = Seq2Seq(LanguageConfig(20, 8, 8, 4, 3, dropout=0.0), 5, SETTINGS.seq2seq).eval()
+    config = ModelConfig(language=LanguageConfig(20, 8, 8, 4, 3, dropout=0.0), mapper=MapperConfig(features=5))
+    model = Seq2Seq(config, SETTINGS.seq2seq).eval()
     encoded = model.encoder(torch.tensor([[3, 4, 5]]), torch.tensor([3]))
     options = options_of(crossing(), np.array([True]), np.zeros(1), 4)
     seen = torch.rand(1, 4, 5, generator=torch.Generator().manual_seed(1))
@@ -117,49 +108,46 @@ def test_probabilities_sum_to_one_and_remember_what_was_taken() -> None:
     torch.testing.assert_close(kept.previous, east.previous)
 
 
-def test_walks_along_edges_until_it_stops(comb: Comb, task: Seq2SeqTask) -> None:
+def test_walks_along_edges_until_it_stops(comb: Comb) -> None:
     random = np.random.default_rng(0)
 
     def anything(known: KnownGraph, table: np.ndarray, active: np.ndarray) -> np.ndarray:
         return np.where(np.isfinite(table), random.random(table.shape), -1.0).argmax(1)
 
-    rollout = walk_episodes(
-        task.agent(comb.data.builder.grid), comb.world, comb.world.begin(comb.examples), choose=anything
-    )
-    assert len(rollout.looks) <= 6
+    rollout = walk_episodes(comb.run.agent(), comb.world, comb.world.begin(comb.examples), choose=anything)
+    assert len(rollout.steps) <= 6
     graph = comb.data.root.graph(comb.examples[0].scan)
     for path in rollout.paths:
         assert all(graph.adjacent[here, there] for here, there in itertools.pairwise(path))
 
 
-def test_a_visited_neighbour_is_a_move_not_a_stop(comb: Comb, task: Seq2SeqTask) -> None:
+def test_a_visited_neighbour_is_a_move_not_a_stop(comb: Comb) -> None:
     def back_and_forth(known: KnownGraph, table: np.ndarray, active: np.ndarray) -> np.ndarray:
         away = np.where(np.arange(table.shape[1]) == known.here[:, None], -1.0, 1.0)
         return np.where(np.isfinite(table), away, -2.0).argmax(1)
 
-    agent = Seq2SeqAgent(task.model, comb.data.builder.grid, 4)
+    agent = Seq2SeqAgent(comb.task.model, 4)
     rollout = walk_episodes(agent, comb.world, comb.world.begin(comb.examples[:2]), choose=back_and_forth)
     assert [len(path) for path in rollout.paths] == [4, 4]  # three moves, then the limit stops it
     assert all(path[0] == path[2] for path in rollout.paths)
 
 
-def test_loss_equals_the_agents_own_scores(comb: Comb, task: Seq2SeqTask) -> None:
+def test_loss_equals_the_agents_own_scores(comb: Comb) -> None:
     """Teacher forcing: the loss is the mean negative log-probability that the agent gave the expert's moves."""
     examples = comb.examples
-    randoms = [np.random.default_rng(k) for k in range(len(examples))]
-    plan = plan_walks(examples, [Turn()] * len(examples), randoms, 6, 0.0)
-    task.navigation = replace(SETTINGS, own_actions=0.0)
+    draws = np.random.default_rng(0).random((len(examples), 6, 2))
+    plan = WalkPlan(examples, [Symmetry()] * len(examples), np.zeros((len(examples), 80), bool), draws, None)
     with torch.no_grad():
-        loss = task(task.collect(comb.world, plan), None, None)
+        loss = comb.task(comb.task.collect(comb.world, plan))
     episodes = comb.world.begin(examples)
-    to_goal = goal_distances(comb.data.root, episodes)
-    choose = mixed_choice(lambda known: next_slots(known, episodes.first, to_goal), plan.draws, 0.0)
-    agent = Seq2SeqAgent(task.model, comb.data.builder.grid, 7)
+    to_goal = comb.world.goal_distances(episodes)
+    choose = mixed_choice(lambda known: next_slots(known, episodes.first, to_goal), draws, 0.0)
+    agent = Seq2SeqAgent(comb.task.model, 7)
     rollout = walk_episodes(agent, comb.world, episodes, choose=choose, most=6, keep=True)
     costs = [
-        -look.trace.table[number, look.chosen[number]]
-        for look in rollout.looks
-        for number in np.flatnonzero(look.active)
+        -step.thought.table[number, step.chosen[number]]
+        for step in rollout.steps
+        for number in np.flatnonzero(step.active)
     ]
     assert float(loss) == pytest.approx(float(np.mean(costs)), rel=1e-4)
     assert [path[-1] for path in rollout.paths] == [example.goal for example in examples]

@@ -1,32 +1,40 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from tests.act.makers import CAMERA, small_model
+from tests.act.makers import CAMERA, small_config, small_model
 
-from ghosts.act.tracker import GoalTracker, Landmark
+from ghosts.act.model import GoalModel
+from ghosts.act.tracker import Detection, GoalTracker
 from ghosts.errors import ConfigError
+from ghosts.geometry import lattice_corner
+from ghosts.language.tokens import Vocabulary
 from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.label_tiles import label_tiles
 from ghosts.types import Pose
+from ghosts.world.landmarks.source import LandmarkView, landmark_tile
 
 POSE = Pose(10.2, -4.1, 1.5, 0.4, -0.5)
 
 
-def words(text: str) -> list[int]:
-    return [2 + len(word) for word in text.split()]
+WORDS = Vocabulary(("<pad>", "<unk>", "go", "ahead"))
+LABELS = ("chair", "bed")
 
 
-def labels(names) -> torch.Tensor:
-    return torch.stack([torch.full((8,), float(len(name))) for name in names])
-
-
-def tracker(**options) -> GoalTracker:
+def tracker() -> GoalTracker:
+    """One that sees images."""
     model = small_model()
     torch.manual_seed(1)
-    return GoalTracker(model, words, SmallBackbone(8), labels, margin_m=3.0, **options)
+    return GoalTracker(model, WORDS, SmallBackbone(8), margin_m=3.0)
+
+
+def labelled_tracker() -> GoalTracker:
+    """One that is told what stands where."""
+    return GoalTracker(small_model(labels=len(LABELS)), WORDS, label_id=LABELS.index, margin_m=3.0)
 
 
 def image(seed: int, views: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -101,26 +109,41 @@ def test_the_map_grows_and_nothing_moves_in_the_world() -> None:
 
 
 def test_landmarks_land_where_they_are() -> None:
-    robot = tracker()
+    robot = labelled_tracker()
     east = Pose(0.0, 0.0, 1.0, math.pi / 2)  # looking along +x: two ahead and one to the right is (2, −1)
     state = robot.start("go ahead", east)
-    state = robot.observe_landmarks(state, [Landmark("chair", (1.1, 0.3, 2.1))], east)
+    state = robot.observe_landmarks(state, [Detection("chair", (1.1, 0.3, 2.1))], east)
     (row, col) = state.map.observed[0, 0].nonzero()[0].tolist()
     assert ((col - 11.5) * 0.5, (row - 11.5) * 0.5) == (2.25, -1.25)
     same = robot.observe_landmarks(state, [], east)
     assert torch.equal(same.map.map, state.map.map)
 
 
+@pytest.mark.parametrize("size", [24, 25])
+def test_a_landmark_on_a_border_is_where_training_puts_it(size: int) -> None:
+    """The chair at (0.5, 0.5) m: in cell (1, 1) of the world's lattice, and in no other."""
+    seen = LandmarkView(np.zeros(1, np.int64), np.array([[0.5, 0.5, 1.0]]), np.ones(1))
+    (trained,) = label_tiles([landmark_tile(seen, 0.5)]).cells.tolist()
+    assert trained == [1, 1]
+    config = small_config()
+    config = replace(config, mapper=replace(config.mapper, rows=size, cols=size), filter=replace(config.filter, pool=1))
+    robot = GoalTracker(GoalModel(config, len(LABELS)), WORDS, label_id=LABELS.index, margin_m=1.0)
+    north = Pose(0.0, 0.0, 1.0, 0.0)
+    state = robot.observe_landmarks(robot.start("go ahead", north), [Detection("chair", (0.5, 0.0, 0.5))], north)
+    corner = lattice_corner(state.origin_xy_m, state.grid)[::-1]
+    assert (state.map.observed[0, 0].nonzero().numpy() + corner).tolist() == [trained]
+
+
 def test_a_label_counts_once_in_a_cell() -> None:
-    robot, north = tracker(), Pose(0.0, 0.0, 1.0, 0.0)
+    robot, north = labelled_tracker(), Pose(0.0, 0.0, 1.0, 0.0)
     state = robot.start("go ahead", north)
-    near = [Landmark("chair", (0.1, 0.0, 2.1)), Landmark("bed", (0.2, 0.0, 2.2)), Landmark("chair", (0.3, 0.5, 2.3))]
+    near = [Detection("chair", (0.1, 0.0, 2.1)), Detection("bed", (0.2, 0.0, 2.2)), Detection("chair", (0.3, 0.5, 2.3))]
     twice, once = robot.observe_landmarks(state, near, north), robot.observe_landmarks(state, near[:2], north)
     torch.testing.assert_close(twice.map.map, once.map.map)
     chairs = robot.observe_landmarks(state, near[::2], north)
     assert (chairs.map.map - once.map.map).abs().max() > 1e-4  # the bed is missing
     assert (
-        int(robot.observe_landmarks(state, [*near, Landmark("chair", (0.6, 0.0, 2.1))], north).map.observed.sum()) == 2
+        int(robot.observe_landmarks(state, [*near, Detection("chair", (0.6, 0.0, 2.1))], north).map.observed.sum()) == 2
     )
 
 
@@ -129,9 +152,10 @@ def test_wrong_input_is_named() -> None:
     state = robot.start("go ahead", POSE)
     with pytest.raises(ConfigError, match=r"need rgb \(1, 32, 40, 3\).*got \(1, 40, 32, 3\)"):
         robot.observe(state, rgb.swapaxes(0, 1), depth, POSE, CAMERA)
-    with pytest.raises(ConfigError, match="no words"):
-        robot.start("", POSE)
+    for nothing in ("", "  "):
+        with pytest.raises(ConfigError, match="no words"):
+            robot.start(nothing, POSE)
     with pytest.raises(ConfigError, match="no backbone"):
-        GoalTracker(small_model(), words).observe(state, rgb, depth, POSE, CAMERA)
+        GoalTracker(small_model(), WORDS).observe(state, rgb, depth, POSE, CAMERA)
     with pytest.raises(ConfigError, match="knows no labels"):
-        GoalTracker(small_model(), words).observe_landmarks(state, [], POSE)
+        GoalTracker(small_model(), WORDS).observe_landmarks(state, [], POSE)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from ghosts.act.walkers import walk_baseline, walk_random, walk_shortest
 from ghosts.world.graph import NavGraph, parse_graph
+from ghosts.world.navigation import HEADINGS
 from makers import connectivity_records
 
 
@@ -36,6 +38,19 @@ def test_random_walk_starts_in_all_directions() -> None:
     firsts = Counter(walk_random(corridor(3), 1, np.random.default_rng(seed), moves=1)[1] for seed in range(60))
     assert set(firsts) == {0, 2}
     assert min(firsts.values()) > 15
+
+
+def test_random_walk_sees_80_degrees() -> None:
+    """The simulator's vfov · width / height. With the lens's 75.2° the left door, 39° off, would be out of view."""
+    records = connectivity_records(3)
+    for record, heading_deg in zip(records[1:], (-39.0, 45.0)):
+        record["pose"][3] = records[0]["pose"][3] + 2.0 * math.sin(math.radians(heading_deg))
+        record["pose"][7] = records[0]["pose"][7] + 2.0 * math.cos(math.radians(heading_deg))
+        record["unobstructed"] = [True, False, False]
+    records[0]["unobstructed"] = [False, True, True]
+    graph = parse_graph("tiny", records, Path("tiny.json"))
+    north = next(seed for seed in range(99) if np.random.default_rng(seed).integers(HEADINGS) == 0)
+    assert walk_random(graph, 0, np.random.default_rng(north), moves=1) == [0, 1]
 
 
 def test_random_walk_stays_where_there_is_no_way() -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import torch
 
-from ghosts.config import ModelConfig
-from ghosts.learn.data import GoalData
-from ghosts.learn.examples import Example
+from ghosts.config import ModelConfig, NavigationConfig, VlnExperiment
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import DEV_UNSEEN, Example
 from ghosts.learn.navigate import NavigationTask
-from ghosts.learn.rollout import World
-from ghosts.presets import NavigationConfig
+from ghosts.learn.seq2seq import Seq2SeqTask
+from ghosts.learn.vln import navigation_task
+from ghosts.run.load import Run
+from ghosts.run.rollout import World
 from landmark_world import load, make_landmark_root, small_experiment
 
 
@@ -20,22 +22,28 @@ from landmark_world import load, make_landmark_root, small_experiment
 class Comb:
     """A task on the small world."""
 
-    data: GoalData
-    task: NavigationTask
+    data: Dataset
+    task: NavigationTask | Seq2SeqTask
     world: World
 
     @property
     def examples(self) -> list[Example]:
         """The first instruction of each path of the unseen building."""
-        return self.data.splits["dev_unseen"][::3]
+        return self.data.examples(DEV_UNSEEN)[::3]
+
+    @property
+    def run(self) -> Run:
+        """The task's model as a run."""
+        return Run("comb", self.task.experiment, self.task.model, self.data.reading)
 
 
 def make_comb(folder: Path, navigation: NavigationConfig | None = None, model: ModelConfig | None = None) -> Comb:
-    """Write the world and make an untrained task on it."""
-    experiment = small_experiment()
+    """Write the world and make an untrained task on it, in evaluation mode."""
+    base = small_experiment()
+    experiment = VlnExperiment(
+        **{**vars(base), "model": model or base.model}, navigation=navigation or NavigationConfig(step_limit=8)
+    )
     data = load(make_landmark_root(folder / "root"), experiment)
-    assert data.labels is not None
-    torch.manual_seed(0)
-    task = NavigationTask(model or experiment.model, navigation or NavigationConfig(step_limit=8), len(data.labels))
-    world = World(data.root, data.builder, data.root.scans, task.features, None, torch.device("cpu"))
-    return Comb(data, task.eval(), world)
+    task = navigation_task(experiment, data)
+    task.eval()
+    return Comb(data, task, World(data, torch.device("cpu")))

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from ghosts.belief.filter import pool_maps
 from ghosts.belief.histogram import gaussian, pose_belief
 from ghosts.belief.kernel import JointKernel
-from ghosts.belief.loss import kl_divergence
 from ghosts.belief.observation import ObservationModel
 from ghosts.config import FilterConfig, LingUNetConfig
+from ghosts.mapping.mapper import pool_maps
 from ghosts.types import Grid
+from reference.loss import kl_divergence
 
 TOLERANCE = {"rtol": 1e-5, "atol": 0.0}
 
@@ -66,7 +66,8 @@ def test_lingunet_with_given_weights(golden: Path) -> None:
     model.load_state_dict(weights)
     maps = arrays["semantic_map"].requires_grad_()
     likelihood = model(pool_maps(maps, 2), arrays["embedding"][:, None])[:, 0]
-    assert_close(likelihood, arrays["out"].exp(), rtol=1e-5, atol=1e-7)
+    # Processors add in different orders: 1.6e-5 with ONEDNN_MAX_CPU_ISA=SSE41, below 1e-5 with AVX2 and AVX-512.
+    assert_close(likelihood, arrays["out"].exp(), rtol=1e-4, atol=1e-7)
     likelihood.log().sum().backward()
     recorded = arrays["grad_semantic_map"]
     assert maps.grad is not None

@@ -36,7 +36,7 @@ def test_the_captured_filter_equals_the_filter() -> None:
     captured = graph_filter(bayes, *inputs("cuda"), torch.float32)
     maps, actions, observations, start = inputs("cuda", seed=1)
     gradients = []
-    for run in (bayes.on_pooled, captured):
+    for run in (bayes, captured):
         leaf = maps.clone().requires_grad_()
         bayes.zero_grad()
         trace = run(leaf, actions, observations, start)

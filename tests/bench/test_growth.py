@@ -12,9 +12,13 @@ import ghosts.bench.growth
 from ghosts.bench.growth import AXES, Point, Ranges, measure_growth, restrict
 from ghosts.bench.growth_plot import draw_growth
 from ghosts.bench.synthetic import synthetic_data
-from ghosts.learn.data import GoalData
-from ghosts.learn.loop import Run, make_training_batch
-from ghosts.presets import GoalExperiment, tiny
+from ghosts.config import GoalExperiment
+from ghosts.data.batches import Batch
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import TRAIN
+from ghosts.learn.goal import GoalTask, goal_task
+from ghosts.learn.task import Share
+from ghosts.presets import tiny
 from landmark_world import make_landmark_root, small_experiment
 
 RANGES = Ranges(batch=(2, 4), map=(16, 32), headings=(1, 4), houses=(1, 2))
@@ -29,25 +33,23 @@ def one_process() -> Fabric:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> GoalData:
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return synthetic_data(tiny(), 3, tmp_path_factory.mktemp("synthetic") / "root")
 
 
-def batch_of(experiment: GoalExperiment, data: GoalData) -> Any:
-    return make_training_batch(Run(experiment, data, Path()), 0, 0, 1)
+def batch_of(experiment: GoalExperiment, data: Dataset) -> Batch:
+    return goal_task(experiment, data).draw(0, Share())
 
 
-def test_made_up_data_has_the_sizes_of_real_data(data: GoalData) -> None:
+def test_made_up_data_has_the_sizes_of_real_data(data: Dataset) -> None:
     """Seed 0. R2R: tiles of about 57 entries (docs/landmarks.md), instructions of 29 words, paths of 5 moves."""
-    assert len({example.scan for example in data.train}) == 3
-    bank = data.builder.bank
-    entries = bank.entries
-    assert entries is not None
-    assert 40 < len(entries.weight) / len(bank.numbers) < 75
+    assert len({example.scan for example in data.examples(TRAIN)}) == 3
+    assert data.bank.labels is not None
+    assert 40 < len(data.bank.labels.weight) / len(data.bank.numbers) < 75
     batch = batch_of(tiny(), data)
-    assert len(data.builder.vocabulary) > 300
-    assert 15 < batch.lengths.float().mean() < 45
-    moved = (batch.path_xy_m[:, -1] - batch.start_xy_m).norm(dim=-1)
+    assert len(data.vocabulary) > 300
+    assert 15 < batch.briefing.lengths.float().mean() < 45
+    moved = (batch.path_xy_m[:, -1] - batch.briefing.start_xy_m).norm(dim=-1)
     assert 2.0 < moved.mean() < 11.0
 
 
@@ -55,26 +57,26 @@ def test_made_up_images_have_features_on_every_cell_around(tmp_path: Path) -> No
     experiment = replace(tiny(), observation="images")
     data = synthetic_data(experiment, 1, tmp_path / "root")
     assert data.labels is None
-    assert data.stored is not None
-    assert data.stored.shape[1] == experiment.model.mapper.features
+    assert data.bank.features is not None
+    assert data.bank.features.shape[1] == experiment.model.mapper.features
     batch = batch_of(experiment, data)
-    assert batch.labels is None
-    assert len(data.stored) / len(data.builder.bank.numbers) == pytest.approx(0.02 * 96 * 96, rel=0.1)
+    assert batch.seen.cells.labels is None
+    assert batch.rows is not None
+    assert len(data.bank.features) / len(data.bank.numbers) == pytest.approx(0.02 * 96 * 96, rel=0.1)
 
 
-def test_fewer_buildings_give_the_same_batches_from_a_smaller_bank(data: GoalData) -> None:
-    scans = sorted({example.scan for example in data.train})
+def test_fewer_buildings_give_the_same_batches_from_a_smaller_bank(data: Dataset) -> None:
+    scans = sorted({example.scan for example in data.examples(TRAIN)})
     part = restrict(data, scans[1:2])
-    whole_bank, bank = data.builder.bank, part.builder.bank
-    assert {example.scan for example in part.train} == {scans[1]}
-    assert len(bank.numbers) == len(whole_bank.numbers) // 4  # three for training, one held out
-    same = replace(data, train=part.train)
-    first, second = batch_of(tiny(), part), batch_of(tiny(), same)
+    assert {example.scan for example in part.examples(TRAIN)} == {scans[1]}
+    assert len(part.bank.numbers) == len(data.bank.numbers) // 4  # three for training, one held out
+    assert len(part.bank.cells) < len(data.bank.cells)
+    same = replace(data, splits=part.splits)
+    first, second = (batch_of(tiny(), item).seen.cells for item in (part, same))
     for name in ("step", "item", "row", "col"):
-        assert torch.equal(getattr(first.cells, name), getattr(second.cells, name))
+        assert torch.equal(getattr(first, name), getattr(second, name))
     for name in ("cell", "label", "weight"):
         assert torch.equal(getattr(first.labels, name), getattr(second.labels, name))
-    assert int(first.rows.max()) < len(bank.cells) < len(whole_bank.cells)
 
 
 def test_every_axis_is_varied_around_the_preset() -> None:
@@ -107,14 +109,14 @@ def test_a_data_root_has_the_buildings_it_has(tmp_path: Path) -> None:
     "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("you tried to allocate memory: 7 bytes")]
 )
 def test_out_of_memory_is_a_result(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    real = ghosts.bench.growth.train_goal
+    real = ghosts.bench.growth.train
 
-    def picky(run: Run, fabric: Fabric) -> Any:
-        if run.experiment.train.batch == 2:
+    def picky(task: GoalTask, *arguments: Any, **settings: Any) -> None:
+        if task.config.batch == 2:
             raise error
-        return real(run, fabric)
+        real(task, *arguments, **settings)
 
-    monkeypatch.setattr(ghosts.bench.growth, "train_goal", picky)
+    monkeypatch.setattr(ghosts.bench.growth, "train", picky)
     ranges = Ranges(batch=(2,), map=(), headings=(), houses=(1,))
     first, second, *_ = measure_growth(SMALL, ranges, one_process(), iterations=1, threads=0)
     assert (first.value, first.problem, first.episodes_per_s) == (2, "out of memory", None)
@@ -122,10 +124,10 @@ def test_out_of_memory_is_a_result(monkeypatch: pytest.MonkeyPatch, error: Excep
 
 
 def test_other_failures_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(run: Run, fabric: Fabric) -> Any:
+    def broken(*arguments: Any, **settings: Any) -> None:
         raise RuntimeError("shapes differ")
 
-    monkeypatch.setattr(ghosts.bench.growth, "train_goal", broken)
+    monkeypatch.setattr(ghosts.bench.growth, "train", broken)
     with pytest.raises(RuntimeError, match="shapes differ"):
         next(measure_growth(SMALL, replace(RANGES, houses=(1,)), one_process(), iterations=1))
 

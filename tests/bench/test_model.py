@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from ghosts.act.model import GoalModel
-from ghosts.bench.model import make_optimiser, measure_model, parts, place, synthetic_batch, train_step
+from ghosts.bench.model import make_optimiser, measure_model, place, synthetic_batch, train_step
 from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MapperConfig, ModelConfig
 
 CPU = torch.device("cpu")
@@ -19,7 +19,7 @@ def test_synthetic_tiles_have_the_papers_size() -> None:
     assert len(data.tiles) == 6
     assert 180 <= data.tiles.counts[0] <= 200
     assert data.tiles.features.shape == (sum(data.tiles.counts), 768)
-    assert data.start_xy_m.abs().max() <= 0.25 + 1e-6
+    assert data.briefing.start_xy_m.abs().max() <= 0.25 + 1e-6
     assert torch.allclose(data.targets.sum((-3, -2, -1)), torch.ones(2, 6))
 
 
@@ -28,10 +28,9 @@ def test_the_measured_iteration_trains() -> None:
     model = GoalModel(SMALL)
     data = synthetic_batch(SMALL, 2, 3, CPU, seed=0)
     optimiser = torch.optim.Adam(model.parameters(), 1e-2)
-    placed = place(model, data)
-    use = parts(model, data, CPU)
-    assert (placed.cells.batch, placed.cells.steps) == (2, 3)
-    losses = [float(train_step(model, use, optimiser, data, placed)) for _ in range(8)]
+    seen = place(SMALL, data)
+    assert (seen.cells.batch, seen.cells.steps) == (2, 3)
+    losses = [float(train_step(model, optimiser, data, seen)) for _ in range(8)]
     assert losses[-1] < losses[0]
     assert isinstance(make_optimiser(model, CPU), torch.optim.Adam)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ghosts.cli import main as ghosts
-from ghosts.learn.backbone import load_backbone
-from ghosts.learn.checkpoint import load_checkpoint
-from ghosts.world.houses.render import LABELS
+from ghosts.mapping.saved_backbone import load_backbone
+from ghosts.weights.checkpoint import load_checkpoint
+from ghosts.world.houses.render.scene import LABELS
 from image_roots import make_image_root
 
 
@@ -29,7 +29,8 @@ def test_trains_and_describes_itself(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert about["config"]["iterations"] == 3
     assert {"command", "torch", "ghosts", "scores"} <= about.keys()
     rows = [json.loads(line) for line in out.with_suffix(".log.jsonl").read_text().splitlines()]
-    assert [sorted(row) for row in rows] == [["iteration", "loss"], ["iteration", "mean_iou", "pixel_accuracy"]]
+    trained = ["episodes_per_s", "iteration", "learning_rate", "loss", "waiting"]
+    assert [sorted(row) for row in rows] == [trained, ["iteration", "mean_iou", "pixel_accuracy"]]
     assert load_backbone(out).channels == 64
     with pytest.raises(SystemExit):
         ghosts(arguments)

@@ -15,8 +15,8 @@ from ghosts.bench.growth import TINY_RANGES, Point, Ranges
 from ghosts.bench.measure import Measurement
 from ghosts.bench.model import Row
 from ghosts.cli import bench
+from ghosts.config import GoalExperiment
 from ghosts.errors import ConfigError
-from ghosts.presets import GoalExperiment
 
 
 def test_model_prints_a_table_and_writes_what_it_depends_on(

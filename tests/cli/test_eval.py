@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from lightning.fabric import Fabric
 
 from ghosts.cli import main
-from ghosts.cli.eval import group_runs
+from ghosts.cli._runs import group_runs
 from ghosts.evaluate.goal import GoalScores, evaluate_goal
 from ghosts.evaluate.table import ScoredRun
-from ghosts.learn.load import load_task
-from ghosts.learn.loop import Run, train_goal
+from ghosts.learn.goal import goal_task
+from ghosts.learn.task import Selection
+from ghosts.learn.trainer import RunFiles, train
+from ghosts.run.load import load_run
 from landmark_world import SCANS, load, make_landmark_root, small_experiment
 
 
@@ -25,8 +27,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_landmark_root(folder / "root")
     for seed in (0, 1):
         experiment = small_experiment(iterations=2, seed=seed)
-        run = Run(experiment, load(folder / "root", experiment), folder / f"run{seed}", lambda task: {"score": 1.0})
-        train_goal(run, Fabric(accelerator="cpu", devices=1))
+        data = load(folder / "root", experiment)
+        task = goal_task(experiment, data, Selection("val_seen", data.examples("val_seen")[:1]))
+        train(task, Fabric(accelerator="cpu", devices=1), RunFiles.of(folder / f"run{seed}"))
     return folder
 
 
@@ -46,12 +49,9 @@ def test_table_of_two_seeds_and_the_hand_coded_row(world: Path, capsys: pytest.C
     assert {"ghosts", "torch", "command"} <= summary["provenance"].keys()
     # The numbers are those of the function itself.
     data = load(world / "root", small_experiment())
-    examples = [data.splits["dev_unseen"][24 * k // 6] for k in range(6)]
-    averages = []
-    for seed in (0, 1):
-        task = load_task(world / f"run{seed}").task
-        scores = evaluate_goal(task, data.root, examples, data.builder, stored=None, device=torch.device("cpu"))
-        averages.append(float(scores.error_m.mean()))
+    examples = [data.examples("dev_unseen")[24 * k // 6] for k in range(6)]
+    models = [load_run(world / f"run{seed}").model for seed in (0, 1)]
+    averages = [float(evaluate_goal(model, data, examples).error_m.mean()) for model in models]
     found = split["models"]["tiny"]["error_m"]
     assert found["average"] == pytest.approx(np.mean(averages), rel=1e-5)
     assert found["sd"] == pytest.approx(np.std(averages, ddof=1), rel=1e-3)
@@ -61,6 +61,29 @@ def test_table_of_two_seeds_and_the_hand_coded_row(world: Path, capsys: pytest.C
     markdown = (out / "goal.md").read_text()
     assert "| Success rate (%) | hand-coded |" in markdown
     assert str(world) not in markdown
+
+
+def test_held_out_buildings_are_scored_and_named(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A val_seen like R2R's, with a building that is held out for development."""
+    root = tmp_path / "root"
+    shutil.copytree(world / "root", root)
+    paths = json.loads((root / "r2r" / "R2R_train.json").read_text())
+    chosen = [record | {"path_id": 1000 + record["path_id"]} for record in paths if record["scan"] in SCANS[2:4]]
+    (root / "r2r" / "R2R_val_seen.json").write_text(json.dumps(chosen))
+    words = ["--data", str(root), "--splits", "val_seen", "--device", "cpu"]
+    note = f"val_seen: 24 of 48 instructions lie in buildings that no run was trained on ({SCANS[3]}); --trained-only"
+    for kind in (["goal", "--preset", "hand-coded"], ["vln", "--baselines", "stop"]):
+        main(["eval", *kind, *words, "--out", str(tmp_path)])
+        printed = capsys.readouterr().out
+        assert "val_seen: 48 instructions of 16 paths" in printed
+        assert note in printed
+        assert note in (tmp_path / f"{kind[0]}.md").read_text()
+        main(["eval", *kind, *words, "--trained-only"])
+        printed = capsys.readouterr().out
+        assert "val_seen: 24 instructions of 8 paths" in printed
+        assert "no run was trained on" not in printed
 
 
 def test_all_splits_by_default(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +119,7 @@ def test_wrong_words(world: Path, arguments: list[str], message: str, capsys: py
     ("arguments", "message"),
     [
         (["goal", "--preset", "hand-coded"], "nothing but a training split; to score that, add --splits train"),
-        (["vln"], "nothing but a training split; add an R2R_<split>.json of other paths"),
+        (["vln"], "nothing but a training split; to score that, add --splits train"),
     ],
 )
 def test_nothing_to_score(
@@ -113,10 +136,36 @@ def test_nothing_to_score(
     assert message in capsys.readouterr().err
 
 
-def test_an_unknown_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["eval", "gaol"])
-    assert "did you mean 'goal'?" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gaol"], "unknown thing to evaluate 'gaol'; did you mean 'goal'?"),
+        (["--run", "A"], "name what to evaluate, goal or vln, first: ghosts eval goal --run A"),
+    ],
+)
+def test_an_unknown_evaluation(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        main(["eval", *arguments])
+    assert capsys.readouterr().err == f"ghosts eval: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "usage", "named"),
+    [
+        ([], "usage: ghosts eval [-h] {goal,vln}", ("Table 1", "Table 2")),
+        (["--help"], "usage: ghosts eval [-h] {goal,vln}", ("Table 1", "Table 2")),
+        (["goal", "--help"], "usage: ghosts eval goal [-h]", ("--run", "--preset", "--trained-only", "--threads")),
+        (["vln", "--help"], "usage: ghosts eval vln [-h]", ("--run", "--planner", "--trained-only", "--baselines")),
+    ],
+)
+def test_help_at_every_level(
+    words: list[str], usage: str, named: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["eval", *words])
+    text = capsys.readouterr().out
+    assert text.startswith(usage)
+    assert all(name in text for name in named)
 
 
 def test_groups_differ_in_their_seed_alone() -> None:

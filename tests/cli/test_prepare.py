@@ -14,10 +14,10 @@ from safetensors.torch import save_file
 import ghosts.bench.prepare as bench
 import ghosts.world.matterport.prepare as whole_release
 from ghosts.cli import main
+from ghosts.data.tile_store import read_tiles
 from ghosts.errors import DataError
-from ghosts.learn.doctor import diagnose
 from ghosts.mapping.backbone import ResNetBackbone
-from ghosts.mapping.tile_store import read_tiles
+from ghosts.run.doctor import diagnose
 from ghosts.world.dataroot import DataRoot
 from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, write_graph, write_release
 
@@ -136,7 +136,7 @@ def test_a_second_run_makes_nothing_and_a_lost_file_is_made_again(
 def test_what_the_doctor_advises_repairs_a_damaged_file(downloads: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
     prepare(downloads, root)
-    colour, depth = DataRoot(root).panoramas().paths(SCAN, DataRoot(root).graph(SCAN).ids[0])
+    colour, depth, _ = DataRoot(root).panoramas().paths(SCAN, DataRoot(root).graph(SCAN).ids[0])
     whole = colour.read_bytes(), depth.read_bytes()
     colour.write_bytes(b"")
     depth.write_bytes(whole[1][:-300])

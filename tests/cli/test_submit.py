@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ghosts.cli import main
-from ghosts.learn.checkpoint import load_checkpoint, save_checkpoint
-from ghosts.learn.load import find_checkpoint
+from ghosts.run.load import find_checkpoint
+from ghosts.weights.checkpoint import load_checkpoint, save_checkpoint
 from landmark_world import make_landmark_root
 
 TINY = ("--train.iterations", "2", "--train.checkpoint-every", "2", "--train.evaluate-every", "2")
@@ -91,25 +91,31 @@ def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str])
     stored = load_checkpoint(find_checkpoint(world / "agent"))
     settings = dict(stored.about["experiment"])
     walks = settings.pop("navigation")
-    goal, true = world / "goal.safetensors", world / "true.safetensors"
+    goal, true, words = world / "goal.safetensors", world / "true.safetensors", world / "seq2seq"
     save_checkpoint(goal, stored.tensors, {**stored.about, "experiment": settings})
     told = {**settings, "navigation": {**walks, "true_beliefs": True}}
     save_checkpoint(true, stored.tensors, {**stored.about, "experiment": told})
     cases = {
-        f"ghosts submit: {goal} predicts goals and was not trained to act; add --planner": ("submit", "--run", goal),
-        f"ghosts eval: {goal} predicts goals and was not trained to act; add": ("eval", "vln", "--run", goal),
+        "ghosts submit: goal predicts goals and was not trained to act; add --planner": ("submit", "--run", goal),
+        "ghosts eval: goal predicts goals and was not trained to act; add": ("eval", "vln", "--run", goal),
         f"{true} acts on the true trajectory, which no test split shows": ("submit", "--run", true),
         "did you mean 'random'": ("eval", "vln", "--baselines", "randon"),
         "nothing to evaluate": ("eval", "vln", "--baselines", ""),
         "unknown split 'val_unsen'": ("eval", "vln", "--splits", "val_unsen"),
+        f"{words} predicts no goals; score how it acts with: ghosts eval vln --run {words}": (
+            "eval",
+            "goal",
+            "--run",
+            words,
+        ),
         "leave out --planner": ("eval", "vln", "--run", world / "seq2seq", "--planner"),
         "did you mean 'tiny-agent'": ("train", "vln", "--preset", "tiny-agnt"),
         "did you mean 'vln'": ("train", "vlm"),
     }
-    for message, words in cases.items():
-        data = ("--data", world / "root") if len(words) > 2 else ()
+    for message, line in cases.items():
+        data = ("--data", world / "root") if len(line) > 2 else ()
         with pytest.raises(SystemExit, match="1"):
-            run(*words, *data)
+            run(*line, *data)
         assert message in capsys.readouterr().err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,20 +10,21 @@ import torch
 
 from ghosts.cli import commands
 from ghosts.cli import main as ghosts
-from ghosts.config import MapperConfig
-from ghosts.learn.backbone import save_backbone
-from ghosts.learn.image_tiles import load_tile_bank
+from ghosts.data.dataset import open_dataset
+from ghosts.data.reading import reading_of
+from ghosts.data.tile_store import JOINED
 from ghosts.mapping.backbone import SmallBackbone
-from ghosts.mapping.tile_store import JOINED
+from ghosts.mapping.saved_backbone import save_backbone
 from ghosts.world.dataroot import DataRoot
 from image_roots import make_image_root
+from landmark_world import small_experiment
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """A data root and a backbone."""
     torch.manual_seed(0)
-    save_backbone(tmp_path / "b.safetensors", SmallBackbone(8), {})
+    save_backbone(tmp_path / "b.safetensors", SmallBackbone(8), [], {})
     return make_image_root(tmp_path / "root", {"train": ("a", "b")}, count=2), tmp_path / "b.safetensors"
 
 
@@ -33,9 +35,10 @@ def test_makes_tiles_once(files: tuple[Path, Path], capsys: pytest.CaptureFixtur
     output = capsys.readouterr().out
     assert "2 of 2 buildings to make: about 0 MB" in output
     assert "2 buildings made, 0 were up to date" in output
-    bank, settings = load_tile_bank(DataRoot(root), ["a", "b"], MapperConfig(features=8))
+    bank = open_dataset(DataRoot(root), reading_of(replace(small_experiment(), observation="images"))).bank
     assert len(bank.numbers) == 4
-    assert settings.channels == 8
+    assert bank.features is not None
+    assert bank.features.shape[1] == 8
     before = (root / "tiles" / JOINED).stat().st_ino
     ghosts(arguments)
     assert "0 buildings made, 2 were up to date" in capsys.readouterr().out

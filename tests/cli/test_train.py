@@ -6,16 +6,14 @@ import signal
 from pathlib import Path
 
 import pytest
-import torch
 
+from checks import unchecked
 from ghosts.cli import main
 from ghosts.evaluate.goal import evaluate_goal
-from ghosts.learn.checkpoint import BEST, LAST, load_checkpoint
-from ghosts.learn.data import load_goal_data
-from ghosts.learn.tasks import GoalTask
-from ghosts.presets import preset
-from ghosts.world.dataroot import DataRoot
-from landmark_world import make_landmark_root
+from ghosts.learn import goal
+from ghosts.presets import PRESETS, VLN_PRESETS, preset
+from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
+from landmark_world import load, make_landmark_root
 
 SMALL = [
     *("--preset", "tiny", "--device", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
@@ -51,8 +49,6 @@ def test_interrupted(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C during the first evaluation: saved, exit 130, and the same command goes on."""
-    from ghosts.evaluate import goal
-
     real, calls = goal.evaluate_goal, []
 
     def interrupting(*arguments: object, **settings: object) -> object:
@@ -77,7 +73,7 @@ def test_interrupted(
     ("arguments", "message"),
     [
         (["goal", "--preset", "tinny"], "unknown preset 'tinny'; did you mean 'tiny'"),
-        (["gaol"], "unknown training 'gaol'; did you mean 'goal'"),
+        (["gaol"], "unknown thing to train 'gaol'; did you mean 'goal'"),
         (["goal", "--preset", "hand-coded"], "nothing to train; run: ghosts eval goal --preset hand-coded"),
         (["goal", *SMALL, "--select", "val_sen"], "unknown split 'val_sen'"),
         (["goal", *SMALL, "--train.batch", "0"], "train.batch must be at least 1, got 0"),
@@ -105,23 +101,47 @@ def test_a_missing_data_root(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "no such folder (expected a data root)" in capsys.readouterr().err
 
 
-def test_help_lists_the_presets(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["train"])
-    assert "tiny" in capsys.readouterr().out
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_help_lists_the_presets(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["train", *words])
+    text = capsys.readouterr().out
+    assert text.startswith("usage: ghosts train [-h] {goal,vln}")
+    for name, make in (PRESETS | VLN_PRESETS).items():
+        assert make.__doc__
+        assert f"  {name:<24} {make.__doc__.splitlines()[0]}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "named"),
+    [
+        ("goal", "houses-filter", ("--select", "--train.batch", "--model.filter.headings", "--landmarks.sight-m")),
+        ("vln", "landmarks-agent", ("--warm-start", "--navigation.freeze-filter", "--train.batch")),
+    ],
+)
+def test_help_of_each_kind(kind: str, name: str, named: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Options start from the preset that is asked for."""
+    for asked in ([], [f"--preset=tiny{'-agent' if kind == 'vln' else ''}"]):
+        with pytest.raises(SystemExit, match="0"):
+            main(["train", kind, *asked, "--help"])
+        text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+        assert text.startswith(f"usage: ghosts train {kind} [-h]")
+        assert all(word in text for word in named)
+        start = asked[0].split("=")[1] if asked else name
+        known = preset(start) if kind == "goal" else VLN_PRESETS[start]()
+        assert f"lists the presets). (default: {start})" in text
+        assert f"--train.iterations INT (default: {known.train.iterations})" in text
 
 
 def test_the_tiny_preset_learns(data: Path, tmp_path: Path) -> None:
     """The command with its defaults, seed 0: success on an unseen building 3 % → 81 %, loss 25.6 → 9.3."""
     experiment = preset("tiny")
-    loaded = load_goal_data(DataRoot(data), experiment)
-    assert loaded.labels is not None
-    torch.manual_seed(experiment.train.seed)
-    untrained = GoalTask(experiment.kind, experiment.model, experiment.baseline, len(loaded.labels))
-    examples = loaded.splits["dev_unseen"]
-    scores = evaluate_goal(untrained, loaded.root, examples, loaded.builder, stored=None, device=torch.device("cpu"))
+    loaded = load(data, experiment)
+    scores = evaluate_goal(goal.goal_task(experiment, loaded).model, loaded, loaded.examples("dev_unseen"))
     before = float(scores.success.mean())
     out = tmp_path / "run"
-    main(["train", "goal", "--preset", "tiny", "--device", "cpu", "--data", str(data), "--out", str(out)])
+    with unchecked():
+        main(["train", "goal", "--preset", "tiny", "--device", "cpu", "--data", str(data), "--out", str(out)])
     rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     losses = [row["loss"] for row in rows if "loss" in row]
     after = rows[-1]["dev_unseen success"]

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from ghosts.cli import main
-from ghosts.learn.checkpoint import LAST
-from ghosts.learn.data import load_goal_data
-from ghosts.learn.label_words import RECORD
-from ghosts.learn.load import load_task
+from ghosts.data.dataset import open_dataset
+from ghosts.run.load import load_run
+from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts.world.dataroot import DataRoot
 from landmark_world import make_landmark_root
 
@@ -40,14 +39,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_part_can_be_left_out(data: Path, tmp_path: Path, option: str, missing: set[str]) -> None:
     run = tmp_path / "run"
     main(["train", "goal", *SMALL, option, "--data", str(data), "--out", str(run)])
-    loaded = load_task(run)
-    again = load_goal_data(
-        DataRoot(data), loaded.experiment, vocabulary=loaded.vocabulary, labels=loaded.labels, training=False
-    )
-    entries = again.builder.bank.entries
-    assert loaded.labels is not None
-    assert entries is not None
-    shown = {loaded.labels.labels[number].kind for number in np.unique(entries.label_id)}
+    reading = load_run(run).reading
+    tiles = open_dataset(DataRoot(data), reading).bank.labels
+    assert reading.labels is not None
+    assert tiles is not None
+    shown = {reading.labels.labels[number].kind for number in np.unique(tiles.label)}
     assert shown == {"structure", "object", "room"} - missing
     table = tmp_path / "table"
     where = ["--data", str(data), "--splits", "dev_unseen", "--device", "cpu", "--out", str(table)]
@@ -73,9 +69,10 @@ def test_word_vectors(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     arguments = ["train", "goal", *SMALL, "--landmarks.word-vectors", str(vectors), "--data", str(data)]
     main([*arguments, "--out", str(run)])
     assert "vectors.txt: 3 of " in capsys.readouterr().out
-    assert json.loads((run / RECORD).read_text())["found"] == 3
+    record = load_checkpoint(run / LAST).about["word_vectors"]
+    assert (record["file"], record["found"], record["dimension"]) == ("vectors.txt", 3, 2)
     vectors.unlink()
-    assert load_task(run / LAST).experiment.landmarks.word_vectors == str(vectors)
+    assert load_run(run / LAST).experiment.landmarks.word_vectors == str(vectors)
     with pytest.raises(SystemExit):
         main([*arguments, "--out", str(tmp_path / "other")])
     assert "no such file" in capsys.readouterr().err

@@ -81,7 +81,7 @@ def models(app: Any) -> list[str]:
         ([], "no data root to show; name --data ROOT"),
         (["--data", "{combs}"], "no model to show; name --run RUN"),
         (["--data", "{combs}", "--run", "{combs}/none"], "no such run"),
-        (["--data", "{photos}", "--run", "{run}"], "model small reads landmarks, but photos has images"),
+        (["--data", "{photos}", "--run", "{run}"], "preset tiny needs landmarks/; this data root has images"),
         (["--port", "0"], "--port must lie in 1..65535"),
     ],
 )

@@ -9,14 +9,16 @@ import pytest
 import torch
 from lightning.fabric import Fabric
 
+from ghosts.act.baselines import HandCoded
+from ghosts.act.model import Prediction
+from ghosts.data.examples import evenly
 from ghosts.errors import DataError
-from ghosts.evaluate.goal import GoalScores, evaluate_goal, evenly, score_goal
-from ghosts.learn.tasks import GoalTask, Prediction
+from ghosts.evaluate.goal import GoalScores, evaluate_goal, score_goal
+from ghosts.learn.goal import goal_task
 from ghosts.types import Grid
 from landmark_world import load, make_landmark_root, small_experiment
 
 GRID = Grid(5, 4, 1.0)  # cell (row r, column c) is centred at x = c − 1.5, y = r − 2
-CPU = torch.device("cpu")
 
 
 def prediction(mass: np.ndarray, xy_m: tuple[float, float]) -> Prediction:
@@ -91,23 +93,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_evenly(folder: Path) -> None:
-    items = load(folder, small_experiment()).splits["dev_unseen"][:10]
+    items = load(folder, small_experiment()).examples("dev_unseen")[:10]
     assert evenly(items, 3) == [items[0], items[3], items[6]]
     assert evenly(items, 7) == [items[k] for k in (0, 1, 2, 4, 5, 7, 8)]
-    assert evenly(items, 10) == evenly(items, 99) == items
+    assert evenly(items, 10) == evenly(items, 99) == evenly(items, 0) == items
 
 
 def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:
     experiment = small_experiment()
     data = load(folder, experiment)
-    torch.manual_seed(1)
-    assert data.labels is not None
-    task = GoalTask("filter", experiment.model, None, len(data.labels))
-    examples = data.splits["val_seen"]
-    settings = {"stored": None, "device": CPU, "steps": 3}
-    whole = evaluate_goal(task, data.root, examples, data.builder, batch=64, **settings)
-    assert not task.training
-    parts = evaluate_goal(task, data.root, examples[::-1], data.builder, batch=5, threads=0, **settings)
+    model, examples = goal_task(experiment, data).model, data.examples("val_seen")
+    whole = evaluate_goal(model, data, examples, batch=64, steps=3)
+    assert not model.training
+    parts = evaluate_goal(model, data, examples[::-1], batch=5, threads=0, steps=3)
     assert whole.instr_ids == parts.instr_ids[::-1]
     np.testing.assert_array_equal(whole.goal_seen, parts.goal_seen[::-1])
     np.testing.assert_array_equal(whole.seen_m2, parts.seen_m2[::-1])
@@ -115,19 +113,18 @@ def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:
     np.testing.assert_allclose(whole.nll, parts.nll[::-1], atol=1e-4)
     np.testing.assert_allclose(whole.confidence, parts.confidence[::-1], atol=1e-4)
     # A fixed walk's first steps do not depend on how many follow, and what was seen stays seen.
-    longer = evaluate_goal(task, data.root, examples, data.builder, stored=None, device=CPU, steps=5)
+    longer = evaluate_goal(model, data, examples, steps=5)
     np.testing.assert_array_equal(whole.goal_seen, longer.goal_seen[:, :3])
     assert (np.diff(longer.seen_m2, axis=1) >= 0).all()
     with pytest.raises(DataError, match="no instructions"):
-        evaluate_goal(task, data.root, [], data.builder, **settings)
+        evaluate_goal(model, data, [], steps=3)
 
 
 def test_processes_share_batches(folder: Path) -> None:
     """Each of three processes scores its batches; their sum is what one process alone finds, bit for bit."""
-    experiment = small_experiment()
-    data = load(folder, replace(experiment, kind="hand-coded"))
-    task = GoalTask("hand-coded", experiment.model)
-    examples = data.splits["dev_unseen"]
+    experiment = replace(small_experiment(), kind="hand-coded")
+    data, model = load(folder, experiment), HandCoded(experiment.model)
+    examples = data.examples("dev_unseen")
 
     class Shared(Fabric):
         rank = 0
@@ -147,10 +144,9 @@ def test_processes_share_batches(folder: Path) -> None:
             return torch.stack(self.parts).sum(0)
 
     fabric = Shared(accelerator="cpu", devices=1)
-    settings = {"stored": None, "device": CPU, "steps": 3, "batch": 5}
-    alone = evaluate_goal(task, data.root, examples, data.builder, **settings)
+    alone = evaluate_goal(model, data, examples, steps=3, batch=5)
     for rank in range(3):
         fabric.rank = rank
-        together = evaluate_goal(task, data.root, examples, data.builder, fabric=fabric, **settings)
+        together = evaluate_goal(model, data, examples, fabric, steps=3, batch=5)
     for name in ("error_m", "goal_seen", "seen_m2", "nll", "confidence"):
         np.testing.assert_array_equal(getattr(together, name), getattr(alone, name))

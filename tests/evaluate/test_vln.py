@@ -9,13 +9,10 @@ import pytest
 import torch
 from tests.act.worlds import Comb, make_comb
 
-from ghosts.act.planner import Planner
 from ghosts.errors import DataError
 from ghosts.evaluate.navigation import NavScores
 from ghosts.evaluate.vln import deterministic, score_walks, walk_split, walk_split_baseline
 from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_markdown, vln_rows, vln_text
-
-CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
@@ -24,31 +21,31 @@ def comb(tmp_path_factory: pytest.TempPathFactory) -> Comb:
 
 
 def walks(comb: Comb, **how: object) -> list[list[int]]:
-    return walk_split(comb.task, comb.data.root, comb.examples, comb.data.builder, stored=None, device=CPU, **how)
+    return walk_split(comb.run, comb.data, comb.examples, **how)
 
 
 def test_walks_do_not_depend_on_the_batch_and_leave_the_mode_alone(comb: Comb) -> None:
-    comb.task.train()
+    comb.task.model.train()
     assert walks(comb, batch=3) == walks(comb, batch=128)
-    assert comb.task.training
-    comb.task.eval()
+    assert comb.task.model.training
+    comb.task.model.eval()
 
 
 def test_planner_walks_too(comb: Comb) -> None:
-    planned = walks(comb, planner=Planner())
+    planned = walks(comb, planner=True)
     assert [path[0] for path in planned] == [example.start for example in comb.examples]
     assert planned != walks(comb)
 
 
 def test_nothing_to_walk(comb: Comb) -> None:
     with pytest.raises(DataError, match="no instructions to evaluate"):
-        walk_split(comb.task, comb.data.root, [], comb.data.builder, stored=None, device=CPU)
+        walk_split(comb.run, comb.data, [])
 
 
 def test_baselines_are_scored_against_the_demonstrator(comb: Comb) -> None:
     root, examples = comb.data.root, comb.examples
     scores = {
-        name: score_walks(root, "train", examples, walk_split_baseline(name, root, examples)).means()
+        name: score_walks(root, examples, walk_split_baseline(name, root, examples)).means()
         for name in ("shortest", "stop", "random")
     }
     assert scores["shortest"] == {
@@ -58,7 +55,7 @@ def test_baselines_are_scored_against_the_demonstrator(comb: Comb) -> None:
     assert scores["stop"]["TL"] == 0.0
     assert scores["stop"]["NE"] == pytest.approx(6.9)
     assert scores["random"]["TL"] == pytest.approx(5 * 2.3)
-    again = score_walks(root, "train", examples, walk_split_baseline("random", root, examples)).means()
+    again = score_walks(root, examples, walk_split_baseline("random", root, examples)).means()
     assert again == scores["random"]
 
 

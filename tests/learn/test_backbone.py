@@ -11,20 +11,18 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
+from lightning.fabric import Fabric
 
-from cube import texels
+from checks import unchecked
+from ghosts.config import BackboneConfig
 from ghosts.errors import ConfigError, DataError
 from ghosts.learn.backbone import (
-    BackboneRun,
+    BackboneTask,
     label_weights,
-    load_backbone,
-    save_backbone,
     scale_features,
     segmentation_loss,
     segmentation_scores,
     train_backbone,
-    weights_hash,
 )
 from ghosts.learn.labelled_views import (
     LabelledPanoramas,
@@ -36,13 +34,16 @@ from ghosts.learn.labelled_views import (
     render_labelled,
     training_houses,
 )
-from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
-from ghosts.presets import BackboneConfig
+from ghosts.learn.task import Share
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.saved_backbone import load_backbone, weights_hash
 from ghosts.types import Intrinsics
+from ghosts.weights.checkpoint import load_checkpoint
 from ghosts.world.camera_torch import PanoramaBank, render_labels, view_matrices
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.houses.render import LABELS
+from ghosts.world.houses.render.scene import LABELS
 from image_roots import PALETTE, make_image_root
+from reference.cube import texels
 
 CPU = torch.device("cpu")
 CONFIG = BackboneConfig(
@@ -72,9 +73,28 @@ def panoramas(root: DataRoot) -> LabelledPanoramas:
     return load_labelled(root, ["a", "b"], 100, CPU)
 
 
-def make_run(root: DataRoot, panoramas: LabelledPanoramas, out: Path, **options: object) -> BackboneRun:
-    config = replace(CONFIG, **options)
-    return BackboneRun(config, panoramas, load_labelled(root, ["c"], 100, CPU), ("a", "b"), out)
+def make_task(root: DataRoot, panoramas: LabelledPanoramas, **options: object) -> BackboneTask:
+    return BackboneTask(replace(CONFIG, **options), panoramas, load_labelled(root, ["c"], 100, CPU), ("a", "b"))
+
+
+def interrupted(task: BackboneTask) -> BackboneTask:
+    """The task, stopped when it is scored first."""
+
+    def stop(fabric: Fabric) -> dict[str, float]:
+        raise KeyboardInterrupt
+
+    task.score = stop  # type: ignore[method-assign]
+    return task
+
+
+def one_process() -> Fabric:
+    return Fabric(accelerator="cpu", devices=1)
+
+
+def rows_of(out: Path) -> list[dict[str, float]]:
+    """The log without what depends on the clock."""
+    rows = [json.loads(line) for line in out.with_suffix(".log.jsonl").read_text().splitlines()]
+    return [{name: row[name] for name in row if name not in ("episodes_per_s", "waiting")} for row in rows]
 
 
 def test_houses_of_no_unseen_split(root: DataRoot, tmp_path: Path) -> None:
@@ -181,77 +201,48 @@ def test_scaled_features_say_the_same(panoramas: LabelledPanoramas) -> None:
 
 
 def test_training_learns_and_resumes_bit_for_bit(root: DataRoot, panoramas: LabelledPanoramas, tmp_path: Path) -> None:
-    whole = make_run(root, panoramas, tmp_path / "whole.safetensors", **SMALLER)
-    scores = train_backbone(whole)
-    rows = [json.loads(line) for line in whole.log_path.read_text().splitlines()]
-    losses = [row["loss"] for row in rows if "loss" in row]
-    print("losses", losses, "scores", scores)
+    whole, part = tmp_path / "whole.safetensors", tmp_path / "part.safetensors"
+    task = make_task(root, panoramas, **SMALLER)
+    with unchecked():
+        train_backbone(task, one_process(), whole)
+    losses = [row["loss"] for row in rows_of(whole) if "loss" in row]
+    print("losses", losses, "scores", task.scores)
     # Five labels: ln 5 = 1.6 for a guess among them.
     assert losses[0] > 1.6
     assert losses[-1] < 0.8
-    assert scores["pixel_accuracy"] > 0.8  # on a house it was not trained on
-    assert scores["mean_iou"] > 0.6
-    assert not whole.state_path.exists()
+    assert task.scores["pixel_accuracy"] > 0.8  # on a house it was not trained on
+    assert task.scores["mean_iou"] > 0.6
+    assert not list(tmp_path.glob("*.state.safetensors"))
 
-    def stop(row: dict[str, int | float]) -> None:
-        if row["iteration"] == 80:
-            raise KeyboardInterrupt
-
-    part = replace(make_run(root, panoramas, tmp_path / "part.safetensors", **SMALLER), report=stop)
-    with pytest.raises(KeyboardInterrupt):
-        train_backbone(part)
-    assert not part.out.exists()
-    assert train_backbone(replace(part, report=None)) == scores
-    assert part.log_path.read_text() == whole.log_path.read_text()
-    first, second = load_backbone(whole.out), load_backbone(part.out)
-    assert weights_hash(first) == weights_hash(second)
+    with pytest.raises(KeyboardInterrupt), unchecked():
+        train_backbone(interrupted(make_task(root, panoramas, **SMALLER)), one_process(), part)
+    assert not part.exists()
+    again = make_task(root, panoramas, **SMALLER)
+    with unchecked():
+        train_backbone(again, one_process(), part)
+    assert again.scores == task.scores
+    assert rows_of(part) == rows_of(whole)
+    assert weights_hash(load_backbone(whole)) == weights_hash(load_backbone(part))
+    assert load_checkpoint(part).about["scores"] == task.scores
 
 
 def test_unfinished_run_with_other_settings_is_refused(
     root: DataRoot, panoramas: LabelledPanoramas, tmp_path: Path
 ) -> None:
-    def stop(row: dict[str, int | float]) -> None:
-        raise KeyboardInterrupt
-
-    run = make_run(root, panoramas, tmp_path / "b.safetensors", iterations=4, checkpoint_every=1, log_every=2, batch=2)
+    out, small = tmp_path / "b.safetensors", {"iterations": 4, "checkpoint_every": 1, "evaluate_every": 2, "batch": 2}
     with pytest.raises(KeyboardInterrupt):
-        train_backbone(replace(run, report=stop))
-    with pytest.raises(DataError, match=r"other settings; remove it"):
-        train_backbone(replace(run, config=replace(run.config, seed=1)))
+        train_backbone(interrupted(make_task(root, panoramas, **small)), one_process(), out)
+    with pytest.raises(DataError, match=r"b\.state\.safetensors: holds another run: train\.seed 0 → 1; .*remove this"):
+        train_backbone(make_task(root, panoramas, **small, seed=1), one_process(), out)
 
 
-def test_files(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    model = SmallBackbone(12, len(LABELS))
-    save_backbone(tmp_path / "b.safetensors", model, {"scores": {"mean_iou": 0.5}})
-    loaded = load_backbone(tmp_path / "b.safetensors")
-    assert isinstance(loaded, SmallBackbone)
-    assert loaded.channels == 12
-    assert not any(value.requires_grad for value in loaded.parameters())
-    torch.testing.assert_close(loaded.output.weight, model.output.weight, atol=1e-3, rtol=1e-3)
-    before = weights_hash(loaded)
-    assert loaded.head is not None
-    loaded.head.bias.fill_(3.0)
-    assert weights_hash(loaded) == before
-    loaded.output.bias[0] += 1.0
-    assert weights_hash(loaded) != before
-    with pytest.raises(DataError, match="train one with: ghosts backbone"):
-        load_backbone(tmp_path / "none.safetensors")
-    (tmp_path / "bad.safetensors").write_bytes(b"123")
-    with pytest.raises(DataError, match="damaged"):
-        load_backbone(tmp_path / "bad.safetensors")
-    save_file({"x": torch.zeros(1)}, tmp_path / "other.safetensors")
-    with pytest.raises(DataError, match="not the weights of a ResNet-34"):
-        load_backbone(tmp_path / "other.safetensors")
-
-
-def test_imagenet_weights_are_a_backbone_too(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    model = ResNetBackbone()
-    save_file(model.resnet.state_dict(), tmp_path / "resnet34.safetensors")
-    loaded = load_backbone(tmp_path / "resnet34.safetensors")
-    assert loaded.channels == 768
-    assert weights_hash(loaded) == weights_hash(model)
+def test_processes_share_the_views(root: DataRoot, panoramas: LabelledPanoramas) -> None:
+    task = make_task(root, panoramas)
+    whole = task.draw(3, Share())[1]
+    for rank in range(2):
+        half = task.draw(3, Share(rank, 2))[1]
+        assert np.array_equal(half.headings_rad, whole.headings_rad[rank::2])
+        assert np.array_equal(half.which, whole.which[rank::2])
 
 
 def test_bad_input(root: DataRoot, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Agents trained by the common loop: shared by processes, on a frozen filter, from a warm start."""
+"""Agents trained by the one trainer: shared by processes, on a frozen filter, from a warm start."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,19 @@ import pytest
 import torch
 from lightning.fabric import Fabric
 
+from ghosts.config import VlnExperiment
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import TRAIN
+from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError, DataError
-from ghosts.learn.batches import Turn
-from ghosts.learn.checkpoint import LAST, load_checkpoint
-from ghosts.learn.loop import Run, train_goal
-from ghosts.learn.navigate import Choices, NavBatch, NavigationTask, plan_walks
-from ghosts.learn.rollout import World
-from ghosts.learn.vln import POLICY, train_vln
-from ghosts.presets import NavigationConfig, landmarks_agent, landmarks_improved, landmarks_seq2seq
+from ghosts.learn.goal import goal_task
+from ghosts.learn.navigate import Choices, NavBatch, NavigationTask, WalkPlan
+from ghosts.learn.task import Share
+from ghosts.learn.trainer import RunFiles, train
+from ghosts.learn.vln import POLICY, check_start, navigation_task
+from ghosts.presets import landmarks_agent, landmarks_improved, landmarks_seq2seq
+from ghosts.run.rollout import World
+from ghosts.weights.checkpoint import LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
 from vln_worker import train_shared, vln_experiment
 
@@ -39,12 +45,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def goal_run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A goal predictor to start from."""
     goal, out = small_experiment(iterations=2, checkpoint_every=2), tmp_path_factory.mktemp("goal")
-    train_goal(Run(goal, load(folder, goal), out, threads=0), fabric())
+    train(goal_task(goal, load(folder, goal)), fabric(), RunFiles.of(out), threads=0)
     return out / LAST
 
 
 def fabric() -> Fabric:
     return Fabric(accelerator="cpu", devices=1)
+
+
+def trained(
+    experiment: VlnExperiment,
+    data: Dataset,
+    out: Path,
+    warm_start: Path | None = None,
+    score: Callable[[], dict[str, float]] | None = None,
+) -> Any:
+    """A task after training, scored by a function of its own."""
+    task = navigation_task(experiment, data, warm_start=warm_start)
+    if score is not None:
+        task.score = lambda fabric: score()  # type: ignore[method-assign]
+    train(task, fabric(), RunFiles.of(out), threads=0)
+    return task
 
 
 def losses(out: Path) -> list[float]:
@@ -64,7 +85,7 @@ def shared(folder: Path, goal_run: Path, tmp_path_factory: pytest.TempPathFactor
     """Both kinds, trained one after the other by the same two processes: starting them takes longer than training."""
     out = tmp_path_factory.mktemp("two")
     arguments = [sys.executable, str(TESTS / "vln_worker.py"), str(folder), str(out), "2", json.dumps(kinds(goal_run))]
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr[-2000:]
     return out
@@ -80,19 +101,18 @@ def test_two_processes_give_the_losses_of_one(
     assert losses(shared / kind) == pytest.approx(losses(tmp_path), rel=1e-5)
 
 
-def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, World, Any]:
-    experiment = vln_experiment({}, {})
-    data = load(folder, experiment)
-    assert data.labels is not None
-    torch.manual_seed(0)
-    settings = (NavigationConfig(own_actions=0.0, freeze_filter=freeze) for freeze in (True, False))
-    frozen, joint = (NavigationTask(experiment.model, navigation, len(data.labels)) for navigation in settings)
-    joint.load_state_dict(frozen.state_dict())
-    world = World(data.root, data.builder, data.root.scans, frozen.features, None, CPU)
-    examples = data.train[::9]
-    randoms = [np.random.default_rng(k) for k in range(len(examples))]
-    plan = plan_walks(examples, [Turn()] * len(examples), randoms, 4, 0.0)
-    return frozen.eval(), joint.eval(), world, plan
+def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, World, WalkPlan]:
+    """Two tasks of equal weights that walk as they are told, and a plan for both."""
+    data = load(folder, vln_experiment({}, {}))
+    settings = ({"own_actions": 0.0, "freeze_filter": freeze} for freeze in (True, False))
+    frozen, joint = (NavigationTask(vln_experiment(navigation, {}), data) for navigation in settings)
+    joint.model.load_state_dict(frozen.model.state_dict())
+    examples = data.examples(TRAIN)[::9]
+    count = len(examples)
+    draws = np.random.default_rng(0).random((count, 4, 2))
+    plan = WalkPlan(examples, [Symmetry()] * count, np.zeros((count, 80), bool), draws, None)
+    frozen.eval(), joint.eval()
+    return frozen, joint, World(data, CPU), plan
 
 
 def test_a_frozen_filters_loss_is_the_policys_part_of_the_whole(folder: Path) -> None:
@@ -105,24 +125,25 @@ def test_a_frozen_filters_loss_is_the_policys_part_of_the_whole(folder: Path) ->
     parts = []
     for navigation in weights:
         joint.navigation = navigation
-        parts.append(joint(whole, None, None).detach())
-    torch.testing.assert_close(frozen(alone, None, None), parts[1] - parts[0], rtol=1e-4, atol=1e-4)
+        parts.append(joint(whole).detach())
+    torch.testing.assert_close(frozen(alone), parts[1] - parts[0], rtol=1e-4, atol=1e-4)
 
 
 def test_a_frozen_filter_stays_as_it_is(folder: Path, goal_run: Path, tmp_path: Path) -> None:
     experiment = vln_experiment({"freeze_filter": True}, {"iterations": 3, "checkpoint_every": 3, "ema": 0.5})
-    run = Run(experiment, load(folder, experiment), tmp_path, threads=0)
-    task = train_vln(run, fabric(), goal_run)
-    before = load_checkpoint(goal_run).part("model")
-    for name, value in task.state_dict().items():
+    data = load(folder, experiment)
+    task = trained(experiment, data, tmp_path, goal_run)
+    before, after = load_checkpoint(goal_run).part("model"), task.model.state_dict()
+    for name, value in after.items():
         if not name.startswith(POLICY):
             torch.testing.assert_close(value, before[name], rtol=0, atol=0)
-    assert task.draw_masks(8, torch.Generator()) is None
+    assert task.draw(0, Share()).masks is None
     optimised = {name.split("/")[0] for name in load_checkpoint(tmp_path / LAST).part("optimiser")}
     assert len(optimised) == sum(1 for value in task.parameters() if value.requires_grad)
-    again = train_vln(run, fabric())  # done already: the filter comes from the checkpoint
-    for name, value in task.state_dict().items():
-        torch.testing.assert_close(again.state_dict()[name], value, rtol=0, atol=0)
+    check_start(experiment, tmp_path, None)
+    again = trained(experiment, data, tmp_path).model.state_dict()  # done already: the filter is in the checkpoint
+    for name, value in after.items():
+        torch.testing.assert_close(again[name], value, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("kind", ["together", "frozen", "seq2seq"])
@@ -131,28 +152,28 @@ def test_resume_goes_on_bit_for_bit(kind: str, folder: Path, goal_run: Path, tmp
     experiment = vln_experiment(navigation, {"iterations": 4, "checkpoint_every": 2, "evaluate_every": 1, "ema": 0.5})
     data, warm, calls = load(folder, experiment), goal_run if kind == "frozen" else None, []
 
-    def steady(_: Any) -> dict[str, float]:
+    def steady() -> dict[str, float]:
         return {"score": 0.0}
 
-    def interrupted(_: Any) -> dict[str, float]:
+    def interrupted() -> dict[str, float]:
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
         return {"score": 0.0}
 
-    whole = train_vln(Run(experiment, data, tmp_path / "whole", steady, threads=0), fabric(), warm)
+    whole = trained(experiment, data, tmp_path / "whole", warm, steady).model.state_dict()
     with pytest.raises(KeyboardInterrupt):
-        train_vln(Run(experiment, data, tmp_path / "half", interrupted, threads=0), fabric(), warm)
-    resumed = train_vln(Run(experiment, data, tmp_path / "half", steady, threads=0), fabric(), warm)
-    for name, value in whole.state_dict().items():
-        torch.testing.assert_close(resumed.state_dict()[name], value, rtol=0, atol=0)
+        trained(experiment, data, tmp_path / "half", warm, interrupted)
+    resumed = trained(experiment, data, tmp_path / "half", warm, steady).model.state_dict()
+    for name, value in whole.items():
+        torch.testing.assert_close(resumed[name], value, rtol=0, atol=0)
     assert losses(tmp_path / "half") == losses(tmp_path / "whole")
 
 
-def test_a_frozen_filter_needs_a_start(folder: Path, tmp_path: Path) -> None:
+def test_a_frozen_filter_needs_a_start(tmp_path: Path) -> None:
     experiment = vln_experiment({"freeze_filter": True}, {"iterations": 1})
     with pytest.raises(ConfigError, match="name one with --warm-start RUN"):
-        train_vln(Run(experiment, load(folder, experiment), tmp_path, threads=0), fabric())
+        check_start(experiment, tmp_path, None)
     with pytest.raises(ConfigError, match=r"navigation.freeze_filter needs navigation.agent filter, got 'seq2seq'"):
         vln_experiment({"freeze_filter": True, "agent": "seq2seq"}, {})
 
@@ -163,10 +184,10 @@ def test_landmark_presets_see_what_the_shipped_filter_sees() -> None:
     assert shown.sight_m == 5.0
 
 
-def test_warm_start_refuses_what_was_trained_on_other_data(folder: Path, goal_run: Path, tmp_path: Path) -> None:
+def test_warm_start_refuses_what_was_trained_on_other_data(folder: Path, goal_run: Path) -> None:
     experiment = vln_experiment({}, {"iterations": 0})
     data = load(folder, experiment)
-    words = replace(data.builder.vocabulary, words=(*data.builder.vocabulary.words[:-1], "elsewhere"))
-    other = replace(data, builder=replace(data.builder, vocabulary=words))
+    words = replace(data.vocabulary, words=(*data.vocabulary.words[:-1], "elsewhere"))
+    other = replace(data, reading=replace(data.reading, vocabulary=words))
     with pytest.raises(DataError, match=r"other data \(another vocabulary\).*train both on the same data root"):
-        train_vln(Run(experiment, other, tmp_path, threads=0), fabric(), goal_run)
+        navigation_task(experiment, other, warm_start=goal_run)

@@ -16,9 +16,10 @@ from ghosts.errors import DataError
 from ghosts.geometry import camera_to_world
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
 from ghosts.mapping.mapper import Mapper
+from ghosts.mapping.observations import observations_of
 from ghosts.mapping.points import points_from_rgbd
-from ghosts.mapping.project import project
 from ghosts.mapping.resnet import BasicBlock, FrozenBatchNorm2d, normalise_imagenet
+from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.types import Grid, Intrinsics
 
 
@@ -121,7 +122,7 @@ def test_small_backbone() -> None:
 
 @pytest.mark.parametrize("kind", ["small", "resnet"])
 def test_gradient_reaches_the_pixels_from_the_map(kind: str, resnet: ResNetBackbone) -> None:
-    """Backbone, projection, two map updates: a loss on the last map moves the pixels of both steps."""
+    """Backbone, points, tiles, two steps of the map: a loss on the last map moves the pixels of both steps."""
     torch.manual_seed(1)
     backbone = SmallBackbone() if kind == "small" else resnet
     mapper = Mapper(MapperConfig(features=backbone.channels, channels=8))
@@ -130,12 +131,10 @@ def test_gradient_reaches_the_pixels_from_the_map(kind: str, resnet: ResNetBackb
     depth_m = torch.full((1, 2, 64, 80), 2.0)
     views = camera_to_world(np.array([0.0, 0.0, 1.5]), np.array([0.0, 1.5]), -0.5)
     poses = torch.from_numpy(views)[None].float()
-    state = mapper.empty(1, 16, 16)
-    for step in range(2):
-        features = backbone(rgb[step])[None]
-        points = points_from_rgbd(features, depth_m, poses, lens)
-        state = mapper.update(state, *project(points, torch.zeros(1, 2), Grid(16, 16, 0.5)))
-    state.map.square().sum().backward()
+    features = torch.stack([backbone(views) for views in rgb])
+    points = points_from_rgbd(features, depth_m.expand(2, -1, -1, -1), poses.expand(2, -1, -1, -1), lens)
+    cells = place_tiles(tiles_from_points(points, 0.5), 2, np.zeros((1, 2)), Grid(16, 16, 0.5))
+    mapper(observations_of(cells, 3, 2)).last().map.square().sum().backward()
     assert torch.isfinite(rgb.grad).all()
     for step in range(2):
         for view in range(2):

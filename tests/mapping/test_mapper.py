@@ -13,13 +13,15 @@ from torch.testing import assert_close
 
 from ghosts.config import MapperConfig
 from ghosts.errors import ConfigError
-from ghosts.mapping.cells import cells_from_maps, maps_from_cells
-from ghosts.mapping.mapper import Mapper, MapState, Masks
+from ghosts.mapping.mapper import Mapper, MapState, Masks, draw_masks
+from ghosts.mapping.observations import observations_of
 from ghosts.mapping.points import points_from_rgbd
-from ghosts.mapping.project import project
-from ghosts.mapping.sparse_conv import masked_conv2d, sparse_conv2d
-from ghosts.mapping.stencil import cell_conv, flat_weight, pair_conv, pooling, stencil, table_conv
+from ghosts.mapping.stencil import cell_conv, flat_weight, pair_conv, stencil, table_conv
+from ghosts.precision import networks_in
 from ghosts.types import Grid, Intrinsics
+from reference.convolution import masked_conv2d, sparse_conv2d
+from reference.maps import cells_from_maps, maps_from_cells, unroll, update
+from reference.projection import project
 
 
 def dense_update(
@@ -57,9 +59,9 @@ def make(convolution: str = "masked", kernel: int = 3) -> Mapper:
 def test_unroll_equals_the_dense_definition(convolution: str, kernel: int, drop: bool) -> None:
     mapper = make(convolution, kernel)
     features, observed = scene(1)
-    masks = mapper.draw_masks(2, torch.Generator().manual_seed(0)) if drop else None
+    masks = draw_masks(mapper.config, 2, torch.Generator().manual_seed(0)) if drop else None
     features.requires_grad_()
-    maps, seen = mapper.unroll(features, observed, masks)
+    maps, seen = unroll(mapper, features, observed, masks)
     state, expected, expected_seen = mapper.empty(2, 7, 9), [], []
     for step in range(4):
         state = dense_update(mapper, state, features[:, step], observed[:, step], masks)
@@ -80,34 +82,31 @@ def test_unroll_equals_the_dense_definition(convolution: str, kernel: int, drop:
 def test_updates_one_by_one_equal_the_unroll(convolution: str) -> None:
     mapper = make(convolution)
     features, observed = scene(2)
-    masks = mapper.draw_masks(2, torch.Generator().manual_seed(0))
-    maps, seen = mapper.unroll(features, observed, masks)
+    masks = draw_masks(mapper.config, 2, torch.Generator().manual_seed(0))
+    maps, seen = unroll(mapper, features, observed, masks)
     state = mapper.empty(2, 7, 9)
     for step in range(4):
-        state = mapper.update(state, features[:, step], observed[:, step], masks)
+        state = update(mapper, state, features[:, step], observed[:, step], masks)
         torch.testing.assert_close(state.map, maps[:, step])
         assert torch.equal(state.observed, seen[:, step])
     halfway = MapState(maps[:, 1], seen[:, 1])
-    later, _ = mapper.unroll(features[:, 2:], observed[:, 2:], masks, halfway)
+    later, _ = unroll(mapper, features[:, 2:], observed[:, 2:], masks, halfway)
     torch.testing.assert_close(later, maps[:, 2:])
 
 
 def test_cells_without_observation_keep_their_value() -> None:
     mapper = make()
     features, observed = scene(3)
-    maps, seen = mapper.unroll(features, observed)
+    maps, seen = unroll(mapper, features, observed)
     kept = ~observed[:, 1:].expand_as(maps[:, 1:])
     assert torch.equal(maps[:, 1:][kept], maps[:, :-1][kept])
     assert (maps.masked_select(~seen) == 0).all()
     assert torch.equal(maps[:, 2], maps[:, 1])
 
 
-def test_prepared_plan_and_round_trip() -> None:
-    mapper = make()
+def test_maps_and_cells_are_each_others_inverse() -> None:
     features, observed = scene(3)
     cells = cells_from_maps(features, observed)
-    maps, _ = mapper.unroll_cells(cells, plan=stencil(cells, 3))
-    assert torch.equal(maps, mapper.unroll(features, observed)[0])
     again, seen = maps_from_cells(cells)
     assert torch.equal(again, features)
     assert torch.equal(seen, observed)
@@ -127,16 +126,17 @@ def test_both_ways_to_convolve_observed_cells_agree() -> None:
 @pytest.mark.parametrize("pool", [1, 2, 4])
 def test_pooled_maps_equal_maps_pooled_later(pool: int) -> None:
     cells = cells_from_maps(*(F.pad(value, (0, 3, 0, 1)) for value in scene(5)))
-    mapper, plan = make(), stencil(cells, 3)
-    masks = mapper.draw_masks(cells.batch, torch.Generator().manual_seed(1))
+    mapper = make()
+    masks = draw_masks(mapper.config, cells.batch, torch.Generator().manual_seed(1))
     gradients = []
-    whole, _ = mapper.unroll_cells(cells, masks, None, plan)
+    steps = mapper(observations_of(cells, 3, pool), None, masks)
+    whole, pooled = steps.maps(), steps.pooled()
     later = F.max_pool2d(whole.flatten(0, 1), pool).unflatten(0, whole.shape[:2])
-    pooled = mapper.unroll_pooled(cells, plan, pooling(plan, cells, pool), masks)
     assert_close(pooled, later, rtol=0.0, atol=0.0)
+    assert_close(steps.last().pooled(pool)[:, 0], later[:, -1], rtol=0.0, atol=0.0)
     for maps in (later, pooled):
         mapper.zero_grad()
-        (maps * torch.arange(1.0, maps.shape[-1] + 1)).sum().backward()
+        (maps * torch.arange(1.0, maps.shape[-1] + 1)).sum().backward(retain_graph=True)
         gradients.append([weight.grad.clone() for weight in mapper.parameters() if weight.grad is not None])
     assert len(gradients[0]) == 4
     for expected, got in zip(*gradients):
@@ -146,48 +146,48 @@ def test_pooled_maps_equal_maps_pooled_later(pool: int) -> None:
 def test_a_pool_that_does_not_divide_the_map_is_named() -> None:
     cells = cells_from_maps(*scene(0))
     with pytest.raises(ConfigError, match=r"cannot be pooled by filter\.pool = 7"):
-        pooling(stencil(cells, 3), cells, 7)
+        observations_of(cells, 3, 7)
 
 
 def test_items_do_not_touch_each_other() -> None:
     mapper = make()
     features, observed = scene(4)
-    both, _ = mapper.unroll(features, observed)
-    alone, _ = mapper.unroll(features[1:], observed[1:])
+    both, _ = unroll(mapper, features, observed)
+    alone, _ = unroll(mapper, features[1:], observed[1:])
     torch.testing.assert_close(alone[0], both[1])
 
 
 def test_masks_keep_the_mean_and_are_reproducible() -> None:
-    mapper = Mapper(MapperConfig(features=2, channels=128, dropout=0.25))
-    masks = mapper.draw_masks(64, torch.Generator().manual_seed(0))
+    config = MapperConfig(features=2, channels=128, dropout=0.25)
+    masks = draw_masks(config, 64, torch.Generator().manual_seed(0))
     assert sorted(masks.input.unique().tolist()) == pytest.approx([0.0, 4 / 3])
     assert masks.input.mean().item() == pytest.approx(1.0, abs=0.02)
     assert masks.state.mean().item() == pytest.approx(1.0, abs=0.02)
     assert not torch.equal(masks.input, masks.state)
-    assert torch.equal(masks.input, mapper.draw_masks(64, torch.Generator().manual_seed(0)).input)
+    assert torch.equal(masks.input, draw_masks(config, 64, torch.Generator().manual_seed(0)).input)
 
 
 def test_wrong_number_of_features_is_named() -> None:
     with pytest.raises(ConfigError, match=r"takes 5 features.*got 6"):
-        make().unroll(torch.zeros(1, 1, 6, 3, 3), torch.zeros(1, 1, 1, 3, 3, dtype=torch.bool))
+        unroll(make(), torch.zeros(1, 1, 6, 3, 3), torch.zeros(1, 1, 1, 3, 3, dtype=torch.bool))
 
 
 def test_gradcheck() -> None:
     mapper = make("sparse").double()
     features, observed = scene(6, torch.float64)
     features = features[:, :2, :, :3, :3].contiguous().requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: mapper.unroll(x, observed[:, :2, :, :3, :3])[0], (features,))
+    assert torch.autograd.gradcheck(lambda x: unroll(mapper, x, observed[:, :2, :, :3, :3])[0], (features,))
 
 
 def test_half_precision_inputs_give_full_precision_maps() -> None:
     mapper = make()
     features, observed = scene(7)
-    exact, _ = mapper.unroll(features, observed)
-    stored, _ = mapper.unroll(features.half(), observed)
+    exact, _ = unroll(mapper, features, observed)
+    stored, _ = unroll(mapper, features.half(), observed)
     assert stored.dtype == torch.float32
     torch.testing.assert_close(stored, exact, atol=2e-3, rtol=0.0)
-    with torch.autocast("cpu", torch.bfloat16):
-        rough, _ = mapper.unroll(features, observed)
+    with networks_in("bf16-mixed", torch.device("cpu")):
+        rough, _ = unroll(mapper, features, observed)
     assert rough.dtype == torch.float32
     torch.testing.assert_close(rough, exact, atol=5e-2, rtol=0.0)
 
@@ -223,7 +223,7 @@ def test_golden_updates(golden: Path) -> None:
             by_map(matrices),
             lens,
         )
-        state = mapper.update(state, *project(points, origin, grid), masks)
+        state = update(mapper, state, *project(points, origin, grid), masks)
         expected = torch.from_numpy(recorded[f"outputs/{step}/1"])
         torch.testing.assert_close(state.map, expected, rtol=1e-5, atol=1e-6)
         assert torch.equal(state.observed.float(), torch.from_numpy(recorded[f"outputs/{step}/2"]))
@@ -232,14 +232,14 @@ def test_golden_updates(golden: Path) -> None:
 def test_nothing_observed_at_all() -> None:
     mapper = make()
     nothing = torch.zeros(2, 3, 1, 4, 6, dtype=torch.bool)
-    maps, seen = mapper.unroll(torch.zeros(2, 3, 5, 4, 6), nothing)
+    maps, seen = unroll(mapper, torch.zeros(2, 3, 5, 4, 6), nothing)
     assert maps.shape == (2, 3, 4, 4, 6)
     assert not maps.any()
     assert not seen.any()
     features, observed = scene(8)
-    maps, seen = mapper.unroll(features, observed)
-    state = mapper.update(
-        MapState(maps[:, -1], seen[:, -1]), torch.zeros(2, 5, 7, 9), torch.zeros(2, 1, 7, 9, dtype=torch.bool)
+    maps, seen = unroll(mapper, features, observed)
+    state = update(
+        mapper, MapState(maps[:, -1], seen[:, -1]), torch.zeros(2, 5, 7, 9), torch.zeros(2, 1, 7, 9, dtype=torch.bool)
     )
     assert torch.equal(state.map, maps[:, -1])
     assert torch.equal(state.observed, seen[:, -1])
@@ -251,7 +251,7 @@ def test_many_steps_stay_finite_and_bounded() -> None:
     generator = torch.Generator().manual_seed(0)
     observed = torch.rand(1, 100, 1, 5, 5, generator=generator) < 0.5
     features = 100.0 * torch.randn(1, 100, 5, 5, 5, generator=generator) * observed
-    maps, _ = mapper.unroll(features.requires_grad_(), observed)
+    maps, _ = unroll(mapper, features.requires_grad_(), observed)
     assert maps.abs().max() <= 1.0
     maps[:, -1].sum().backward()
     assert torch.isfinite(features.grad).all()

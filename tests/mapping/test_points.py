@@ -1,4 +1,4 @@
-"""Points: un-projection through pixel centres, what becomes invalid, landmarks."""
+"""Points: un-projection through pixel centres, masked depth pooling, what becomes invalid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 from ghosts import geometry
 from ghosts.errors import ConfigError
-from ghosts.mapping.points import points_from_landmarks, points_from_rgbd
+from ghosts.mapping.points import masked_depth_pool, points_from_rgbd
 from ghosts.types import Intrinsics
 
 LENS = Intrinsics(width=40, height=32, vfov_rad=math.pi / 3)
@@ -65,14 +65,20 @@ def test_wrong_depth_size_is_named() -> None:
         points_from_rgbd(torch.zeros(1, 1, 1, 4, 5), torch.zeros(1, 1, 16, 40), pose((0.0, 0.0, 0.0)).float(), LENS)
 
 
-def test_landmarks_sum_their_labels() -> None:
-    table = torch.tensor([[0.0, 0.0], [1.0, 2.0], [10.0, 20.0]])
-    labels = torch.tensor([[[1, 2], [2, 0]]])
-    where, valid = torch.zeros(1, 2, 3), torch.tensor([[True, False]])
-    assert points_from_landmarks(table, labels, where, valid).features.tolist() == [[[11.0, 22.0], [10.0, 20.0]]]
-    weighted = points_from_landmarks(table, labels, where, valid, weights=torch.tensor([[[0.5, 1.0], [2.0, 0.0]]]))
-    assert weighted.features.tolist() == [[[10.5, 21.0], [20.0, 40.0]]]
-    assert weighted.valid is valid
+def test_depth_is_averaged_over_readings_only() -> None:
+    depth = torch.tensor([[1.0, 3.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [4.0, 4.0, 0.0, 5.0], [4.0, 4.0, 0.0, 0.0]])
+    pooled, valid = masked_depth_pool(depth, (2, 2))
+    assert pooled.tolist() == [[2.0, 0.0], [4.0, 5.0]]
+    assert valid.tolist() == [[True, False], [True, True]]
+
+
+def test_golden_pooling(golden: Path) -> None:
+    recorded = np.load(golden / "model" / "masked_pool.npz")
+    expected = torch.from_numpy(recorded["pooled"])
+    pooled, valid = masked_depth_pool(torch.from_numpy(recorded["depth"]), (4, 5))
+    torch.testing.assert_close(pooled, expected, rtol=1e-5, atol=0.0)
+    assert torch.equal(valid, expected != 0)
+    assert (~valid).any()
 
 
 def test_golden_unprojection(golden: Path) -> None:

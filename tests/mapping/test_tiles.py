@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
-from ghosts.config import MapperConfig
 from ghosts.errors import ConfigError
 from ghosts.geometry import snap_origin
-from ghosts.mapping.cells import maps_from_cells
-from ghosts.mapping.mapper import Mapper
-from ghosts.mapping.points import Points
-from ghosts.mapping.project import project
+from ghosts.mapping.points import Points, points_from_rgbd
 from ghosts.mapping.tiles import Tiles, join_tiles, place_tiles, tiles_from_points
-from ghosts.types import Grid
+from ghosts.types import Grid, Intrinsics
+from reference.maps import maps_from_cells
+from reference.projection import project
 
 
 def sight(seed: int, batch: int = 6) -> Points:
@@ -30,29 +31,33 @@ def sight(seed: int, batch: int = 6) -> Points:
 def test_placed_tiles_equal_projection(grid: Grid, reduce: str) -> None:
     points = sight(0)
     origin = snap_origin(points.xyz_m[:2, 0, :2].numpy(), grid)
-    item, step = [0, 1, 0, 1, 0, 1], [0, 0, 2, 1, 1, 2]
     tiles = tiles_from_points(points, grid.cell_m, reduce)
-    features, observed = maps_from_cells(place_tiles(tiles, item, step, origin, grid))
-    expected, seen = project(points, torch.from_numpy(origin[item]), grid, reduce)
-    for tile in range(6):
-        torch.testing.assert_close(features[item[tile], step[tile]], expected[tile])
-        assert torch.equal(observed[item[tile], step[tile]], seen[tile])
+    features, observed = maps_from_cells(place_tiles(tiles, 3, origin, grid))
+    expected, seen = project(points, torch.from_numpy(origin.repeat(3, 0)), grid, reduce)
+    torch.testing.assert_close(features.flatten(0, 1), expected)
+    assert torch.equal(observed.flatten(0, 1), seen)
 
 
-def test_mapper_input_equals_dense_path() -> None:
-    grid = Grid(24, 24, 0.5)
-    points = sight(1, batch=4)
-    origin = snap_origin(points.xyz_m[:2, 0, :2].numpy(), grid)
-    torch.manual_seed(0)
-    mapper = Mapper(MapperConfig(features=3, channels=4))
-    cells = place_tiles(tiles_from_points(points, 0.5), [0, 1, 0, 1], [0, 0, 1, 1], origin, grid)
-    maps, seen = mapper.unroll_cells(cells)
-    features, observed = project(points, torch.from_numpy(origin[[0, 1, 0, 1]]), grid)
-    dense, dense_seen = mapper.unroll(
-        features.view(2, 2, 3, 24, 24).transpose(0, 1), observed.view(2, 2, 1, 24, 24).transpose(0, 1)
-    )
-    torch.testing.assert_close(maps, dense)
-    assert torch.equal(seen, dense_seen)
+@pytest.mark.parametrize(
+    ("prefix", "grid", "clip_m"), [("", Grid(12, 12, 0.5), 5.0), ("odd/", Grid(13, 11, 0.5), 0.05)]
+)
+def test_golden(golden: Path, prefix: str, grid: Grid, clip_m: float) -> None:
+    """The released code's maps start anywhere: the world is shifted so that they lie on the lattice."""
+    recorded = np.load(golden / "model" / "projection.npz")
+    views = {
+        name: torch.from_numpy(recorded[name].reshape(3, 2, *recorded[name].shape[1:])).transpose(0, 1)
+        for name in ("T_w", "depth", "features_nchw")
+    }
+    lens = Intrinsics(width=40, height=32, vfov_rad=math.pi / 3)
+    points = points_from_rgbd(views["features_nchw"], views["depth"][:, :, 0] / 4000.0, views["T_w"], lens, clip_m)
+    origin = snap_origin(np.zeros((2, 2)), grid)
+    shift = torch.from_numpy(origin - recorded["xyzhe_start"][:, :2])
+    xyz_m = points.xyz_m + torch.cat([shift, torch.zeros(2, 1)], 1)[:, None]
+    tiles = tiles_from_points(Points(points.features, xyz_m, points.valid), grid.cell_m)
+    features, observed = maps_from_cells(place_tiles(tiles, 1, origin, grid))
+    expected = torch.from_numpy(recorded[f"{prefix}spatial_map_nhwc"]).permute(0, 3, 1, 2)
+    torch.testing.assert_close(features[:, 0], expected, rtol=1e-5, atol=0.0)
+    assert torch.equal(observed[:, 0, 0].float(), torch.from_numpy(recorded[f"{prefix}mask"]))
 
 
 def test_lattice_cells_by_hand() -> None:
@@ -81,7 +86,7 @@ def test_half_precision_storage() -> None:
     small = Tiles(tiles.features.half(), tiles.cells, tiles.counts, 0.5)
     grid = Grid(40, 40, 0.5)
     origin = snap_origin(np.array([[-29.0, 19.0]]), grid)
-    cells = place_tiles(small, [0] * 6, range(6), origin, grid)
+    cells = place_tiles(small, 6, origin, grid)
     assert cells.features.dtype == torch.float16
     assert cells.steps == 6
 
@@ -96,25 +101,23 @@ def test_gradient_reaches_the_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "step", "origin", "cell_m", "message"),
+    ("steps", "origin", "cell_m", "message"),
     [
-        ([0, 0], [1, 1], (0.0, 0.0), 0.5, "episode 0 has two tiles at step 1"),
-        ([0, 1], [0, 0], (0.0, 0.0), 0.5, r"items must lie in \[0, 1\)"),
-        ([0], [0], (0.0, 0.0), 0.5, "2 tiles need as many items and steps, got 1 and 1"),
-        ([0, 0], [0, 1], (0.2, 0.0), 0.5, "off the lattice of 0.5 m; use snap_origin"),
-        ([0, 0], [0, 1], (0.0, 0.0), 0.25, "tiles have cells of 0.5 m, the map of 0.25 m"),
+        (1, (0.0, 0.0), 0.5, "1 episodes of 1 steps need a tile for each, got 2"),
+        (2, (0.2, 0.0), 0.5, "off the lattice of 0.5 m; use snap_origin"),
+        (2, (0.0, 0.0), 0.25, "tiles have cells of 0.5 m, the map of 0.25 m"),
     ],
 )
-def test_bad_places_are_named(item: list, step: list, origin: tuple, cell_m: float, message: str) -> None:
+def test_bad_places_are_named(steps: int, origin: tuple[float, float], cell_m: float, message: str) -> None:
     tiles = Tiles(torch.zeros(2, 1), torch.zeros(2, 2, dtype=torch.int), (1, 1), 0.5)
     with pytest.raises(ConfigError, match=message):
-        place_tiles(tiles, item, step, np.array([origin]), Grid(8, 8, cell_m))
+        place_tiles(tiles, steps, np.array([origin]), Grid(8, 8, cell_m))
 
 
 def test_an_empty_view_is_an_empty_tile() -> None:
     blind = Points(torch.zeros(2, 4, 3), torch.zeros(2, 4, 3), torch.zeros(2, 4, dtype=torch.bool))
     tiles = tiles_from_points(blind, 0.5)
     assert tiles.counts == (0, 0)
-    cells = place_tiles(tiles, [0, 0], [0, 1], np.zeros((1, 2)), Grid(4, 4, 0.5))
+    cells = place_tiles(tiles, 2, np.zeros((1, 2)), Grid(4, 4, 0.5))
     assert cells.counts == (0, 0)
     assert not maps_from_cells(cells)[1].any()

@@ -10,6 +10,7 @@ from ghosts.geometry import from_cells, to_cells
 from ghosts.mapping.mapper import Mapper
 from ghosts.mapping.window import Window, growth_window, reframe, reframe_state
 from ghosts.types import Grid
+from reference.maps import unroll, update
 
 GRID = Grid(96, 96, 0.5)
 
@@ -42,18 +43,18 @@ def test_a_grown_map_continues_as_the_big_map_would() -> None:
     mapper = make()
     observed[:, 2, :, 36:60, 60:75] = torch.rand(2, 1, 24, 15) < 0.3
     features[:, 2] = torch.randn(2, 2, 96, 96) * observed[:, 2]
-    whole, seen = mapper.unroll(features, observed)
+    whole, seen = unroll(mapper, features, observed)
 
     small = Window(row=36, col=36, rows=24, cols=24)
     state = mapper.empty(2, 24, 24)
     for step in range(2):
-        state = mapper.update(state, reframe(features[:, step], small), reframe(observed[:, step], small))
+        state = update(mapper, state, reframe(features[:, step], small), reframe(observed[:, step], small))
     grid = small.grid(GRID)
     growth = growth_window([(12.0, 12.0), (36.0, 12.0)], grid, margin_m=1.0)
     assert growth == Window(row=0, col=0, rows=24, cols=40)
     grown = reframe_state(state, growth)
     frame = Window(row=36, col=36, rows=24, cols=40)
-    grown = mapper.update(grown, reframe(features[:, 2], frame), reframe(observed[:, 2], frame))
+    grown = update(mapper, grown, reframe(features[:, 2], frame), reframe(observed[:, 2], frame))
     torch.testing.assert_close(grown.map, reframe(whole[:, 2], frame))
     assert torch.equal(grown.observed, reframe(seen[:, 2], frame))
 

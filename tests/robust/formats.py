@@ -31,21 +31,18 @@ from typing import Any
 import numpy as np
 import torch
 
+from ghosts.config import VlnExperiment
+from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles, write_part
 from ghosts.errors import GhostsError
 from ghosts.evaluate.submission import check_submission, write_submission
 from ghosts.language.tokens import Vocabulary
-from ghosts.learn.backbone import load_backbone, save_backbone
-from ghosts.learn.doctor import diagnose
-from ghosts.learn.label_words import RECORD, start_labels
-from ghosts.learn.load import load_task
-from ghosts.learn.report import keep_rows
-from ghosts.learn.tasks import GoalTask
-from ghosts.learn.vln import load_agent
+from ghosts.learn.log import keep_rows
 from ghosts.mapping.backbone import SmallBackbone
-from ghosts.mapping.tile_store import JOINED, TileSettings, pictures_of, read_tiles, write_part
+from ghosts.mapping.saved_backbone import load_backbone, save_backbone
 from ghosts.mapping.tiles import Tiles
 from ghosts.mapping.torch_archive import read_torch_archive
-from ghosts.presets import VlnExperiment
+from ghosts.run.doctor import diagnose
+from ghosts.run.load import load_run
 from ghosts.types import Intrinsics
 from ghosts.view.library import Library
 from ghosts.view.record import crop, from_json, read_records, to_json
@@ -229,19 +226,6 @@ def make_zipped_vectors(folder: Path) -> Path:
     (folder / "vectors.txt").unlink()
     (folder / "vectors.txt.gz").write_bytes(gzip.compress(content, mtime=0))
     return folder / "vectors.txt.gz"
-
-
-def make_vector_record(folder: Path) -> Path:
-    make_vectors(folder)
-    task = GoalTask("filter", small_experiment().model, small_experiment().baseline, len(build_labels([])))
-    start_labels(task.features, build_labels([]), str(folder / "vectors.txt"), folder)
-    return folder / RECORD
-
-
-def read_vector_record(path: Path) -> None:
-    shutil.copytree(path.parent, out_of(path))
-    task = GoalTask("filter", small_experiment().model, small_experiment().baseline, len(build_labels([])))
-    start_labels(task.features, build_labels([]), str(path.parent / "vectors.txt"), out_of(path))
 
 
 # Made worlds and pictures
@@ -438,7 +422,7 @@ def make_checkpoint(kind: str) -> Callable[[Path], Path]:
 
 def make_backbone(folder: Path) -> Path:
     torch.manual_seed(0)
-    save_backbone(folder / "b.safetensors", SmallBackbone(4), {})
+    save_backbone(folder / "b.safetensors", SmallBackbone(4), [], {})
     return folder / "b.safetensors"
 
 
@@ -535,7 +519,6 @@ FORMATS = (
         lines=True,
     ),
     Format("word vectors (.gz)", make_zipped_vectors, lambda path: read_word_vectors(path, WORDS)),
-    Format("word vectors of a run", make_vector_record, read_vector_record, text=True, json=PLAIN, fields=20, bytes=4),
     Format("world.json", make_houses, read_world_summary, text=True, json=PLAIN, fields=16, bytes=3),
     Format("record of a house", make_house_record, resume_world, text=True, json=PLAIN, fields=50, bytes=4),
     Format("image settings", make_image_settings, read_image_settings, text=True, json=PLAIN, fields=20, bytes=4),
@@ -556,7 +539,7 @@ FORMATS = (
     Format(
         "checkpoint, goal",
         make_checkpoint("goal"),
-        lambda path: load_task(path.parent),
+        lambda path: load_run(path.parent),
         json=inside_header("about"),
         fields=100,
         bytes=16,
@@ -564,7 +547,7 @@ FORMATS = (
     Format(
         "checkpoint, agent",
         make_checkpoint("agent"),
-        lambda path: load_agent(path.parent),
+        lambda path: load_run(path.parent).agent(),
         json=inside_header("about"),
         fields=100,
         bytes=8,

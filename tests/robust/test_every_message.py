@@ -23,7 +23,7 @@ JARGON = re.compile(
     r"|\bassert|[Ii]nvalid input|[Ss]omething went wrong|[Uu]nexpected error|size mismatch"
 )
 PASSED_ON = {
-    ("learn/image_tiles.py", "error.problem"): "the store's problem, told again with the command that repairs it",
+    ("data/tile_bank.py", "error.problem"): "the store's problem, told again with the command that repairs it",
     ("world/landmarks/reverie.py", "problem"): "a helper; its callers write a sentence each",
 }
 """Messages that are written elsewhere, and why."""
@@ -170,7 +170,7 @@ def _strings(node: ast.AST) -> Iterator[str]:
 def test_commands_and_options_that_messages_name_exist() -> None:
     known, usual = commands(), {"help", "preset", "version"}
     anywhere = usual.union(*map(_fields, trees()))
-    shared = {"train": ("cli/_launch.py", "cli/_vln.py"), "eval": ("cli/_vln.py",)}
+    shared = {"train": ("cli/_launch.py",), "eval": ("cli/_runs.py",)}
     seen = 0
     for file, tree in trees().items():
         for text in _strings(tree):

@@ -1,7 +1,7 @@
 """Faults while writing: kill −9, a full disk, a read-only folder, two processes at once, other versions.
 
-Elsewhere: kill −9 in training (`learn/test_loop`, `learn/test_checkpoint`), in preparation with one and four processes
-(`world/matterport/test_prepare`) and in tile building (`learn/test_image_tiles`).
+Elsewhere: kill −9 in training (`learn/test_trainer`, `weights/test_checkpoint`), in preparation with one and four
+processes (`world/matterport/test_prepare`) and in tile building (`data/test_tile_maker`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import torch
 
 from ghosts.errors import DataError, GhostsError
 from ghosts.files import atomic_path, write_json
-from ghosts.learn.checkpoint import FORMAT, load_checkpoint, save_checkpoint
-from ghosts.learn.load import load_task
+from ghosts.run.load import load_run
+from ghosts.weights.checkpoint import FORMAT, load_checkpoint, save_checkpoint
 from ghosts.world.graph import load_graph
 from ghosts.world.houses.world import WorldConfig, make_world
 from ghosts.world.images import write_image
@@ -220,16 +220,16 @@ def test_other_versions_are_named(tmp_path: Path) -> None:
     save_checkpoint(path, {"model/a": torch.ones(2)}, {"iteration": 1})
     content = path.read_bytes()
     path.write_bytes(content.replace(f'"format":"{FORMAT}"'.encode(), b'"format":"1"'))
-    with pytest.raises(DataError, match=r"format 2; train again or use the version that wrote it"):
+    with pytest.raises(DataError, match=r"formats 2 and 3; train again or use the version that wrote it"):
         load_checkpoint(path)
     about = {"iteration": 1, "vocabulary": ["<pad>", "<unk>"], "labels": None}
     experiment = {"name": "x", "kind": "filter", "model": {"language": {"hiden": 3}}}
     save_checkpoint(path, {"model/a": torch.ones(2)}, {**about, "experiment": experiment})
     with pytest.raises(DataError, match=r"unknown field 'hiden'; did you mean 'hidden'.*another version"):
-        load_task(path)
+        load_run(path)
     save_checkpoint(path, {"model/a": torch.ones(2)}, {**about, "experiment": {"model": {"language": {"hidden": "9"}}}})
     with pytest.raises(DataError, match=r"language\.hidden must be a whole number, got '9'"):
-        load_task(path)
+        load_run(path)
 
 
 def test_an_error_inside_the_block_passes_through(tmp_path: Path) -> None:

@@ -22,36 +22,44 @@ import pytest
 import torch
 
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
-from ghosts.cli import main
+from ghosts.cli import main, report
+from ghosts.config import NavigationConfig
+from ghosts.data.examples import split_buildings
+from ghosts.data.reading import reading_of
+from ghosts.data.tile_maker import TileMaker, sweep_on_device
+from ghosts.data.tile_store import TileSettings
+from ghosts.devices import choose_device
 from ghosts.errors import GhostsError
 from ghosts.files import read_words, write_json
-from ghosts.learn.backbone import KIND, _finite_mean, load_backbone
-from ghosts.learn.checkpoint import misfit, save_checkpoint
-from ghosts.learn.data import split_episodes
-from ghosts.learn.devices import choose_device
-from ghosts.learn.image_tiles import TileMaker, sweep_on_device
 from ghosts.learn.labelled_views import load_labelled
-from ghosts.learn.seq2seq import Seq2SeqTask
 from ghosts.mapping.backbone import SmallBackbone
-from ghosts.mapping.tile_store import TileSettings
-from ghosts.types import Grid, Intrinsics
+from ghosts.mapping.saved_backbone import load_backbone
+from ghosts.presets import vln_preset
+from ghosts.run.env import R2REnv
+from ghosts.run.load import Run
+from ghosts.types import Intrinsics
 from ghosts.view import film, images
 from ghosts.view.canvas import new_figure
 from ghosts.view.figures import attention_figure
+from ghosts.view.library import Library
 from ghosts.view.paint import paint
 from ghosts.view.panorama import png
 from ghosts.view.question import Question
 from ghosts.view.report import _webp
+from ghosts.weights.checkpoint import BACKBONE, misfit, save_checkpoint
 from ghosts.world.camera_torch import PanoramaBank
 from ghosts.world.check import Pictures
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
-from ghosts.world.houses import placing, raycast, render
+from ghosts.world.houses.graph import sites
 from ghosts.world.houses.house import Primitive
+from ghosts.world.houses.render import scene
+from ghosts.world.houses.solids import Solids
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import _read_record, load_house
 from ghosts.world.images import read_skybox_depth, write_image
+from ghosts.world.landmarks.labels import LabelSet, build_labels
 from ghosts.world.landmarks.reverie import read_listings
 from ghosts.world.landmarks.source import landmark_tile
 from ghosts.world.matterport import panorama, prepare, raw
@@ -60,7 +68,6 @@ from makers import SCAN, connectivity_records, make_root, viewpoint_id, write_sk
 
 CPU = torch.device("cpu")
 SETTINGS = TileSettings("hash", 2, 0.5, camera=Intrinsics(32, 32, 1.0), headings=1)
-GRID = Grid(4, 4, 1.0)
 PICTURES = f"scans/{SCAN}/matterport_skybox_images"
 
 
@@ -132,19 +139,45 @@ def test_programs_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_models(tmp_path: Path) -> None:
-    assert told(lambda: Seq2SeqAgent(Seq2Seq.__new__(Seq2Seq), GRID, 0)) == "step_limit must be at least 1, got 0"
-    task = Seq2SeqTask.__new__(Seq2SeqTask)
-    assert "has no belief for the planner; leave out --planner" in told(lambda: task.agent(GRID, planner=object()))
-    assert told(lambda: _finite_mean([torch.tensor(float("nan"))], 50)) == (
-        "the loss became nan at iteration 50; lower --train.learning-rate"
-    )
-    path, about = tmp_path / "b.safetensors", {"kind": KIND, "channels": 8, "labels": ["a"]}
+    words, experiment = Seq2Seq.__new__(Seq2Seq), vln_preset("tiny-seq2seq")
+    assert told(lambda: Seq2SeqAgent(words, 0)) == "step_limit must be at least 1, got 0"
+    run = Run("words", experiment, words, reading_of(experiment))
+    assert "has no belief for the planner; leave out --planner" in told(lambda: run.agent(planner=True))
+    path, about = tmp_path / "b.safetensors", {"kind": BACKBONE, "channels": 8, "labels": ["a"]}
     weights = SmallBackbone(16, 1).state_dict()
     save_checkpoint(path, {f"model/{name}": value for name, value in weights.items()}, about)
     message = told(lambda: load_backbone(path))
-    assert message.startswith(f"{path}: not the weights of a small backbone (")
+    assert message.startswith(f"{path}: weights do not fit the settings (")
     assert " has the size " in message
-    assert message.endswith("; copy it again, or train it again with: ghosts backbone")
+    assert message.endswith("; copy it again, or remove it and train again")
+
+
+def test_runs(tmp_path: Path) -> None:
+    root = make_root(tmp_path / "root")
+    assert told(lambda: R2REnv(root, observation="landmarks", run="houses-agent")) == (
+        "this run reads images and knows no labels; leave out observation='landmarks'"
+    )
+    # The tests' type checks would refuse the word before the setting does.
+    check = inspect.unwrap(NavigationConfig.__post_init__)
+    assert told(lambda: check(SimpleNamespace(agent="dog"))) == "navigation.agent must be filter or seq2seq, got 'dog'"
+    labels = build_labels([])
+    twice = (*labels.labels, labels.labels[0])
+    assert told(lambda: LabelSet(twice)) == (
+        f"field 'labels': a label is listed twice (got '{twice[0].name}'); remove one of the two"
+    )
+
+
+def test_episodes_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    mind: Any = SimpleNamespace(root=SimpleNamespace(path=Path("ROOT"), scans=["here"]))
+    monkeypatch.setattr("ghosts.view.record.read_records", lambda path: [SimpleNamespace(scan="elsewhere")])
+    stored: Any = inspect.unwrap(report._stored)
+    assert told(lambda: stored(Path("r.json"), mind)) == (
+        "r.json, field 'scan': an episode of a building that this data root lacks (got 'elsewhere'); "
+        "name the root it was recorded in with --data"
+    )
+    empty: Any = SimpleNamespace(episodes=lambda mind, split: [])
+    first: Any = inspect.unwrap(Library.first)
+    assert told(lambda: first(empty, mind, "test")) == "ROOT: split test holds no episode; choose another split"
 
 
 def test_weights_that_do_not_fit_are_named() -> None:
@@ -224,7 +257,6 @@ def test_pictures_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(cv2, "imwrite", lambda *_: False)
     line = "x.png: the image could not be written; free some space, or choose another --out"
     assert told(lambda: write_image(tmp_path / "x.png", np.zeros((2, 12), np.uint16))).endswith(line)
-    assert told(lambda: render._write(tmp_path / "x.png", np.zeros((2, 12), np.uint16), [])).endswith(line)
     assert not list(tmp_path.iterdir())
 
 
@@ -257,7 +289,7 @@ def test_graphs_and_paths(tmp_path: Path) -> None:
         f"(got '{viewpoint_id(1)}'); take r2r/ and connectivity/ from the same release"
     )
     (root / "r2r" / "R2R_train.json").unlink()
-    assert told(lambda: split_episodes(DataRoot(root))).startswith(
+    assert told(lambda: split_buildings(DataRoot(root))).startswith(
         f"{root}/r2r/R2R_train.json: no such file; it says which buildings are unseen"
     )
     write_json(tmp_path / "R2R_train.json", [{"path": []}])
@@ -277,15 +309,15 @@ def test_worlds(tmp_path: Path) -> None:
     assert told(lambda: _read_record(tmp_path / "h.json", 0)) == (
         f"{tmp_path}/h.json, field 'storeys': missing; remove the file; the same command makes it again"
     )
-    assert told(lambda: raycast.make_solids(())) == "a scene needs at least one primitive; there is nothing to draw"
+    assert told(lambda: Solids.of(())) == "a scene needs at least one primitive; there is nothing to draw"
     gold = Primitive("box", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), 0.0, "gold", (1.0, 1.0, 1.0), "wall")
     rich = SimpleNamespace(name="h", primitives=(gold,))
-    assert told(lambda: inspect.unwrap(render.prepare)(rich)) == (
+    assert told(lambda: inspect.unwrap(scene.prepare)(rich)) == (
         "house h: a part with an unknown material or label (got 'gold')"
     )
     room = SimpleNamespace(kind="bathroom")
     house: Any = SimpleNamespace(name="h", seed=5, rooms=(room,))
-    anchor = inspect.unwrap(placing._anchor)
+    anchor = inspect.unwrap(sites._anchor)
     assert told(lambda: anchor(house, np.zeros((0, 3)), 0, np.random.default_rng(0))) == (
         "house 'h' (seed 5): no free place to stand in the bathroom (room 0); choose another --seed"
     )
@@ -373,7 +405,7 @@ def test_filling_what_does_not_fit() -> None:
         "depth (4, 4), intensity (4, 5) and mask (4, 4) differ in size"
     )
     assert told(lambda: fill(plane, plane, plane > 0, (1.0, 2.0), (1.0,))) == (
-        "2 space and 1 range deviations; give one each a level"
+        "2 space and 1 range deviations; give one of each per level"
     )
 
 

@@ -13,25 +13,28 @@ import pytest
 
 from ghosts.cli import belief, bench, demo, doctor, prepare, report, tiles, view, world
 from ghosts.cli._launch import TrainOptions
+from ghosts.cli._runs import EvalOptions
 from ghosts.config import (
+    BackboneConfig,
     BaselineConfig,
     FilterConfig,
+    LandmarkConfig,
     LanguageConfig,
     LingUNetConfig,
     MapperConfig,
     ModelConfig,
     MotionConfig,
+    NavigationConfig,
     PlannerConfig,
     PolicyConfig,
     RegionConfig,
     Seq2SeqConfig,
+    TrainConfig,
     from_dict,
 )
 from ghosts.errors import ConfigError
-from ghosts.presets import BackboneConfig, NavigationConfig, TrainConfig
 from ghosts.types import Grid, Intrinsics, Pose
 from ghosts.world.houses.world import WorldConfig
-from ghosts.world.landmarks.source import LandmarkConfig
 from ghosts.world.matterport.panorama import PrepareConfig
 from ghosts.world.store import ByteCache
 
@@ -64,6 +67,8 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (Seq2SeqConfig, {"sectors": 0}, "seq2seq.sectors must be at least 1, got 0"),
     (Seq2SeqConfig, {"dropout": 1.0}, "seq2seq.dropout must lie in [0, 1), got 1.0"),
     (TrainConfig, {"batch": 0}, "train.batch must be at least 1, got 0"),
+    (TrainConfig, {"agent_steps": 0}, "train.agent_steps must be at least 1, got 0"),
+    (TrainConfig, {"mirrored": 1.5}, "train.mirrored must lie in [0, 1], got 1.5"),
     (TrainConfig, {"iterations": -1}, "train.iterations must not be negative, got -1"),
     (TrainConfig, {"ema": 1.1}, "train.ema must lie in [0, 1], got 1.1"),
     (TrainConfig, {"learning_rate": -1.0}, "train.learning_rate must be finite and not negative, got -1.0"),
@@ -73,6 +78,8 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (TrainConfig, {"seed": -1}, "train.seed must lie in 0..4294967295, got -1"),
     (TrainOptions, {"threads": -1}, "--threads must not be negative, got -1"),
     (TrainOptions, {"devices": 0}, "--devices must be at least 1, got 0"),
+    (EvalOptions, {"devices": 0}, "--devices must be at least 1, got 0"),
+    (EvalOptions, {"examples": -1}, "--examples must not be negative, got -1"),
     (TrainOptions, {"select_examples": 0}, "--select-examples must be at least 1, got 0"),
     (NavigationConfig, {"step_limit": 0}, "navigation.step_limit must be at least 1, got 0"),
     (NavigationConfig, {"own_actions": 2.0}, "navigation.own_actions must lie in [0, 1], got 2.0"),
@@ -148,7 +155,11 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     ),
     (Grid, {"rows": 0, "cols": 2, "cell_m": 1.0}, "a grid needs at least one cell, got 0 rows × 2 columns"),
     (Grid, {"rows": 2, "cols": 2, "cell_m": 0.0}, "cell_m must be positive, got 0.0"),
-    (Grid(5, 5, 1.0).coarser, {"factor": 2}, "a 5 × 5 grid cannot be pooled by 2; choose a multiple"),
+    (
+        Grid(5, 5, 1.0).coarser,
+        {"factor": 2},
+        "a map of 5 × 5 cells cannot be pooled by filter.pool = 2; choose a divisor",
+    ),
     (ByteCache, {"limit_bytes": -1, "size_of": len}, "a cache's bound must not be negative, got -1 bytes"),
     (
         from_dict,

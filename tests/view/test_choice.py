@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
-from ghosts.act.planner import Planner
+from ghosts.act.seq2seq import Seq2Seq
+from ghosts.config import GoalExperiment, NavigationConfig, Seq2SeqConfig, VlnExperiment
 from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.vln import walk_split
-from ghosts.learn.data import examples_of
-from ghosts.learn.vln import load_agent
-from ghosts.presets import NavigationConfig, Seq2SeqConfig, VlnExperiment
-from ghosts.view.choice import Chooser, known_after
+from ghosts.run.load import Run, load_run
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.question import Question
@@ -38,16 +34,14 @@ def walk_on(mind: Mind, question: Question) -> list[int]:
         asked = replace(asked, walk=(*asked.walk, moves[-1]))
 
 
-@pytest.mark.parametrize(("model", "planner"), [("small", Planner()), ("agent", None)])
+@pytest.mark.parametrize(("model", "planner"), [("small", True), ("agent", False)])
 def test_walking_on_is_what_the_evaluation_walks(
-    library: Library, run: Path, agent: Path, model: str, planner: Planner | None
+    library: Library, run: Path, agent: Path, model: str, planner: bool
 ) -> None:
     mind = library.mind("combs", model)
-    assert mind.acts == ("policy" if planner is None else "planner")
-    examples = examples_of(mind.data, "dev_unseen")[::4]
-    task = load_agent(agent if planner is None else run).task
-    kwargs = {"stored": None, "device": torch.device("cpu"), "planner": planner}
-    expected = walk_split(task, mind.root, examples, mind.data.builder, **kwargs)
+    assert mind.acts == ("planner" if planner else "policy")
+    examples = mind.data.examples("dev_unseen")[::4]
+    expected = walk_split(load_run(run if planner else agent), mind.data, examples, planner=planner)
     walked = [walk_on(mind, library.question(mind, "dev_unseen", example.instr_id)) for example in examples]
     assert walked == expected
     assert max(map(len, walked)) > 2
@@ -76,23 +70,27 @@ def test_models_without_a_filter_choose_by_mass(library: Library) -> None:
             assert sum(frame.choice.candidates.values()) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_who_chooses() -> None:
+def test_who_chooses(mind: Mind) -> None:
+    def chooser(experiment: GoalExperiment) -> tuple[str, int]:
+        opened = Mind(Run("opened", experiment, mind.model, mind.data.reading), mind.data)
+        assert opened.agent is not None
+        return opened.acts, opened.agent.step_limit
+
     small = small_experiment()
     acting = VlnExperiment(**vars(small), navigation=NavigationConfig(step_limit=5))
-    assert (Chooser(small).by, Chooser(small).step_limit) == ("planner", 12)
-    assert (Chooser(acting).by, Chooser(acting).step_limit) == ("policy", 5)
+    assert chooser(small) == ("planner", 12)
+    assert chooser(acting) == ("policy", 5)
     bound = replace(acting, navigation=NavigationConfig(true_beliefs=True))
-    assert Chooser(bound).by == "planner"
+    assert chooser(bound) == ("planner", 12)
 
 
 def test_nobody_jumps(mind: Mind) -> None:
     graph = mind.root.graph("comb3")
-    known = known_after(graph, [0, 1, 2])
-    assert known.viewpoint[0, : known.known[0].sum()].tolist()[:1] == [0]
-    assert set(known.viewpoint[0][known.visited[0]].tolist()) == {0, 1, 2}
-    np.testing.assert_allclose(known.from_here_m[0][0], graph.distance_m[2, 0])
+    choice = mind.frame(Question("comb3", "go on", 0.0, (0, 1, 2)), 2).choice
+    assert {graph.index(name) for name in choice.visited} == {0, 1, 2}
+    assert {graph.index(name) for name in choice.candidates} == {0, 1, 2, 3, 5, 6, 8, 9}
     with pytest.raises(ConfigError, match="from neighbour to neighbour"):
-        known_after(graph, [0, 4])
+        mind.frame(Question("comb3", "go on", 0.0, (0, 4)), 1)
 
 
 def test_walks_are_drawn_along_the_graph(library: Library) -> None:
@@ -103,9 +101,12 @@ def test_walks_are_drawn_along_the_graph(library: Library) -> None:
     assert route(scene, [ids[3], ids[3]]) == [ids[3], ids[3]]
 
 
-def test_an_agent_without_beliefs_is_refused(combs: Path, tmp_path: Path) -> None:
+def test_an_agent_without_beliefs_is_refused(combs: Path, mind: Mind, tmp_path: Path) -> None:
     settings = NavigationConfig(agent="seq2seq", seq2seq=Seq2SeqConfig(hidden=8))
     experiment = VlnExperiment(**vars(small_experiment()), navigation=settings)
     path = save_untrained(tmp_path / "words.safetensors", combs, experiment)
     with pytest.raises(DataError, match="no belief to look into"):
         Library([combs], [path])
+    words = Run("words", experiment, Seq2Seq(experiment.model, settings.seq2seq, 9), mind.data.reading)
+    with pytest.raises(ConfigError, match="words has no belief to look into"):
+        Mind(words, mind.data)

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.evaluate.goal import evaluate_goal
-from ghosts.learn.data import examples_of
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.question import Question
@@ -23,10 +21,8 @@ from view_fixtures import save_untrained
 @pytest.mark.parametrize("model", ["small", "plain", "agent", "hand-coded"])
 def test_frames_agree_with_the_evaluation(library: Library, model: str) -> None:
     mind = library.mind("combs", model)
-    examples = examples_of(mind.data, "dev_unseen")[:3]
-    scores = evaluate_goal(
-        mind.task, mind.root, examples, mind.data.builder, stored=None, device=torch.device("cpu"), threads=0
-    )
+    examples = mind.data.examples("dev_unseen")[:3]
+    scores = evaluate_goal(mind.model, mind.data, examples, threads=0)
     for row, example in enumerate(examples):
         frames = mind.record(library.question(mind, "dev_unseen", example.instr_id)).frames
         np.testing.assert_allclose([frame.error_m for frame in frames], scores.error_m[row], atol=2e-3)
@@ -77,7 +73,7 @@ def test_kernel_of_every_cell_rebuilds_the_prediction(library: Library, mind: Mi
     """Mass that leaves all cells by the kernels shown is the prediction shown."""
     question = library.question(mind, "dev_unseen", "300_0")
     frame, grid = mind.frame(question, 2), mind.grid
-    half = mind.task.config.filter.motion.kernel // 2
+    half = mind.model.config.filter.motion.kernel // 2
     built = np.zeros((grid.rows + 2 * half, grid.cols + 2 * half))
     origin = np.array(mind.origin(question))
     for row, col in np.argwhere(frame.beliefs[1].sum(0) > 1e-7):

@@ -11,18 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cube import texels
 from ghosts import geometry
 from ghosts.errors import DataError
 from ghosts.types import Intrinsics
 from ghosts.view import style
 from ghosts.view.paint import paint
 from ghosts.view.panorama import cube_texels, equirect, equirect_rays
-from ghosts.world.camera import CUBE_FACES, DEPTH_UNITS_PER_M
+from ghosts.world.camera import CUBE_FACES
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
+from ghosts.world.images import DEPTH_UNITS_PER_M
 from ghosts.world.store import Panorama, PanoramaStore
 from makers import SCAN, upright_rotation
+from reference.cube import texels
 
 
 @pytest.mark.parametrize(("heading", "elevation"), [(0.3, -0.5), (2.0, 0.4), (4.0, 0.0)])

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ghosts.belief.histogram import gaussian
+from ghosts.act.model import Briefing, CellFeatures, Prediction
+from ghosts.belief.histogram import arg_max_m, gaussian, normalise
 from ghosts.belief.lingunet import LingUNet
-from ghosts.config import BaselineConfig
+from ghosts.config import BaselineConfig, ModelConfig
 from ghosts.geometry import to_cells
+from ghosts.language.decoder import InstructionModel
+from ghosts.mapping.mapper import Mapper, Masks
+from ghosts.mapping.observations import Observations
 from ghosts.types import Grid
 
 MEAN_GOAL_DISTANCE_M = 7.6
 """Mean straight-line distance from start to goal in R2R's training set (paper, section 5.2)."""
 BLUR_SIZE_M, BLUR_SIGMA_M = 22.5, 3.55
 """45 cells of 0.5 m, and the σ that OpenCV gives a blur of that size: 0.3 · (44 / 2 − 1) + 0.8 = 7.1 cells."""
+
+
+class LingUNetModel(nn.Module):
+    """The LingUNet baseline with the filter's own mapper and instruction encoder.
+
+    Args:
+        config: of mapper and language.
+        baseline: of the LingUNet.
+        labels: number of landmark labels; 0 where features are stored.
+    """
+
+    def __init__(self, config: ModelConfig, baseline: BaselineConfig, labels: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.features = CellFeatures(config.mapper.features, labels)
+        self.language = InstructionModel(config.language)
+        self.mapper = Mapper(config.mapper)
+        self.head = LingUNetBaseline(config.mapper.channels, 2 * config.language.hidden, baseline)
+
+    def forward(
+        self, briefing: Briefing, seen: Observations, masks: Masks | None = None
+    ) -> tuple[Float[Tensor, "b s y x"], Float[Tensor, "b s y x"]]:
+        """Goal and path heat for every agent step; see `GoalModel.forward`."""
+        maps = self.mapper(replace(seen, cells=self.features(seen.cells)), None, masks).maps()
+        return self.head(maps, self.language.encoder(briefing.tokens, briefing.lengths).sentence)
+
+    @torch.no_grad()
+    def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
+        """See `model.Predictor`."""
+        heat, _ = self(briefing, seen)
+        return _from_heat(heat.float(), Grid(seen.cells.rows, seen.cells.cols, self.config.mapper.cell_m))
 
 
 class LingUNetBaseline(nn.Module):
@@ -47,21 +84,18 @@ class LingUNetBaseline(nn.Module):
 
 
 def heat_targets(
-    path_xy_m: Float[Tensor, "b p 2"], valid: Bool[Tensor, "b p"], grid: Grid, sigma_m: float
+    path_xy_m: Float[Tensor, "b p 2"], grid: Grid, sigma_m: float
 ) -> tuple[Float[Tensor, "b y x"], Float[Tensor, "b y x"]]:
     """Goal and path-visitation targets: Gaussians scaled to a maximum of 1.
 
     Args:
-        path_xy_m: the demonstrator's positions, metres from the map's origin; the last valid one is the goal.
-        valid: False for padding, which follows the path.
+        path_xy_m: the demonstrator's positions, metres from the map's origin; the last one is the goal.
         grid: the map's grid.
         sigma_m: of the Gaussians.
     """
     heat = gaussian(path_xy_m, grid, sigma_m)
     heat = heat / heat.amax((-2, -1), keepdim=True)
-    last = valid.sum(1) - 1
-    goal = heat[torch.arange(len(heat), device=heat.device), last]
-    return goal, (heat * valid[..., None, None]).amax(1)
+    return heat[:, -1], heat.amax(1)
 
 
 def heat_loss(
@@ -69,45 +103,54 @@ def heat_loss(
     path: Float[Tensor, "b s y x"],
     goal_target: Float[Tensor, "b y x"],
     path_target: Float[Tensor, "b y x"],
-    valid: Bool[Tensor, "b s"] | None = None,
 ) -> Float[Tensor, ""]:
-    """Mean squared error of both heads, averaged over the agent steps that count."""
-    error = (goal - goal_target[:, None]) ** 2 + (path - path_target[:, None]) ** 2
-    per_map = error.mean((-2, -1))
-    if valid is None:
-        return per_map.mean()
-    return (per_map * valid).sum() / valid.sum().clamp(min=1)
+    """Mean squared error of both heads."""
+    return ((goal - goal_target[:, None]) ** 2 + (path - path_target[:, None]) ** 2).mean()
+
+
+class HandCoded(nn.Module):
+    """The hand-coded baseline: nothing is trained, and nothing is read.
+
+    Args:
+        config: of the map.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+
+    @torch.no_grad()
+    def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
+        """See `model.Predictor`."""
+        cells, plan = seen.cells, seen.plan
+        grid = Grid(cells.rows, cells.cols, self.config.mapper.cell_m)
+        first = torch.full((cells.batch, cells.rows, cells.cols), cells.steps, device=plan.place.device)
+        first.view(-1)[plan.place] = plan.first
+        heat = [hand_coded_heat((first <= step)[:, None], briefing.start_xy_m, grid) for step in range(cells.steps)]
+        return _from_heat(torch.stack(heat, 1), grid)
 
 
 def hand_coded_heat(
-    observed: Bool[Tensor, "b 1 y x"],
-    start_xy_m: Float[Tensor, "b 2"],
-    grid: Grid,
-    *,
-    radius_m: float = MEAN_GOAL_DISTANCE_M,
-    neighbourhood_m: float = 1.0,
+    observed: Bool[Tensor, "b 1 y x"], start_xy_m: Float[Tensor, "b 2"], grid: Grid
 ) -> Float[Tensor, "b y x"]:
-    """Hand-coded goal heat: at the usual distance from the start, where most of the map was seen.
+    """The paper's rule (section 5.2): of the positions at the usual distance from the start, the one with most of the
+    observed area in a Gaussian neighbourhood.
 
-    A one-cell-wide circle, blurred, times the observed area in a Gaussian neighbourhood. Distances are measured from
-    cell centres to the true start; the released code misses half a cell.
+    A one-cell-wide circle times the blurred observed area. The released code blurs the circle instead and multiplies
+    by what is observed, which moves its peak inwards (to 6 m where all is seen), and misses half a cell.
 
     Args:
         observed: cells seen so far.
         start_xy_m: metres from the map's origin.
         grid: the map's grid.
-        radius_m: of the circle.
-        neighbourhood_m: σ of the neighbourhood.
     """
-    centre = to_cells(start_xy_m, grid)
+    centre = to_cells(start_xy_m * 1.0, grid)
     rows = torch.arange(grid.rows, device=centre.device, dtype=centre.dtype) - centre[:, 1, None]
     cols = torch.arange(grid.cols, device=centre.device, dtype=centre.dtype) - centre[:, 0, None]
     distance = torch.hypot(rows[:, :, None], cols[:, None, :])
-    circle = ((distance - radius_m / grid.cell_m).abs() <= 0.5).to(centre.dtype)[:, None]
-    ring = gaussian_blur(circle, BLUR_SIGMA_M / grid.cell_m, round(BLUR_SIZE_M / grid.cell_m) // 2)
-    sigma = neighbourhood_m / grid.cell_m
-    seen = gaussian_blur(observed.to(centre.dtype), sigma, max(1, round(3.0 * sigma)))
-    return (ring * seen)[:, 0]
+    circle = ((distance - MEAN_GOAL_DISTANCE_M / grid.cell_m).abs() <= 0.5).to(centre.dtype)[:, None]
+    half = round(BLUR_SIZE_M / grid.cell_m) // 2
+    return (circle * gaussian_blur(observed.to(centre.dtype), BLUR_SIGMA_M / grid.cell_m, half))[:, 0]
 
 
 def gaussian_blur(images: Float[Tensor, "b 1 y x"], sigma: float, half: int) -> Float[Tensor, "b 1 y x"]:
@@ -116,3 +159,9 @@ def gaussian_blur(images: Float[Tensor, "b 1 y x"], sigma: float, half: int) -> 
     kernel = torch.softmax(-0.5 * (offsets / sigma) ** 2, 0)
     blurred = F.conv2d(images, kernel.view(1, 1, -1, 1), padding=(half, 0))
     return F.conv2d(blurred, kernel.view(1, 1, 1, -1), padding=(0, half))
+
+
+def _from_heat(heat: Float[Tensor, "b s y x"], grid: Grid) -> Prediction:
+    """Heat as a distribution: what is negative counts as nothing, and nothing anywhere as anywhere."""
+    mass = normalise(heat.clamp(min=0.0)[:, :, None])[:, :, 0]
+    return Prediction(arg_max_m(heat[:, :, None], grid), mass, grid)

@@ -6,6 +6,7 @@ batch.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -63,10 +64,20 @@ def belief_around(
         sigma_m: of the neighbourhood.
 
     Returns:
-        The mean mass a cell under the Gaussian's weights; differentiable in beliefs and positions.
+        The mean mass per cell under the Gaussian's weights, with nothing beyond the map's edge; differentiable in
+        beliefs and positions.
     """
-    columns, rows = gaussian_axes(xy_m.to(beliefs.dtype), grid, sigma_m)
-    return weigh((rows[:, :, None] * columns[:, None, :]).flatten(1), marginal(beliefs).flatten(2), episode)
+    xy_m = xy_m.to(beliefs.dtype)
+    columns, rows = gaussian_axes(xy_m, grid, sigma_m)
+    weights = rows[:, :, None] * columns[:, None, :] * _share_on_map(xy_m, grid, sigma_m)[:, None, None]
+    return weigh(weights.flatten(1), marginal(beliefs).flatten(2), episode)
+
+
+def _share_on_map(xy_m: Float[Tensor, "k 2"], grid: Grid, sigma_m: float) -> Float[Tensor, " k"]:
+    """How much of a Gaussian around each position lies on the map: the profiles on the grid always sum to 1."""
+    half_m = torch.tensor([grid.cols, grid.rows], device=xy_m.device, dtype=xy_m.dtype) * (grid.cell_m / 2.0)
+    scale = sigma_m * math.sqrt(2.0)
+    return (0.5 * (torch.erf((half_m - xy_m) / scale) + torch.erf((half_m + xy_m) / scale))).prod(1)
 
 
 def weigh(
@@ -74,7 +85,7 @@ def weigh(
 ) -> Float[Tensor, "k t1"]:
     """Sum of each candidate's weights times its episode's mass, at each filter step.
 
-    One matrix product an episode: a copy of the mass for each candidate would be t1 times as large as the weights.
+    One matrix product per episode: a copy of the mass for each candidate would be t1 times as large as the weights.
     """
     place, rank, most = _ranks(episode, len(mass))
     padded = weights.new_zeros(len(mass), most, weights.shape[1]).index_put((place, rank), weights)
@@ -82,7 +93,7 @@ def weigh(
 
 
 def _ranks(episode: Int[Tensor, " k"], count: int) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"], int]:
-    """Each candidate's episode and its number among that episode's candidates, and the most an episode has."""
+    """Each candidate's episode and its number among that episode's candidates, and the most one has."""
     place = episode.long()
     order = torch.argsort(place, stable=True)
     sizes = torch.bincount(place, minlength=count)

@@ -13,9 +13,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ghosts.act.model import GoalModel
+from ghosts.belief.filter import BayesFilter
 from ghosts.belief.graphed import Track, graph_filter
-from ghosts.language.decoder import Latents
+from ghosts.config import ModelConfig
+from ghosts.language.decoder import InstructionModel, Latents
 from ghosts.language.graphed import graph_instructions
 from ghosts.language.tokens import MAX_TOKENS
 
@@ -28,23 +29,31 @@ class Captured:
     track: Track
 
 
-def capture(model: GoalModel, batch: int, steps: int, dtype: torch.dtype, words: int = MAX_TOKENS) -> Captured:
-    """Capture a model's instruction model and filter, on a CUDA device and in its present mode.
+def capture(
+    language: InstructionModel,
+    filter: BayesFilter,
+    config: ModelConfig,
+    batch: int,
+    steps: int,
+    dtype: torch.dtype,
+) -> Captured:
+    """Capture an instruction model and a filter, on a CUDA device and in their present mode.
 
     Args:
-        model: on its device.
+        language: reads instructions in float32.
+        filter: its recursion runs in float32.
+        config: the sizes of both.
         batch: episodes.
-        steps: agent steps an episode.
-        dtype: of the filter's networks (autocast); instructions are read and the recursion runs in float32.
-        words: longest instruction.
+        steps: agent steps per episode.
+        dtype: of the filter's networks (autocast).
     """
-    config, device = model.config, model.mapper.state_to_state.weight.device
-    read = graph_instructions(model.language, batch, words)
-    grid, settings = model.belief_grid(config.mapper.rows, config.mapper.cols), config.filter
+    device = language.encoder.embedding.weight.device
+    read = graph_instructions(language, batch, MAX_TOKENS)
+    grid = config.belief_grid
     # The mapper writes channels-last maps; the captured filter expects the strides it was shown.
     maps = torch.zeros(batch, steps, grid.rows, grid.cols, config.mapper.channels, device=device, dtype=dtype)
     latent = torch.zeros(batch, config.language.steps, 3 * config.language.hidden, device=device)
-    start = torch.full((batch, settings.headings, grid.rows, grid.cols), 1.0, device=device)
+    start = torch.full((batch, config.filter.headings, grid.rows, grid.cols), 1.0, device=device)
     return Captured(
-        read, graph_filter(model.filter, maps.permute(0, 1, 4, 2, 3), latent, latent, start / start[0].numel(), dtype)
+        read, graph_filter(filter, maps.permute(0, 1, 4, 2, 3), latent, latent, start / start[0].numel(), dtype)
     )

@@ -38,7 +38,7 @@ class KnownGraph:
     """Slot each walker stands at."""
 
     @property
-    def known(self) -> Bool[np.ndarray, "b k"]:
+    def filled(self) -> Bool[np.ndarray, "b k"]:
         """Slots that hold a viewpoint."""
         return self.viewpoint >= 0
 
@@ -65,25 +65,30 @@ def start_graph(viewpoint: Int[np.ndarray, " b"]) -> KnownGraph:
     )
 
 
-def look_around(
-    known: KnownGraph,
-    active: Bool[np.ndarray, " b"],
-    episode: Int[np.ndarray, " m"],
-    viewpoint: Int[np.ndarray, " m"],
-    xyz_m: Float[np.ndarray, "m 3"],
-) -> KnownGraph:
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Viewpoints that walkers can go to from where they stand, walker by walker."""
+
+    episode: Int[np.ndarray, " m"]
+    """Which walker sees each, in ascending order."""
+    viewpoint: Int[np.ndarray, " m"]
+    """Its number."""
+    xyz_m: Float[np.ndarray, "m 3"]
+    """Its position relative to the episode's start."""
+
+
+def visit(known: KnownGraph, active: Bool[np.ndarray, " b"], near: Neighbours) -> KnownGraph:
     """Mark where walkers stand as visited and learn its neighbours.
 
     Args:
         known: before.
-        active: walkers that look; the others learn nothing.
-        episode: which walker sees each neighbour, in ascending order.
-        viewpoint: number of each neighbour.
-        xyz_m: its position relative to the episode's start.
+        active: walkers that see; the others learn nothing.
+        near: what they see.
     """
+    episode, viewpoint, xyz_m = near.episode, near.viewpoint, near.xyz_m
     same = known.viewpoint[episode] == viewpoint[:, None]
     old = same.any(1)
-    count = known.known.sum(1)
+    count = known.filled.sum(1)
     new_before = np.cumsum(~old) - ~old
     first = np.zeros(len(count) + 1, np.int64)
     first[1:] = np.cumsum(np.bincount(episode[~old], minlength=len(count)))
@@ -156,7 +161,7 @@ def candidates_of(
         device: where to.
         numbers: the `episode` of each walker's candidates; its place in the batch by default.
     """
-    episode, slot = (known.known & active[:, None]).nonzero()
+    episode, slot = (known.filled & active[:, None]).nonzero()
     called = episode if numbers is None else numbers[episode]
     return Candidates(
         episode=torch.from_numpy(called).to(device),
@@ -171,20 +176,8 @@ def _floats(values: np.ndarray, device: torch.device) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
 
 
-def on_slots(
-    known: KnownGraph,
-    active: Bool[np.ndarray, " b"],
-    values: Float[Tensor, " k"],
-    mask: Bool[np.ndarray, "b slots"] | None = None,
-) -> Float[np.ndarray, "b slots"]:
-    """Flat values back on slots; −∞ elsewhere.
-
-    Args:
-        known: whose slots.
-        active: walkers that have candidates.
-        values: walker by walker, in the order of their slots.
-        mask: slots the values belong to; by default `candidates_of`'s, all known ones of active walkers.
-    """
-    table = np.full(known.viewpoint.shape, -np.inf)
-    table[known.known & active[:, None] if mask is None else mask] = values.detach().double().cpu().numpy()
+def on_slots(mask: Bool[np.ndarray, "b slots"], values: Float[Tensor, " k"]) -> Float[np.ndarray, "b slots"]:
+    """Flat values, walker by walker in the order of their slots, back on the slots of a mask; −∞ elsewhere."""
+    table = np.full(mask.shape, -np.inf)
+    table[mask] = values.detach().double().cpu().numpy()
     return table

@@ -1,219 +1,198 @@
-"""The whole model: words and observed cells in, beliefs about the demonstrator's trajectory out."""
+"""The whole model: words and observed cells in, beliefs about the demonstrator's trajectory out.
+
+Three verbs, and `forward` is all of them in a row: `read` the instruction (once per episode, the map plays no part),
+`look` at what is observed (the map changes, the words play no part; `observe` is one step of it), `track` the
+demonstrator on the map. Training, evaluation, agents, the robot's tracker and the viewer all go through these.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Protocol, runtime_checkable
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ghosts.act.baselines import LingUNetBaseline
+from ghosts.act.captured import Captured, capture
 from ghosts.act.policy import Policy
 from ghosts.belief.filter import FilterTrace, build_filter
-from ghosts.belief.graphed import Track
-from ghosts.belief.histogram import pose_belief
-from ghosts.config import BaselineConfig, ModelConfig
+from ghosts.belief.histogram import arg_max_m, marginal, pose_belief
+from ghosts.config import ModelConfig
+from ghosts.errors import ConfigError
 from ghosts.language.decoder import InstructionModel, Latents
 from ghosts.mapping.cells import MapCells
-from ghosts.mapping.mapper import Mapper, MapState, Masks
-from ghosts.mapping.points import Points
-from ghosts.mapping.project import Reduce
-from ghosts.mapping.stencil import Pooling, Stencil
-from ghosts.mapping.tiles import place_tiles, tiles_from_points
+from ghosts.mapping.mapper import Mapper, MapState, MapSteps, Masks
+from ghosts.mapping.observations import Observations, observations_of
 from ghosts.types import Grid
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """What the walkers of b episodes are told: the words of an instruction, and where they start."""
+
+    tokens: Int[Tensor, "b l"]
+    """Word ids, padded at the end."""
+    lengths: Int[Tensor, " b"]
+    """Words of each instruction."""
+    start_xy_m: Float[Tensor, "b 2"]
+    """From the map's origin."""
+    start_heading_rad: Float[Tensor, " b"]
+    """Clockwise from +y."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A briefing that has been read."""
+
+    latents: Latents
+    start_xy_m: Float[Tensor, "b 2"]
+    start_heading_rad: Float[Tensor, " b"]
+
+    def pick(self, episodes: Int[Tensor, " w"]) -> Heard:
+        """Some of the episodes."""
+        latents = {item.name: getattr(self.latents, item.name).index_select(0, episodes) for item in fields(Latents)}
+        start = self.start_xy_m.index_select(0, episodes), self.start_heading_rad.index_select(0, episodes)
+        return Heard(Latents(**latents), *start)
 
 
 @dataclass(frozen=True)
 class GoalTrace:
     """Everything the model thought, for the maps of s agent steps of b episodes."""
 
-    maps: Float[Tensor, "b s channels y x"]
-    observed: Bool[Tensor, "b s 1 y x"]
     latents: Latents
     """Latent observations and actions, and the words they attend to."""
+    map: MapSteps
     filter: FilterTrace
     """Kernels, predictions, likelihoods and posteriors of every filter step."""
     grid: Grid
     """The belief's grid."""
 
-    @property
-    def beliefs(self) -> Float[Tensor, "b s t1 c y2 x2"]:
-        """Belief at the start and after each filter step, on the map of each agent step."""
-        return self.filter.beliefs
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says about the goal, for the map of every agent step."""
+
+    goal_xy_m: Float[Tensor, "b s 2"]
+    """Most likely position, metres from the map's origin."""
+    goal: Float[Tensor, "b s y x"]
+    """Distribution over the cells of `grid`."""
+    grid: Grid
 
 
-def cells_from_points(
-    points: Points, steps: int, origin_xy_m: Float[np.ndarray, "b 2"], grid: Grid, reduce: Reduce = "max"
-) -> MapCells:
-    """Project points straight to observed cells; differentiable in the features.
+@runtime_checkable
+class Predictor(Protocol):
+    """A row of Table 1."""
+
+    config: ModelConfig
+
+    def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
+        """Goal distributions and their maxima, for the map of every agent step; without gradients."""
+        ...
+
+
+class CellFeatures(nn.Module):
+    """Feature vectors of observed cells: stored ones as they are, labels as the sum of learned embeddings.
 
     Args:
-        points: one item an episode and agent step, episode-major.
-        steps: agent steps s an episode.
-        origin_xy_m: centre of each episode's map, on the lattice (`geometry.snap_origin`).
-        grid: the maps' grid.
-        reduce: how features that share a cell combine.
+        channels: of a feature vector.
+        labels: number of labels; 0 where features are stored.
     """
-    episodes = range(len(origin_xy_m))
-    item = [episode for episode in episodes for _ in range(steps)]
-    step = [step for _ in episodes for step in range(steps)]
-    return place_tiles(tiles_from_points(points, grid.cell_m, reduce), item, step, origin_xy_m, grid)
+
+    def __init__(self, channels: int, labels: int) -> None:
+        super().__init__()
+        self.channels = channels
+        self.embedding = nn.Embedding(labels, channels) if labels else None
+
+    def forward(self, cells: MapCells) -> MapCells:
+        """The cells with features."""
+        if self.embedding is None:
+            if cells.labels is not None:
+                raise ConfigError("this model reads tiles of images, but the data has landmarks; choose another preset")
+            return cells
+        if cells.labels is None:
+            raise ConfigError("this model reads landmarks, but the data has tiles of images; choose another preset")
+        vectors = self.embedding(cells.labels.label) * cells.labels.weight[:, None]
+        features = vectors.new_zeros(len(cells.item), self.channels).index_add(0, cells.labels.cell, vectors)
+        return replace(cells, features=features)
 
 
 class GoalModel(nn.Module):
-    """Mapper + language + filter + policy. No state between calls; dropout masks and map states are passed in.
+    """Mapper + language + filter + policy. No state between calls; dropout masks and maps are passed in.
 
     Args:
         config: of all parts.
+        labels: number of landmark labels; 0 where features are stored.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, labels: int = 0) -> None:
         super().__init__()
         self.config = config
         latent = 3 * config.language.hidden
+        self.features = CellFeatures(config.mapper.features, labels)
         self.language = InstructionModel(config.language)
         self.mapper = Mapper(config.mapper)
         self.filter = build_filter(config.mapper.channels, latent, config.filter)
         self.policy = Policy(config.policy, config.language.steps)
+        self._captured: Captured | None = None
 
-    def belief_grid(self, rows: int, cols: int) -> Grid:
-        """The belief's grid for maps of this many cells."""
-        return Grid(rows, cols, self.config.mapper.cell_m).coarser(self.config.filter.pool)
-
-    def start_belief(
-        self, start_xy_m: Float[Tensor, "b 2"], start_heading_rad: Float[Tensor, " b"], grid: Grid
-    ) -> Float[Tensor, "b c y x"]:
-        """The first belief: at the known start."""
-        settings = self.config.filter
-        return pose_belief(start_xy_m, start_heading_rad, grid, settings.sigma_m, settings.headings)
-
-    def track(
-        self,
-        maps: Float[Tensor, "b s channels y x"],
-        latents: Latents,
-        start_xy_m: Float[Tensor, "b 2"],
-        start_heading_rad: Float[Tensor, " b"],
-    ) -> FilterTrace:
-        """Filter the demonstrator's trajectory on given maps.
-
-        Args:
-            maps: of each agent step.
-            latents: of each episode.
-            start_xy_m: metres from the map's origin.
-            start_heading_rad: clockwise from +y.
-        """
-        grid = self.belief_grid(maps.shape[-2], maps.shape[-1])
-        start = self.start_belief(start_xy_m, start_heading_rad, grid)
-        return self.filter(maps, latents.actions, latents.observations, start)
-
-    def read(self, tokens: Int[Tensor, "b l"], lengths: Int[Tensor, " b"]) -> Latents:
-        """Latents of instructions.
-
-        Args:
-            tokens: word ids, padded at the end.
-            lengths: words of each instruction.
-        """
+    def read(self, briefing: Briefing) -> Heard:
+        """Latent actions and observations of instructions."""
+        run = self._captured.read if self._captured is not None and self.training else self.language
         # Little work, many small steps: casts to half precision would cost more than they save.
-        with torch.autocast(tokens.device.type, enabled=False):
-            return self.language(tokens, lengths)
+        with torch.autocast(briefing.tokens.device.type, enabled=False):
+            latents = run(briefing.tokens, briefing.lengths)
+        return Heard(latents, briefing.start_xy_m, briefing.start_heading_rad)
 
-    def forward(
-        self,
-        cells: MapCells,
-        tokens: Int[Tensor, "b l"],
-        lengths: Int[Tensor, " b"],
-        start_xy_m: Float[Tensor, "b 2"],
-        start_heading_rad: Float[Tensor, " b"],
-        masks: Masks | None = None,
-        state: MapState | None = None,
-        plan: Stencil | None = None,
-    ) -> GoalTrace:
-        """Read the instructions, then `follow` them; see there.
+    def look(self, seen: Observations, state: MapState | None = None, masks: Masks | None = None) -> MapSteps:
+        """Maps after each agent step.
 
         Args:
-            tokens: word ids of the instructions, padded at the end.
-            lengths: words of each instruction.
+            seen: what each agent step observed.
+            state: maps to go on from; empty ones by default.
+            masks: the mapper's dropout, in training.
         """
-        return self.follow(cells, self.read(tokens, lengths), start_xy_m, start_heading_rad, masks, state, plan)
+        return self.mapper(replace(seen, cells=self.features(seen.cells)), state, masks)
 
-    def follow(
-        self,
-        cells: MapCells,
-        latents: Latents,
-        start_xy_m: Float[Tensor, "b 2"],
-        start_heading_rad: Float[Tensor, " b"],
-        masks: Masks | None = None,
-        state: MapState | None = None,
-        plan: Stencil | None = None,
-    ) -> GoalTrace:
+    def observe(self, state: MapState, cells: MapCells) -> MapState:
+        """One more agent step on maps that are there; nothing seen changes nothing."""
+        if not len(cells.item):
+            return state
+        mapper = self.config.mapper
+        return self.look(observations_of(cells, mapper.kernel, self.config.filter.pool, state.observed), state).last()
+
+    def track(self, heard: Heard, maps: Float[Tensor, "b s channels y x"]) -> FilterTrace:
+        """Filter the demonstrator's trajectory on the map of each agent step.
+
+        Args:
+            heard: the instructions.
+            maps: at the belief's resolution (`MapSteps.pooled`, `MapState.pooled`).
+        """
+        settings = self.config.filter
+        grid = Grid(maps.shape[-2], maps.shape[-1], self.config.belief_grid.cell_m)
+        start = pose_belief(heard.start_xy_m, heard.start_heading_rad, grid, settings.sigma_m, settings.headings)
+        run = self._captured.track if self._captured is not None and self.training else self.filter
+        return run(maps, heard.latents.actions, heard.latents.observations, start)
+
+    def forward(self, briefing: Briefing, seen: Observations, masks: Masks | None = None) -> GoalTrace:
         """Beliefs for every agent step of every episode.
 
         Args:
-            cells: what each agent step saw (`mapping.tiles.place_tiles`, or `cells_from_points`).
-            latents: of the instructions (`read`).
-            start_xy_m: metres from the map's origin.
-            start_heading_rad: clockwise from +y.
-            masks: the mapper's dropout (`mapper.draw_masks`), in training.
-            state: maps to go on from; empty ones by default.
-            plan: the mapper's stencil, when it was made beforehand.
-        """
-        maps, observed = self.mapper.unroll_cells(cells, masks, state, plan)
-        trace = self.track(maps, latents, start_xy_m, start_heading_rad)
-        return GoalTrace(maps, observed, latents, trace, self.belief_grid(cells.rows, cells.cols))
-
-    def beliefs(
-        self,
-        cells: MapCells,
-        latents: Latents,
-        start_xy_m: Float[Tensor, "b 2"],
-        start_heading_rad: Float[Tensor, " b"],
-        plan: Stencil,
-        coarse: Pooling,
-        masks: Masks | None = None,
-        track: Track | None = None,
-    ) -> FilterTrace:
-        """The filter's part of `follow`, without ever making whole maps: what training and evaluation need.
-
-        Args:
-            cells: as in `follow`, and the next three.
-            latents: likewise.
-            start_xy_m: likewise.
-            start_heading_rad: likewise.
-            plan: the mapper's stencil.
-            coarse: the stencil's pooling to the belief's cells.
+            briefing: what the walkers were told.
+            seen: what each agent step observed.
             masks: the mapper's dropout, in training.
-            track: the filter, when it was captured (`act.captured`).
         """
-        maps = self.mapper.unroll_pooled(cells, plan, coarse, masks)
-        start = self.start_belief(start_xy_m, start_heading_rad, self.belief_grid(cells.rows, cells.cols))
-        return (track or self.filter.on_pooled)(maps, latents.actions, latents.observations, start)
+        heard = self.read(briefing)
+        steps = self.look(seen, None, masks)
+        grid = Grid(seen.cells.rows, seen.cells.cols, self.config.mapper.cell_m).coarser(self.config.filter.pool)
+        return GoalTrace(heard.latents, steps, self.track(heard, steps.pooled()), grid)
 
+    @torch.no_grad()
+    def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
+        """See `Predictor`."""
+        trace = self(briefing, seen)
+        return Prediction(arg_max_m(trace.filter.goal, trace.grid, radius=1), marginal(trace.filter.goal), trace.grid)
 
-class LingUNetModel(nn.Module):
-    """The LingUNet baseline with the same mapper and instruction encoder.
-
-    Args:
-        config: of mapper and language.
-        baseline: of the LingUNet.
-    """
-
-    def __init__(self, config: ModelConfig, baseline: BaselineConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.language = InstructionModel(config.language)
-        self.mapper = Mapper(config.mapper)
-        self.head = LingUNetBaseline(config.mapper.channels, 2 * config.language.hidden, baseline)
-
-    def forward(
-        self,
-        cells: MapCells,
-        tokens: Int[Tensor, "b l"],
-        lengths: Int[Tensor, " b"],
-        masks: Masks | None = None,
-        plan: Stencil | None = None,
-    ) -> tuple[Float[Tensor, "b s y x"], Float[Tensor, "b s y x"]]:
-        """Goal and path heat for every agent step; see `GoalModel.forward`."""
-        maps, _ = self.mapper.unroll_cells(cells, masks, None, plan)
-        return self.head(maps, self.language.encoder(tokens, lengths).sentence)
+    def capture(self, batch: int, steps: int, dtype: torch.dtype) -> None:
+        """Train with language and filter as CUDA graphs from now on, for batches of this shape; see `act.captured`."""
+        self._captured = capture(self.language, self.filter, self.config, batch, steps, dtype)

@@ -14,11 +14,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from ghosts.act.agent import STEP_LIMIT, Action, Briefing, Choose, Observation, choose_best
+from ghosts.act.agent import STEP_LIMIT, Action, Choose, Percept, choose_best
 from ghosts.act.candidates import segment_log_softmax
-from ghosts.act.known import KnownGraph, look_around, on_slots, start_graph, walk_to
+from ghosts.act.known import KnownGraph, on_slots, start_graph, visit, walk_to
+from ghosts.act.model import Briefing, CellFeatures
 from ghosts.belief.histogram import cell_centres_m
-from ghosts.config import LanguageConfig, Seq2SeqConfig, require
+from ghosts.config import ModelConfig, Seq2SeqConfig, require
+from ghosts.devices import to_device
 from ghosts.geometry import TAU, heading_to_angle
 from ghosts.language.attention import Attention, padding_penalty
 from ghosts.language.encoder import Encoded, Encoder
@@ -110,30 +112,37 @@ class Seq2Seq(nn.Module):
     """Encoder, attention decoder, and a score for every option.
 
     Args:
-        language: of the encoder.
-        features: channels of an observed cell.
-        config: of the decoder.
+        config: of encoder and map; the agent has no map, but its cells are the map's.
+        decoder: of the decoder.
+        labels: number of landmark labels; 0 where features are stored.
     """
 
-    def __init__(self, language: LanguageConfig, features: int, config: Seq2SeqConfig) -> None:
+    def __init__(self, config: ModelConfig, decoder: Seq2SeqConfig, labels: int = 0) -> None:
         super().__init__()
-        self.sectors, hidden, words = config.sectors, config.hidden, 2 * language.hidden
-        self.encoder = Encoder(language)
+        self.config, self.sectors = config, decoder.sectors
+        hidden, words, features = decoder.hidden, 2 * config.language.hidden, config.mapper.features
+        self.features = CellFeatures(features, labels)
+        self.encoder = Encoder(config.language)
         self.option = nn.Linear(features + PLACE_FEATURES, hidden)
         self.panorama = nn.Linear(features, hidden)
         self.start = nn.Linear(words, 2 * hidden)
         self.cell = nn.LSTMCell(2 * hidden, hidden)
         self.attention = Attention(hidden, words, "dot", heads=1)
         self.combine = nn.Linear(words + hidden, hidden)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = nn.Dropout(decoder.dropout)
 
     def begin(self, encoded: Encoded) -> DecoderState:
         """The decoder's state before the first step."""
         hidden, cell = torch.tanh(self.start(encoded.sentence)).chunk(2, -1)
         return DecoderState(hidden, cell, torch.zeros_like(hidden))
 
+    def panoramas(self, cells: MapCells, xy_m: Float[Tensor, "bs 2"]) -> Float[Tensor, "bs sectors c"]:
+        """What is seen in each direction, from where each panorama was taken; see `sector_features`."""
+        grid = Grid(cells.rows, cells.cols, self.config.mapper.cell_m)
+        return sector_features(self.features(cells), xy_m, grid, self.sectors)
+
     def option_vectors(self, options: Options, seen: Float[Tensor, "b sectors c"]) -> Float[Tensor, "k h"]:
-        """One vector an option: what is seen in its direction (nothing for stopping), and where it lies."""
+        """One vector per option: what is seen in its direction (nothing for stopping), and where it lies."""
         there = seen[options.episode, options.sector.clamp(min=0)] * (options.sector >= 0)[:, None]
         return torch.tanh(self.option(torch.cat([there, options.place.to(there.dtype)], 1)))
 
@@ -185,7 +194,7 @@ class Seq2SeqCarry:
 
 
 @dataclass(frozen=True)
-class Seq2SeqTrace:
+class Seq2SeqThought:
     """Everything the agent thought at one step."""
 
     active: Bool[np.ndarray, " b"]
@@ -204,36 +213,36 @@ class Seq2SeqAgent:
 
     Args:
         model: its mode (training or evaluation) is left as it is.
-        grid: of the maps.
         step_limit: panoramas an episode may look at; at the last one it stops.
     """
 
-    def __init__(self, model: Seq2Seq, grid: Grid, step_limit: int = STEP_LIMIT) -> None:
+    def __init__(self, model: Seq2Seq, step_limit: int = STEP_LIMIT) -> None:
         require(step_limit >= 1, "step_limit must be at least 1", step_limit)
-        self.model, self.grid, self.step_limit = model, grid, step_limit
+        self.model, self.step_limit = model, step_limit
 
-    def start(self, briefing: Briefing) -> Seq2SeqCarry:
-        """Read the instructions; nothing is seen yet."""
+    def start(self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: None = None) -> Seq2SeqCarry:
+        """Read the instructions; nothing is seen yet. There are no beliefs."""
         with torch.autocast(briefing.tokens.device.type, enabled=False):
             encoded = self.model.encoder(briefing.tokens, briefing.lengths)
             state = self.model.begin(encoded)
-        known, batch = start_graph(briefing.viewpoint), len(briefing.viewpoint)
+        known, batch = start_graph(viewpoint), len(viewpoint)
         heading = briefing.start_heading_rad.double().cpu().numpy()
         return Seq2SeqCarry(briefing, encoded, state, known, heading, np.zeros(batch, bool), 0)
 
     def step(
-        self, carry: Seq2SeqCarry, observation: Observation, choose: Choose = choose_best
-    ) -> tuple[Seq2SeqCarry, Action, Seq2SeqTrace]:
+        self, carry: Seq2SeqCarry, percept: Percept, choose: Choose = choose_best
+    ) -> tuple[Seq2SeqCarry, Action, Seq2SeqThought]:
         """Look, think, move to a neighbour or stop; see `GhostAgent.step`."""
         active, model = ~carry.stopped, self.model
-        known = look_around(carry.known, active, observation.episode, observation.viewpoint, observation.xyz_m)
-        options = _to(options_of(known, active, carry.heading_rad, model.sectors), carry.briefing.tokens.device)
-        seen = sector_features(observation.cells, standing_xy_m(known, carry.briefing), self.grid, model.sectors)
+        known = visit(carry.known, active, percept.neighbours)
+        options = options_of(known, active, carry.heading_rad, model.sectors)
+        options = to_device(options, carry.briefing.tokens.device)
+        seen = model.panoramas(percept.cells, standing_xy_m(known, carry.briefing))
         # Little work, many small steps: casts to half precision would cost more than they save.
         with torch.autocast(seen.device.type, enabled=False):
             state, scores, attention = model(carry.state, carry.encoded, seen, options)
         mask = option_mask(known, active)
-        table = on_slots(known, active, scores, mask)
+        table = on_slots(mask, scores)
         if carry.steps + 1 >= self.step_limit:
             table = np.where(np.arange(table.shape[1]) == known.here[:, None], table, -np.inf)
         chosen = np.where(active, choose(known, table, active), known.here)
@@ -243,10 +252,10 @@ class Seq2SeqAgent:
         moved, slots = walk_to(known, chosen)
         moves = np.where(slots >= 0, known.viewpoint[np.arange(len(chosen))[:, None], slots], -1)
         action = Action(np.where(active, chosen, -1), moves, carry.stopped | (chosen == known.here))
-        trace = Seq2SeqTrace(active, known, carry.heading_rad, table, attention, action)
+        thought = Seq2SeqThought(active, known, carry.heading_rad, table, attention, action)
         heading = heading_after(known, chosen, carry.heading_rad)
         after = replace(carry, state=state, known=moved, heading_rad=heading, stopped=action.stopped)
-        return replace(after, steps=carry.steps + 1), action, trace
+        return replace(after, steps=carry.steps + 1), action, thought
 
 
 def standing_xy_m(known: KnownGraph, briefing: Briefing) -> Float[Tensor, "b 2"]:
@@ -271,7 +280,3 @@ def heading_after(
     delta = known.xyz_m[walkers, chosen] - known.xyz_m[walkers, known.here]
     moved = np.hypot(delta[:, 0], delta[:, 1]) > 0.0
     return np.where(moved, np.arctan2(delta[:, 0], delta[:, 1]) % (2.0 * math.pi), heading_rad)
-
-
-def _to(options: Options, device: torch.device) -> Options:
-    return Options(options.episode.to(device), options.place.to(device), options.sector.to(device))

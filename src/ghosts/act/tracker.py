@@ -3,7 +3,7 @@
 No navigation graph is needed, only the robot's own pose. Nothing is hidden in the tracker: `start` and `observe` return
 a state, `goal` reads one, and an old state can be used again (to ask "what if").
 
-    tracker = GoalTracker(model, tokenizer, backbone)
+    tracker = GoalTracker(model, vocabulary, backbone)
     state = tracker.start("walk past the sofa and stop at the door", pose)
     state = tracker.observe(state, rgb, depth_m, pose, intrinsics)
     estimate = tracker.goal(state)
@@ -20,21 +20,25 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ghosts.act.model import GoalModel, cells_from_points
+from ghosts.act.model import Briefing, GoalModel, Heard
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import arg_max_m, cell_centres_m, entropy, marginal
+from ghosts.devices import to_device
 from ghosts.errors import ConfigError
 from ghosts.geometry import camera_to_world, snap_origin, to_cells
-from ghosts.language.decoder import Latents
+from ghosts.language.tokens import Vocabulary, tokenise
+from ghosts.mapping.cells import MapCells
+from ghosts.mapping.label_tiles import cells_from_labels
 from ghosts.mapping.mapper import MapState
-from ghosts.mapping.points import Points, points_from_rgbd
-from ghosts.mapping.project import Reduce
+from ghosts.mapping.points import points_from_rgbd
+from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.mapping.window import growth_window, reframe_state
 from ghosts.types import Grid, Intrinsics, Pose
+from ghosts.world.landmarks.source import LandmarkView
 
 
 @dataclass(frozen=True)
-class Landmark:
+class Detection:
     """A labelled thing the robot has detected."""
 
     label: str
@@ -46,7 +50,7 @@ class Landmark:
 class TrackerState:
     """All that is known in an episode."""
 
-    latents: Latents
+    heard: Heard
     """What the instruction makes one expect to see and do."""
     start: Pose
     map: MapState
@@ -82,22 +86,22 @@ class GoalTracker:
 
     Args:
         model: trained; it is put in evaluation mode.
-        tokenizer: instruction to word ids.
+        vocabulary: the words it knows.
         backbone: images to features (`mapping.backbone.Backbone`), for `observe`.
-        label_features: labels to one feature vector each, for `observe_landmarks`.
+        label_id: number of what a detector calls something, for `observe_landmarks`.
         margin_m: the map grows when the robot comes nearer than this to its edge.
     """
 
     def __init__(
         self,
         model: GoalModel,
-        tokenizer: Callable[[str], Sequence[int]],
+        vocabulary: Vocabulary,
         backbone: Callable[[Tensor], Tensor] | None = None,
-        label_features: Callable[[Sequence[str]], Float[Tensor, "p c"]] | None = None,
+        label_id: Callable[[str], int] | None = None,
         margin_m: float = 10.0,
     ) -> None:
-        self.model, self.tokenizer = model.eval(), tokenizer
-        self.backbone, self.label_features, self.margin_m = backbone, label_features, margin_m
+        self.model, self.vocabulary = model.eval(), vocabulary
+        self.backbone, self.label_id, self.margin_m = backbone, label_id, margin_m
 
     @property
     def device(self) -> torch.device:
@@ -107,17 +111,17 @@ class GoalTracker:
     @torch.no_grad()
     def start(self, instruction: str, pose: Pose) -> TrackerState:
         """Read an instruction given at a pose; nothing is mapped yet."""
-        words = list(self.tokenizer(instruction))
-        if not words:
+        if not tokenise(instruction):
             raise ConfigError(
                 f"the instruction has no words, got {instruction!r}; write a sentence, such as 'walk to the sofa'"
             )
-        tokens = torch.tensor([words], device=self.device)
-        latents = self.model.read(tokens, torch.tensor([len(words)], device=self.device))
+        tokens = torch.from_numpy(self.vocabulary.encode([instruction])).to(self.device)
         grid = self.model.config.mapper.grid
-        x_m, y_m = snap_origin([pose.x_m, pose.y_m], grid)
-        empty = self.model.mapper.empty(1, grid.rows, grid.cols)
-        return TrackerState(latents, pose, empty, grid, (float(x_m), float(y_m)))
+        x_m, y_m = snap_origin([pose.x_m, pose.y_m], grid).tolist()
+        start = torch.tensor([[pose.x_m - x_m, pose.y_m - y_m]], device=self.device)
+        heading = torch.tensor([pose.heading_rad], device=self.device)
+        heard = self.model.read(Briefing(tokens, (tokens > 0).sum(1), start, heading))
+        return TrackerState(heard, pose, self.model.mapper.empty(1, grid.rows, grid.cols), grid, (x_m, y_m))
 
     @torch.no_grad()
     def observe(
@@ -134,7 +138,7 @@ class GoalTracker:
             state: so far.
             rgb: height × width × 3 (or views × …), values 0 to 255.
             depth_m: height × width (or views × …), distance along the optical axis, 0 = no reading.
-            pose: of the camera, one a view.
+            pose: of the camera, one per view.
             intrinsics: of the camera.
         """
         if self.backbone is None:
@@ -153,13 +157,15 @@ class GoalTracker:
         to_world = torch.from_numpy(_to_world(poses)).to(self.device)
         clip_m = self.model.config.mapper.height_clip_m
         points = points_from_rgbd(features[None], depth[None], to_world[None], intrinsics, clip_m)
-        return self._add(state, points, poses, "max")
+        tiles = tiles_from_points(points, state.grid.cell_m)
+        state = self._grow(state, poses)
+        return self._add(state, place_tiles(tiles, 1, np.array([state.origin_xy_m]), state.grid))
 
     @torch.no_grad()
-    def observe_landmarks(self, state: TrackerState, landmarks: Sequence[Landmark], pose: Pose) -> TrackerState:
+    def observe_landmarks(self, state: TrackerState, landmarks: Sequence[Detection], pose: Pose) -> TrackerState:
         """Add what a detector has found to the map.
 
-        A label counts once a map cell, as in training: two chairs there are a cell with a chair, and points of floor
+        A label counts once per map cell, as in training: two chairs there are a cell with a chair, and points of floor
         may lie as densely as one likes.
 
         Args:
@@ -167,30 +173,25 @@ class GoalTracker:
             landmarks: labels and positions in the camera's frame.
             pose: of the camera.
         """
-        if self.label_features is None:
-            raise ConfigError("this tracker knows no labels; make it with learn.tracking.load_tracker, or use observe")
+        if self.label_id is None:
+            raise ConfigError("this tracker knows no labels; make it with run.tracker.load_tracker, or use observe")
+        state = self._grow(state, [pose])
         if not landmarks:
-            return self._grow(state, [pose])
-        features = self.label_features([landmark.label for landmark in landmarks]).to(self.device)
+            return state
         to_world = _to_world([pose])[0]
         xyz_m = np.array([landmark.xyz_m for landmark in landmarks], float) @ to_world[:3, :3].T + to_world[:3, 3]
-        # By features, not by text: "office chair" and "chair" may be one label.
-        meaning = torch.unique(features, dim=0, return_inverse=True)[1].cpu().numpy()
-        cells = np.floor(xyz_m[:, :2] / state.grid.cell_m).astype(np.int64)
-        once = np.unique(np.column_stack([meaning, cells]), axis=0, return_index=True)[1]
-        features, xyz_m = features[torch.from_numpy(once).to(self.device)], xyz_m[once]
-        valid = torch.ones(1, len(once), dtype=torch.bool, device=self.device)
-        points = Points(features[None], torch.from_numpy(xyz_m).to(self.device)[None], valid)
-        return self._add(state, points, [pose], "sum")
+        ids = np.array([self.label_id(landmark.label) for landmark in landmarks])
+        seen = cells_from_labels(LandmarkView(ids, xyz_m, np.ones(len(ids))), state.origin_xy_m, state.grid)
+        return self._add(state, to_device(seen, self.device))
 
     @torch.no_grad()
     def goal(self, state: TrackerState) -> GoalEstimate:
         """Where the instruction leads, on what has been seen so far."""
         origin = np.array(state.origin_xy_m)
-        start = torch.tensor([[state.start.x_m, state.start.y_m]], dtype=torch.float64) - torch.from_numpy(origin)
-        heading = torch.tensor([state.start.heading_rad], device=self.device)
-        trace = self.model.track(state.map.map[:, None], state.latents, start.float().to(self.device), heading)
-        grid = self.model.belief_grid(state.grid.rows, state.grid.cols)
+        start = torch.tensor([[state.start.x_m - origin[0], state.start.y_m - origin[1]]], device=self.device)
+        pool = self.model.config.filter.pool
+        trace = self.model.track(replace(state.heard, start_xy_m=start.float()), state.map.pooled(pool))
+        grid = state.grid.coarser(pool)
         smoothed, goal = trace.smoothed()[0, 0], trace.goal[0, 0]
         x_m, y_m = (axis.numpy() for axis in cell_centres_m(grid, dtype=torch.float64))
         position = arg_max_m(goal, grid, radius=1).double().cpu().numpy() + origin
@@ -205,13 +206,8 @@ class GoalTracker:
             trace=trace,
         )
 
-    def _add(self, state: TrackerState, points: Points, poses: Sequence[Pose], reduce: Reduce) -> TrackerState:
-        state = self._grow(state, poses)
-        cells = cells_from_points(points, 1, np.array([state.origin_xy_m]), state.grid, reduce)
-        if not len(cells.item):
-            return state
-        maps, observed = self.model.mapper.unroll_cells(cells, None, state.map)
-        return replace(state, map=MapState(maps[:, 0], observed[:, 0]))
+    def _add(self, state: TrackerState, cells: MapCells) -> TrackerState:
+        return replace(state, map=self.model.observe(state.map, cells))
 
     def _grow(self, state: TrackerState, poses: Sequence[Pose]) -> TrackerState:
         """The same map with room around the robot."""

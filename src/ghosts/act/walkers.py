@@ -33,7 +33,8 @@ def walk_random(graph: NavGraph, start: int, random: np.random.Generator, moves:
     Returns:
         Rows walked through, the start first.
     """
-    hfov_rad = 2.0 * math.atan(CAMERA.width / (2.0 * CAMERA.focal_px))
+    # The simulator's own horizontal field of view: not the lens's 75°, see `world.navigation.candidates`.
+    hfov_rad = CAMERA.vfov_rad * CAMERA.width / CAMERA.height
     view = look(float(random.integers(HEADINGS)) * HEADING_STEP_RAD, 0.0, discretised=True)
     rows, turns = [start], 0
     while len(rows) <= moves and turns < HEADINGS:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -19,7 +18,6 @@ from ghosts.belief.kernel import Kernel, KernelAt
 from ghosts.belief.motion import build_motion, per_map
 from ghosts.belief.observation import ObservationModel
 from ghosts.config import FilterConfig
-from ghosts.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -97,57 +95,37 @@ def smooth(
     return torch.stack(smoothed[::-1], 1)
 
 
-def pool_maps(maps: Float[Tensor, "n channels y x"], pool: int) -> Float[Tensor, "n channels y2 x2"]:
-    """Max-pool maps to the belief's resolution."""
-    rows, cols = maps.shape[-2:]
-    if rows % pool or cols % pool:
-        raise ConfigError(f"a map of {rows} × {cols} cells cannot be pooled by filter.pool = {pool}; choose a multiple")
-    return F.max_pool2d(maps, pool) if pool > 1 else maps
-
-
 class BayesFilter(nn.Module):
     """Filter = motion model + observation model. The recursion runs in float32 (or wider), whatever the networks use.
 
     Args:
         motion: `(maps, actions) -> KernelAt`.
         observation: `(maps, observations) -> likelihoods`.
-        pool: belief cells are this many map cells wide.
     """
 
-    def __init__(self, motion: nn.Module, observation: nn.Module, pool: int) -> None:
+    def __init__(self, motion: nn.Module, observation: nn.Module) -> None:
         super().__init__()
-        self.motion, self.observation, self.pool = motion, observation, pool
+        self.motion, self.observation = motion, observation
 
     def forward(
         self,
         maps: Float[Tensor, "b s channels y x"],
         actions: Float[Tensor, "b t d"],
         observations: Float[Tensor, "b t d2"],
-        start: Float[Tensor, "b c yb xb"],
+        start: Float[Tensor, "b c y x"],
     ) -> FilterTrace:
         """Run the T steps of an instruction on every map.
 
         Args:
-            maps: the maps of each agent step.
+            maps: of each agent step, at the belief's resolution.
             actions: latent actions a_1..a_T.
             observations: latent observations o_1..o_T.
-            start: belief at the known start, on the pooled grid.
+            start: belief at the known start.
         """
-        pooled = pool_maps(maps.flatten(0, 1), self.pool).unflatten(0, maps.shape[:2])
-        return self.on_pooled(pooled, actions, observations, start)
-
-    def on_pooled(
-        self,
-        maps: Float[Tensor, "b s channels y x"],
-        actions: Float[Tensor, "b t d"],
-        observations: Float[Tensor, "b t d2"],
-        start: Float[Tensor, "b c y x"],
-    ) -> FilterTrace:
-        """As `forward`, on maps that already have the belief's resolution."""
         batch, steps = maps.shape[:2]
-        pooled = maps.flatten(0, 1)
-        kernel_at: KernelAt = self.motion(pooled, actions)
-        likelihoods: Tensor = self.observation(pooled, observations)
+        flat = maps.flatten(0, 1)
+        kernel_at: KernelAt = self.motion(flat, actions)
+        likelihoods: Tensor = self.observation(flat, observations)
         belief = per_map(start.to(torch.promote_types(start.dtype, torch.float32)), batch * steps)
         traces = []
         for step in range(actions.shape[1]):
@@ -169,7 +147,7 @@ def build_filter(channels: int, latent: int, config: FilterConfig) -> BayesFilte
     Args:
         channels: channels of the map.
         latent: size of the latent actions and observations.
-        config: headings, pooling, motion and observation models.
+        config: headings, motion and observation models.
     """
     motion, observation = build_motion(channels, latent, config), ObservationModel(channels, latent, config)
-    return BayesFilter(motion, observation, config.pool)
+    return BayesFilter(motion, observation)

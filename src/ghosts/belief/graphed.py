@@ -18,7 +18,7 @@ from ghosts.belief.kernel import Kernel
 from ghosts.errors import ConfigError
 
 Track = Callable[[Tensor, Tensor, Tensor, Tensor], FilterTrace]
-"""`BayesFilter.on_pooled`'s interface: maps, actions, observations, start."""
+"""`BayesFilter.forward`'s interface: maps, actions, observations, start."""
 
 
 class _Flat(nn.Module):  # pragma: no cover - needs a GPU
@@ -31,7 +31,7 @@ class _Flat(nn.Module):  # pragma: no cover - needs a GPU
     def forward(self, maps: Tensor, actions: Tensor, observations: Tensor, start: Tensor) -> tuple[Tensor, ...]:
         # A cached cast would be an address of the first run that a replay no longer fills.
         with torch.autocast("cuda", self.dtype, enabled=self.dtype != torch.float32, cache_enabled=False):
-            trace = self.model.on_pooled(maps, actions, observations, start)
+            trace = self.model(maps, actions, observations, start)
         return trace.predictions, trace.likelihoods, trace.posteriors
 
 
@@ -45,14 +45,14 @@ def graph_filter(
 
     Args:
         model: on its device.
-        maps: an example of the pooled maps, as are the next three; only shapes, types and strides count.
-        actions: likewise.
-        observations: likewise.
-        start: likewise.
+        maps: example maps; of all four examples only shapes, types and strides count.
+        actions: example latent actions.
+        observations: example latent observations.
+        start: example first beliefs.
         dtype: of the networks (autocast); the recursion runs in float32.
 
     Returns:
-        A function with the interface of the filter's `on_pooled`, gradients included.
+        A function with the filter's own interface, gradients included.
     """
     if not maps.is_cuda:
         raise ConfigError(

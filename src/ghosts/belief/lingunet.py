@@ -1,7 +1,7 @@
 """LingUNet: a U-Net whose skip connections are filtered by 1 × 1 kernels predicted from language.
 
 Misra et al. 2018, in the variant of Blukis et al. 2018 that the authors use; its wiring is checked against recorded
-outputs. The way down does not see the language, so it runs once a map, however many latent vectors ask about that map.
+outputs. The way down does not see the language, so it runs once per map, however many latent vectors ask about it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class LingUNet(nn.Module):
 
         Args:
             maps: n = b · s maps, b-major.
-            embedding: t language vectors an episode.
+            embedding: t language vectors per episode.
         """
         levels = self.trunk(maps)
         skips = [_filter(level, kernel) for level, kernel in zip(levels, self.language_kernels(embedding))]

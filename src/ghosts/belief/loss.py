@@ -7,30 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 PROBABILITY_FLOOR = 1e-8
-
-
-def kl_divergence(
-    target: Float[Tensor, "*n c y x"],
-    belief: Float[Tensor, "*n c y x"],
-    *,
-    floor: float = PROBABILITY_FLOOR,
-    mask: Bool[Tensor, "*n c y x"] | None = None,
-) -> Float[Tensor, "*n"]:
-    """KL(target ‖ belief) in nats, one value an item.
-
-    The belief is clamped at `floor`, so a target where the belief is zero costs about 18 nats; the released code leaves
-    such cells out, so that unreachable goals cost nothing.
-
-    Args:
-        target: sums to 1.
-        belief: sums to 1.
-        floor: least probability a state is taken to have.
-        mask: states that count; all by default.
-    """
-    terms = torch.special.xlogy(target, target) - target * belief.clamp(min=floor).log()
-    if mask is not None:
-        terms = terms * mask
-    return terms.sum((-3, -2, -1))
+"""Least probability a state is taken to have."""
 
 
 def filter_loss(
@@ -38,7 +15,10 @@ def filter_loss(
     targets: Float[Tensor, "b t c y x"],
     valid: Bool[Tensor, "b s"] | None = None,
 ) -> Float[Tensor, ""]:
-    """KL summed over the T filter steps, averaged over the agent steps that count.
+    """KL(target ‖ belief) in nats, summed over the T filter steps, averaged over the agent steps that count.
+
+    A target where the belief is zero costs about 18 nats; the released code leaves such cells out, so that unreachable
+    goals cost nothing.
 
     Args:
         posteriors: beliefs after each filter step, for the map of each agent step.

@@ -40,9 +40,9 @@ def relative_weights(logits: Float[Tensor, "*n k"]) -> Float[Tensor, "*n k"]:
 
 
 class FactorisedMotion(nn.Module):
-    """The released code's motion model: a map part times an egocentric language part.
+    """The released code's motion model, but for a layer (docs/model.md): a map part times an egocentric language part.
 
-    Map part, once a map: channel dropout → 1 × 1 → ReLU → two 3 × 3 branches with dilations 3 and 1 → ReLU → 1 × 1 to
+    Map part, once per map: channel dropout → 1 × 1 → ReLU → two 3 × 3 branches with dilations 3 and 1 → ReLU → 1 × 1 to
     the K² displacements. Language part: two-layer MLP of a_t to K² logits with forward = +x, turned to each source
     heading.
 
@@ -111,7 +111,7 @@ class JointMotion(nn.Module):
     """The paper's motion model: softmax(3-layer CNN on [tiled a_t, M]) over new heading and displacement.
 
     The first layer's action part is the same in every cell, so it is a linear layer added to the map part, which runs
-    once a map (the same as tiling the action and padding it with its own value).
+    once per map (the same as tiling the action and padding it with its own value).
 
     Args:
         channels: channels of the map.
@@ -129,7 +129,7 @@ class JointMotion(nn.Module):
         self.third = nn.Conv2d(motion.hidden, config.headings**2 * motion.kernel**2, 1)
 
     def forward(self, maps: Float[Tensor, "n channels y x"], actions: Float[Tensor, "b t d"]) -> KernelAt:
-        """Kernels of all steps; each is built when asked for, since one takes Θ² · K² values a cell.
+        """Kernels of all steps; each is built when asked for, since one takes Θ² · K² values per cell.
 
         Args:
             maps: pooled to the belief's resolution, n = b · s of them (b-major).

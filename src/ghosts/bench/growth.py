@@ -1,4 +1,4 @@
-"""How the cost of training grows: episodes a second against batch, map size, heading bins and number of buildings.
+"""How the cost of training grows: episodes per second against batch, map size, heading bins and number of buildings.
 
 Every point is a short run of the training loop itself: batches by the real builder in threads, forward, backward,
 optimiser step, log. Its first half warms up (allocator, captured graphs), its second half is the loop's own log row.
@@ -21,10 +21,14 @@ import torch
 from lightning.fabric import Fabric
 
 from ghosts.bench.synthetic import synthetic_data
-from ghosts.learn.bank import Entries, TileBank, ragged_rows
-from ghosts.learn.data import GoalData, load_goal_data
-from ghosts.learn.loop import LOG, Run, train_goal
-from ghosts.presets import GoalExperiment
+from ghosts.config import GoalExperiment
+from ghosts.data.bank import TileBank
+from ghosts.data.dataset import Dataset, open_dataset
+from ghosts.data.examples import TRAIN
+from ghosts.data.reading import reading_of
+from ghosts.learn.goal import goal_task
+from ghosts.learn.trainer import LOG, RunFiles, train
+from ghosts.mapping.label_tiles import LabelTiles, ragged_rows, starts_of
 from ghosts.world.dataroot import DataRoot
 
 AXES = ("batch", "map", "headings", "houses")
@@ -35,9 +39,9 @@ class Ranges:
     """Values to measure along each axis."""
 
     batch: tuple[int, ...] = (5, 16, 32, 64, 128, 256)
-    """Episodes an iteration."""
+    """Episodes per iteration."""
     map: tuple[int, ...] = (48, 96, 144, 192)
-    """Cells a side of the map."""
+    """Cells per side of the map."""
     headings: tuple[int, ...] = (1, 4, 8)
     """Heading bins."""
     houses: tuple[int, ...] = (1, 4, 16, 64)
@@ -80,7 +84,7 @@ class Track:
     """What all points share."""
 
     experiment: GoalExperiment
-    data: GoalData
+    data: Dataset
     fabric: Fabric
     iterations: int
     threads: int
@@ -114,8 +118,8 @@ def measure_growth(
         if data is None:
             whole = synthetic_data(experiment, max(ranges.houses), Path(folder) / "root", experiment.train.seed)
         else:
-            whole = load_goal_data(DataRoot(data), experiment)
-        buildings = len({example.scan for example in whole.train})
+            whole = open_dataset(DataRoot(data), reading_of(experiment, training=True))
+        buildings = len({example.scan for example in whole.splits[TRAIN]})
         model = experiment.model
         base = Setting(experiment.train.batch, model.mapper.rows, model.filter.headings, buildings)
         if data is None:
@@ -169,28 +173,27 @@ def _log_row(track: Track, setting: Setting) -> dict[str, Any]:
         mapper=replace(model.mapper, rows=setting.map, cols=setting.map),
         filter=replace(model.filter, headings=setting.headings),
     )
-    train = replace(
+    settings = replace(
         experiment.train,
         batch=setting.batch,
         iterations=2 * count,
         log_every=count,
         checkpoint_every=2 * count,
     )
-    data = restrict(track.data, sorted({example.scan for example in track.data.train})[: setting.houses])
-    data = replace(data, builder=replace(data.builder, grid=model.mapper.grid))
+    scans = sorted({example.scan for example in track.data.splits[TRAIN]})
+    data = restrict(track.data, scans[: setting.houses])
+    data = replace(data, reading=replace(data.reading, grid=model.mapper.grid)).to(track.fabric.device)
     with tempfile.TemporaryDirectory(dir=track.folder) as out, redirect_stdout(io.StringIO()):
-        run = Run(replace(experiment, model=model, train=train), data, Path(out), threads=track.threads)
-        train_goal(run, track.fabric)
+        task = goal_task(replace(experiment, model=model, train=settings), data)
+        train(task, track.fabric, RunFiles.of(Path(out)), threads=track.threads)
         return json.loads((Path(out) / LOG).read_text(encoding="utf-8").splitlines()[-1])
 
 
-def restrict(data: GoalData, scans: list[str]) -> GoalData:
+def restrict(data: Dataset, scans: list[str]) -> Dataset:
     """The data with some of its training buildings only: their examples, and a bank of their tiles and no others."""
     kept = set(scans)
-    bank = restrict_bank(data.builder.bank, kept)
-    builder = replace(data.builder, bank=bank)
-    train = [example for example in data.train if example.scan in kept]
-    return replace(data, train=train, splits={}, builder=builder, stored=bank.features)
+    train = [example for example in data.splits[TRAIN] if example.scan in kept]
+    return replace(data, splits={TRAIN: train}, bank=restrict_bank(data.bank, kept))
 
 
 def restrict_bank(bank: TileBank, scans: set[str]) -> TileBank:
@@ -198,21 +201,11 @@ def restrict_bank(bank: TileBank, scans: set[str]) -> TileBank:
     places = [place for place in bank.numbers if place[0] in scans]
     tiles = np.array([bank.tile(*place, variant) for variant in range(len(bank.angles_rad)) for place in places])
     owner, rows = bank.gather(tiles)
-    entries = bank.entries
-    if entries is not None:
-        cell, picked = ragged_rows(entries.starts, rows)
-        counts = np.bincount(cell, minlength=len(rows))
-        entries = Entries(_starts(counts), entries.label_id[picked], entries.weight[picked])
-    return TileBank(
-        bank.cell_m,
-        {place: number for number, place in enumerate(places)},
-        bank.angles_rad,
-        _starts(np.bincount(owner, minlength=len(tiles))),
-        bank.cells[rows],
-        entries,
-        bank.features[torch.from_numpy(rows)] if bank.features is not None else None,
-    )
-
-
-def _starts(counts: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    counts, cells, labels = np.bincount(owner, minlength=len(tiles)), bank.cells[rows], bank.labels
+    if labels is not None:
+        cell, picked = ragged_rows(labels.starts, rows)
+        starts = starts_of(np.bincount(cell, minlength=len(rows)))
+        labels = LabelTiles(counts, cells, starts, labels.label[picked], labels.weight[picked])
+    features = bank.features[torch.from_numpy(rows)] if bank.features is not None else None
+    numbers = {place: number for number, place in enumerate(places)}
+    return TileBank(numbers, bank.angles_rad, starts_of(counts), cells, labels, features)

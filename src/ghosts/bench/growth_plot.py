@@ -16,8 +16,8 @@ _SMALL: dict[str, Any] = {"fontsize": 7.5, "ha": "center", "color": _INK}
 _PAPER: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8}
 """Behind a label, so that lines do not cross it."""
 _TITLES = {
-    "batch": "episodes an iteration",
-    "map": "cells a side of the map",
+    "batch": "episodes per iteration",
+    "map": "cells per side of the map",
     "headings": "heading bins",
     "houses": "training buildings",
 }
@@ -27,7 +27,7 @@ _IDEALS = {
     "headings": (-1.0, "as the number of bins"),
     "houses": (0.0, "no dependence"),
 }
-"""Power of the value that episodes a second follow in theory, and what that means."""
+"""Power of the value that episodes per second follow in theory, and what that means."""
 
 
 def draw_growth(points: Sequence[Point], title: str, path: Path) -> None:
@@ -53,7 +53,7 @@ def draw_growth(points: Sequence[Point], title: str, path: Path) -> None:
 def _draw_panel(axes: Any, axis: str, points: Sequence[Point]) -> None:
     from matplotlib.ticker import LogLocator
 
-    axes.set(xscale="log", yscale="log", xlabel=_TITLES[axis], ylabel="episodes a second")
+    axes.set(xscale="log", yscale="log", xlabel=_TITLES[axis], ylabel="episodes per second")
     axes.set_xticks([point.value for point in points], [str(point.value) for point in points])
     axes.minorticks_off()
     axes.margins(x=0.08)

@@ -2,7 +2,7 @@
 
 Batch 5, 12 views of 320 × 256, 768-channel features, a 128 × 96 × 96 map, 6 agent steps × 6 filter steps, Θ = 4. All
 rows are forward and backward unless they say otherwise. The authors' times are those of their released code on 2 idle
-CPU cores at the same shapes. Parts work on one map an episode, an iteration on six.
+CPU cores at the same shapes. Parts work on one map per episode, an iteration on six.
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ghosts.act.captured import Captured, capture
-from ghosts.act.model import GoalModel
+from ghosts.act.model import Briefing, GoalModel
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.belief.motion import build_motion
 from ghosts.bench.measure import Measurement, measure
 from ghosts.config import ModelConfig, MotionConfig
-from ghosts.geometry import camera_to_world, snap_origin
-from ghosts.learn.batches import to_device
-from ghosts.learn.precision import network_type, networks_in
+from ghosts.devices import to_device
+from ghosts.geometry import camera_to_world, lattice_cells, snap_origin
 from ghosts.mapping.backbone import ResNetBackbone
 from ghosts.mapping.cells import MapCells
-from ghosts.mapping.mapper import MapState
+from ghosts.mapping.mapper import MapState, draw_masks
+from ghosts.mapping.observations import Observations, observations_of
 from ghosts.mapping.points import points_from_rgbd
-from ghosts.mapping.stencil import Pooling, Stencil, pooling, stencil
 from ghosts.mapping.tiles import Tiles, place_tiles, tiles_from_points
+from ghosts.precision import network_type, networks_in
 from ghosts.types import Intrinsics
 
 VIEWS, CAMERA = 12, Intrinsics(320, 256, math.radians(60.0))
@@ -57,16 +56,13 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Synthetic training data of one iteration."""
+class Made:
+    """Made-up training data of one iteration."""
 
     tiles: Tiles
     """One for each episode and agent step, episode-major, as they would lie in a cache."""
     origin_xy_m: np.ndarray
-    tokens: Tensor
-    lengths: Tensor
-    start_xy_m: Tensor
-    heading_rad: Tensor
+    briefing: Briefing
     targets: Tensor
 
 
@@ -84,7 +80,7 @@ def measure_model(
     Args:
         device: where to run. On a GPU the networks run in bfloat16, the filter's recursion in float32.
         batch: episodes.
-        repeats: timed runs a row, after a warm-up.
+        repeats: timed runs per row, after a warm-up.
         seed: of weights and data.
         config: of the model; the paper's shapes by default.
         images: whether to measure the backbone and the projection too.
@@ -100,7 +96,7 @@ def measure_model(
     yield from _iteration_rows(model, data, device, repeats)
 
 
-def synthetic_batch(config: ModelConfig, batch: int, steps: int, device: torch.device, seed: int) -> Batch:
+def synthetic_batch(config: ModelConfig, batch: int, steps: int, device: torch.device, seed: int) -> Made:
     """Walks of `steps` viewpoints with a dense disc of observed cells around each: the worst case for its number."""
     random = np.random.default_rng(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -112,7 +108,7 @@ def synthetic_batch(config: ModelConfig, batch: int, steps: int, device: torch.d
     half = math.ceil(TILE_RADIUS_CELLS)
     offsets = np.stack(np.meshgrid(*[np.arange(-half, half + 1)] * 2, indexing="ij"), -1).reshape(-1, 2)
     disc = offsets[np.hypot(offsets[:, 0], offsets[:, 1]) <= TILE_RADIUS_CELLS]
-    centres = np.floor(positions.reshape(-1, 2)[:, ::-1] / cell_m).astype(np.int32)
+    centres = lattice_cells(positions.reshape(-1, 2)[:, ::-1], cell_m)
     cells = torch.from_numpy((centres[:, None] + disc).reshape(-1, 2).astype(np.int32))
     features = torch.rand(len(cells), config.mapper.features, generator=generator).half()
     origin = snap_origin(starts, grid)
@@ -120,57 +116,26 @@ def synthetic_batch(config: ModelConfig, batch: int, steps: int, device: torch.d
     headings = torch.rand(batch, config.language.steps + 1, generator=generator) * 2 * math.pi
     path = start_xy[:, None] + torch.randn(batch, config.language.steps, 2, generator=generator).cumsum(1)
     targets = pose_belief(path, headings[:, 1:], config.belief_grid, config.filter.sigma_m, config.filter.headings)
-    return Batch(
-        tiles=Tiles(features, cells, (len(disc),) * (batch * steps), cell_m),
-        origin_xy_m=origin,
-        tokens=torch.randint(2, config.language.vocabulary, (batch, WORDS), generator=generator).to(device),
-        lengths=torch.full((batch,), WORDS, device=device),
-        start_xy_m=start_xy.to(device),
-        heading_rad=headings[:, 0].to(device),
-        targets=targets.to(device),
-    )
+    tokens = torch.randint(2, config.language.vocabulary, (batch, WORDS), generator=generator)
+    briefing = Briefing(tokens, torch.full((batch,), WORDS), start_xy, headings[:, 0])
+    tiles = Tiles(features, cells, (len(disc),) * (batch * steps), cell_m)
+    return Made(tiles, origin, to_device(briefing, device), targets.to(device))
 
 
-@dataclass(frozen=True)
-class Placed:
+def place(config: ModelConfig, data: Made) -> Observations:
     """The index work of an iteration, which a data loader can do beforehand."""
-
-    cells: MapCells
-    plan: Stencil
-    coarse: Pooling
-
-    def to(self, device: torch.device) -> Placed:
-        """Move everything to a device."""
-        return to_device(self, device)
+    steps = len(data.tiles) // len(data.origin_xy_m)
+    cells = place_tiles(data.tiles, steps, data.origin_xy_m, config.mapper.grid)
+    return observations_of(cells, config.mapper.kernel, config.filter.pool)
 
 
-def place(model: GoalModel, data: Batch) -> Placed:
-    """Do the index work."""
-    batch = len(data.origin_xy_m)
-    steps = len(data.tiles) // batch
-    item, step = np.divmod(np.arange(batch * steps), steps)
-    cells = place_tiles(data.tiles, item.tolist(), step.tolist(), data.origin_xy_m, model.config.mapper.grid)
-    plan = stencil(cells, model.config.mapper.kernel)
-    return Placed(cells, plan, pooling(plan, cells, model.config.filter.pool))
-
-
-def parts(model: GoalModel, data: Batch, device: torch.device) -> Captured:
-    """Instruction model and filter, captured on a GPU for the batch's shapes; on a CPU they are the model's own."""
-    if device.type != "cuda":
-        return Captured(model.read, model.filter.on_pooled)
-    return capture(model, len(data.lengths), AGENT_STEPS, network_type("auto", device), WORDS)
-
-
-def train_step(
-    model: GoalModel, use: Captured, optimiser: torch.optim.Optimizer, data: Batch, placed: Placed
-) -> Tensor:
+def train_step(model: GoalModel, optimiser: torch.optim.Optimizer, data: Made, seen: Observations) -> Tensor:
     """One training iteration: forward, loss, backward, optimiser. Returns the loss."""
-    latents = use.read(data.tokens, data.lengths)
-    with networks_in("auto", placed.cells.features.device):
-        masks = model.mapper.draw_masks(placed.cells.batch)
-        inputs = (placed.cells, latents, data.start_xy_m, data.heading_rad, placed.plan, placed.coarse)
-        trace = model.beliefs(*inputs, masks, use.track)
-    loss = filter_loss(trace.posteriors, data.targets)
+    device = data.targets.device
+    masks = to_device(draw_masks(model.config.mapper, seen.cells.batch), device)
+    with networks_in("auto", device):
+        trace = model(data.briefing, seen.to(device), masks)
+    loss = filter_loss(trace.filter.posteriors, data.targets)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     optimiser.step()
@@ -204,9 +169,9 @@ def _image_rows(device: torch.device, batch: int, repeats: int, seed: int) -> It
     yield Row(f"projection, {batch} sweeps (forward)", measure(run_projection, device, repeats=repeats))
 
 
-def _part_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int) -> Iterator[Row]:
-    batch = len(data.lengths)
-    grid, use = model.config.mapper.grid, parts(model, data, device)
+def _part_rows(model: GoalModel, data: Made, device: torch.device, repeats: int) -> Iterator[Row]:
+    config, batch = model.config, len(data.origin_xy_m)
+    grid, mapper = config.belief_grid, config.mapper
 
     def row(what: str, forward: Callable[[], Tensor], authors_s: float | None = None) -> Row:
         def work() -> None:
@@ -217,31 +182,29 @@ def _part_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int
         return Row(what, measure(work, device, repeats=repeats), authors_s)
 
     def run_language() -> Tensor:
-        latents = use.read(data.tokens, data.lengths)
+        latents = model.read(data.briefing).latents
         return latents.observations + latents.actions
 
-    yield row(f"language, {model.config.language.steps} latent steps", run_language)
-    cells = place(model, data).cells
-    first, second = (one_step(cells, step).to(device) for step in (0, 1))
+    yield row(f"language, {config.language.steps} latent steps", run_language)
+    cells = place(config, data).cells
+    first, second = (to_device(one_step(cells, step), device) for step in (0, 1))
     with torch.no_grad():
-        maps, observed = model.mapper.unroll_cells(first)
-    state = MapState(maps[:, 0].clone().requires_grad_(), observed[:, 0])
-    masks = model.mapper.draw_masks(batch)
-    yield row("map update", lambda: model.mapper.unroll_cells(second, masks, state)[0], 4.4)
+        state = model.observe(model.mapper.empty(batch, mapper.rows, mapper.cols), first)
+    state = MapState(state.map.clone().requires_grad_(), state.observed)
+    masks = to_device(draw_masks(mapper, batch), device)
 
-    pool = model.config.filter.pool
-    shape = (batch, model.config.mapper.channels, grid.rows // pool, grid.cols // pool)
-    pooled = torch.rand(shape, device=device).requires_grad_()
-    latent = torch.randn(batch, model.config.language.steps, 3 * model.config.language.hidden, device=device)
-    latent.requires_grad_()
-    yield row("observation, 1 step", lambda: model.filter.observation(pooled, latent[:, :1]), 0.13)
-    whole = torch.rand(batch, 1, shape[1], grid.rows, grid.cols, device=device).requires_grad_()
+    def run_map() -> Tensor:
+        seen = observations_of(second, mapper.kernel, config.filter.pool, state.observed)
+        return model.look(seen, state, masks).maps()
+
+    yield row("map update", run_map, 4.4)
+    maps = torch.rand(batch, 1, mapper.channels, grid.rows, grid.cols, device=device).requires_grad_()
+    latent = torch.randn(batch, config.language.steps, 3 * config.language.hidden, device=device).requires_grad_()
+    yield row("observation, 1 step", lambda: model.filter.observation(maps.flatten(0, 1), latent[:, :1]), 0.13)
     start = data.targets[:, 0]
-    yield row(f"filter, {model.config.language.steps} steps", lambda: model.filter(whole, latent, latent, start).goal)
+    yield row(f"filter, {config.language.steps} steps", lambda: model.filter(maps, latent, latent, start).goal)
     posteriors = data.targets[:, None].repeat(1, AGENT_STEPS, 1, 1, 1, 1).requires_grad_()
-    yield row(
-        f"loss, {AGENT_STEPS} × {model.config.language.steps} beliefs", lambda: filter_loss(posteriors, data.targets)
-    )
+    yield row(f"loss, {AGENT_STEPS} × {config.language.steps} beliefs", lambda: filter_loss(posteriors, data.targets))
 
 
 def one_step(cells: MapCells, step: int) -> MapCells:
@@ -277,18 +240,20 @@ def _motion_rows(config: ModelConfig, targets: Tensor, device: torch.device, rep
         yield Row(f"motion, {kind}, {steps} steps", all_steps, 0.97 * steps)
 
 
-def _iteration_rows(model: GoalModel, data: Batch, device: torch.device, repeats: int) -> Iterator[Row]:
-    optimiser, use = make_optimiser(model, device), parts(model, data, device)
-    yield Row("place tiles (host)", measure(lambda: place(model, data), device, repeats=repeats))
-    placed = place(model, data)
+def _iteration_rows(model: GoalModel, data: Made, device: torch.device, repeats: int) -> Iterator[Row]:
+    optimiser = make_optimiser(model, device)
+    if device.type == "cuda":
+        model.capture(len(data.origin_xy_m), AGENT_STEPS, network_type("auto", device))
+    yield Row("place tiles (host)", measure(lambda: place(model.config, data), device, repeats=repeats))
+    placed = place(model.config, data)
 
     def prepared() -> None:
-        train_step(model, use, optimiser, data, placed.to(device))
+        train_step(model, optimiser, data, placed)
 
     yield Row("iteration, tiles placed beforehand", measure(prepared, device, repeats=repeats), 108.0)
 
     def whole() -> None:
-        train_step(model, use, optimiser, data, place(model, data).to(device))
+        train_step(model, optimiser, data, place(model.config, data))
 
     yield Row("iteration, from cached tiles", measure(whole, device, repeats=repeats), 108.0)
     yield Row("optimiser", measure(optimiser.step, device, repeats=repeats))

@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 
 def measure_prepare(count: int, face_px: int, colour: Literal["skybox", "undistorted"]) -> dict[str, Any]:
-    """Processor seconds a panorama on one core.
+    """Processor seconds per panorama on one core.
 
     Args:
         count: panoramas to make; the fastest counts.

@@ -16,16 +16,17 @@ import torch
 from jaxtyping import Float
 
 from ghosts import geometry
+from ghosts.config import GoalExperiment
+from ghosts.data.bank import TileBank
+from ghosts.data.dataset import Dataset, open_dataset
+from ghosts.data.reading import reading_of
 from ghosts.files import write_json, write_text
-from ghosts.learn.bank import TileBank
-from ghosts.learn.data import GoalData, load_goal_data
-from ghosts.presets import GoalExperiment
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.format import Landmark, SceneLandmarks, write_landmarks
 from ghosts.world.landmarks.regions import Region
 
-SIDE, STEP_M = 8, 2.2  # 64 viewpoints a building, R2R's mean distance between neighbours
-OBJECTS = 2  # a viewpoint, as REVERIE places them
+SIDE, STEP_M = 8, 2.2  # 64 viewpoints per building, R2R's mean distance between neighbours
+OBJECTS = 2  # per viewpoint, as REVERIE places them
 SIGHT_M = 1.3  # less than REVERIE's 2 m, for want of walls
 PATHS, MOVES = 12, 5
 WORDS, LENGTH = 500, (12, 48)
@@ -33,7 +34,7 @@ VIEW_M = 4.0
 """Reach of a panorama's tile: it covers 2 % of a map of 96 × 96 cells of 0.5 m, as those of houses do."""
 
 
-def synthetic_data(experiment: GoalExperiment, houses: int, folder: Path, seed: int = 0) -> GoalData:
+def synthetic_data(experiment: GoalExperiment, houses: int, folder: Path, seed: int = 0) -> Dataset:
     """A data root with at least so many training buildings, written to a folder and read by the ordinary reader.
 
     Args:
@@ -50,26 +51,27 @@ def synthetic_data(experiment: GoalExperiment, houses: int, folder: Path, seed: 
     for number, scan in enumerate(scans):
         records += _write_building(folder, scan, number, random)
     write_json(folder / "r2r" / "R2R_train.json", records)
-    data = load_goal_data(DataRoot(folder), replace(experiment, observation="landmarks"))
+    reading = reading_of(replace(experiment, observation="landmarks"), training=True)
+    data = open_dataset(DataRoot(folder), reading)
     if experiment.observation != "images":
         return data
     bank = image_bank(data, experiment.model.mapper.features, random)
-    return replace(data, builder=replace(data.builder, bank=bank), labels=None, stored=bank.features)
+    return replace(data, bank=bank, reading=replace(data.reading, source="images", labels=None))
 
 
-def image_bank(data: GoalData, channels: int, random: np.random.Generator) -> TileBank:
+def image_bank(data: Dataset, channels: int, random: np.random.Generator) -> TileBank:
     """Tiles like those of panoramas: every cell around a viewpoint, with random features."""
-    bank = data.builder.bank
-    reach = round(VIEW_M / bank.cell_m)
+    bank, cell_m = data.bank, data.reading.grid.cell_m
+    reach = round(VIEW_M / cell_m)
     ticks = np.arange(-reach, reach + 1)
     around = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), -1).reshape(-1, 2)
     around = around[np.hypot(*around.T) <= reach]
     xy_m = np.array([data.root.graph(scan).position_m[row, :2] for scan, row in bank.numbers])
-    centre = np.floor(xy_m[:, ::-1] / bank.cell_m).astype(np.int32)
-    cells = (centre[:, None] + around.astype(np.int32)).reshape(-1, 2)
+    centre = geometry.lattice_cells(xy_m[:, ::-1], cell_m)
+    cells = (centre[:, None] + around).reshape(-1, 2).astype(np.int32)
     features = torch.from_numpy(random.standard_normal((len(cells), channels), np.float32)).half()
     starts = np.arange(len(xy_m) + 1, dtype=np.int64) * len(around)
-    return TileBank(bank.cell_m, bank.numbers, (0.0,), starts, cells, features=features)
+    return TileBank(bank.numbers, (0.0,), starts, cells, features=features)
 
 
 def _write_building(folder: Path, scan: str, number: int, random: np.random.Generator) -> list[dict[str, Any]]:

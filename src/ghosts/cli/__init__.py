@@ -1,4 +1,4 @@
-"""The `ghosts` command: one module of this package a command, found by name, imported only when it is asked for."""
+"""The `ghosts` command: one module of this package per command, found by name, imported only when it is asked for."""
 
 from __future__ import annotations
 

@@ -1,23 +1,21 @@
-"""What every training command begins with: data, the examples that choose the best checkpoint, and the processes."""
+"""What commands that train or evaluate begin with: the processes, the data, and what chooses the best checkpoint."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from ghosts.config import require
+from ghosts.config import GoalExperiment, Precision, require
 from ghosts.errors import ConfigError
-from ghosts.presets import GoalExperiment
 
 if TYPE_CHECKING:
     from lightning.fabric import Fabric
 
-    from ghosts.learn.data import GoalData
-    from ghosts.learn.examples import Example
-    from ghosts.learn.precision import Chosen
+    from ghosts.data.dataset import Dataset
+    from ghosts.learn.task import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +43,6 @@ class TrainOptions:
         require(self.threads >= 0, "--threads must not be negative", self.threads)
 
 
-class Launched(NamedTuple):
-    """Ready to train."""
-
-    data: GoalData
-    chosen: Sequence[Example]
-    """Of the split that chooses the best checkpoint."""
-    fabric: Fabric
-    precision: Chosen
-    """Of the networks."""
-
-
 def placement(devices: int, environment: Mapping[str, str]) -> tuple[int, int]:
     """Processes on each machine, and machines: torchrun's where it started this process, else `devices` on this one.
 
@@ -69,55 +56,47 @@ def placement(devices: int, environment: Mapping[str, str]) -> tuple[int, int]:
     return here, int(environment["WORLD_SIZE"]) // here
 
 
-def make_fabric(device: str, devices: int, strategy: str = "ddp", **settings: Any) -> Fabric:
-    """Fabric over all processes, not yet launched.
+def launch(device: str, devices: int = 1, precision: Precision = "32-true") -> Fabric:
+    """Start all processes.
 
     Args:
         device: cpu, cuda or auto.
         devices: processes on this machine, where torchrun did not start them.
-        strategy: of several processes.
-        settings: others of Fabric's.
+        precision: of the networks.
 
     Raises:
         ConfigError: no such device here, or no process.
     """
+    # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from lightning.fabric import Fabric
 
-    from ghosts.learn.devices import choose_device
+    from ghosts.devices import choose_device
+    from ghosts.precision import choose_precision
 
-    choose_device(device)  # Lightning's own refusal is a traceback
+    chosen = choose_precision(precision, choose_device(device))  # Lightning's own refusal of a device is a traceback
     require(devices >= 1, "--devices must be at least 1", devices)
     here, machines = placement(devices, os.environ)
-    several = here * machines > 1
-    return Fabric(
-        accelerator=device,
-        devices=here,
-        num_nodes=machines,
-        strategy=strategy if several else "auto",
-        **settings,
-    )
-
-
-def launch(options: TrainOptions, experiment: GoalExperiment) -> Launched:
-    """Read the data and start the processes."""
-    # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
-    from ghosts.evaluate.goal import evenly
-    from ghosts.learn.data import DEV_UNSEEN, examples_of, load_goal_data
-    from ghosts.learn.devices import choose_device
-    from ghosts.learn.precision import choose_precision
-    from ghosts.world.dataroot import DataRoot
-
-    data = load_goal_data(DataRoot(options.data), experiment)
-    if options.select == DEV_UNSEEN and DEV_UNSEEN not in data.splits:
-        raise ConfigError(
-            f"{options.data}: too few training buildings to hold one out as {DEV_UNSEEN}; name the split that chooses "
-            f"the best checkpoint, such as --select {next(iter(sorted(data.splits)), 'train')}"
-        )
-    chosen = evenly(examples_of(data, options.select), options.select_examples)
     # Each task leaves a part of the model alone (goal prediction the policy, LingUNet the decoder, the upper bound the
     # filter), which plain data parallelism refuses.
-    strategy = "ddp_find_unused_parameters_true"
-    precision = choose_precision(experiment.train.precision, choose_device(options.device))
-    fabric = make_fabric(options.device, options.devices, strategy, precision=precision)
+    strategy = "ddp_find_unused_parameters_true" if here * machines > 1 else "auto"
+    fabric = Fabric(accelerator=device, devices=here, num_nodes=machines, strategy=strategy, precision=chosen)
     fabric.launch()
-    return Launched(data, chosen, fabric, precision)
+    return fabric
+
+
+def open_training(options: TrainOptions, experiment: GoalExperiment) -> tuple[Dataset, Selection]:
+    """Read the data, and take the examples that choose the best checkpoint."""
+    from ghosts.data.dataset import open_dataset
+    from ghosts.data.examples import DEV_UNSEEN, TRAIN, evenly
+    from ghosts.data.reading import reading_of
+    from ghosts.learn.task import Selection
+    from ghosts.world.dataroot import DataRoot
+
+    data = open_dataset(DataRoot(options.data), reading_of(experiment, training=True))
+    if options.select == DEV_UNSEEN and DEV_UNSEEN not in data.splits:
+        others = sorted(set(data.splits) - {TRAIN}) or [TRAIN]
+        raise ConfigError(
+            f"{options.data}: too few training buildings to hold one out as {DEV_UNSEEN}; name the split that chooses "
+            f"the best checkpoint, such as --select {others[0]}"
+        )
+    return data, Selection(options.select, evenly(data.examples(options.select), options.select_examples))

@@ -1,44 +1,102 @@
-"""What commands on runs share: data that is read once, and runs that are one model with several seeds."""
+"""What commands on runs share: options of an evaluation, and runs that are one model with several seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from ghosts.config import to_dict
-from ghosts.presets import GoalExperiment
+import tyro
+
+from ghosts.cli._out import check_out_folder
+from ghosts.config import GoalExperiment, Precision, require, to_dict
+from ghosts.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from ghosts.learn.data import GoalData
-    from ghosts.learn.load import LoadedTask
-    from ghosts.learn.vln import LoadedAgent
+    from ghosts.data.examples import Example
+    from ghosts.world.dataroot import DataRoot
+
+    Splits = dict[str, list[Example]]
+SEEN = "val_seen"
+"""R2R's split of training buildings: those that are held out for development are in it too."""
 
 
-class DataMemory:
-    """The last data read, since models of one table mostly see the same."""
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions:
+    """Options of every evaluation."""
 
-    def __init__(self) -> None:
-        self._key: Any = None
-        self._data: GoalData | None = None
+    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row;
+    of one seed, each has its own."""
+    data: Path = Path("data")
+    """Data root."""
+    splits: str = ""
+    """Splits, separated by commas; all but train by default."""
+    trained_only: bool = False
+    """Of splits with seen buildings (val_seen), leave out buildings that a run was not trained on."""
+    out: Path | None = None
+    """Folder for the tables and their numbers."""
+    device: str = "auto"
+    """cpu, cuda or auto."""
+    devices: int = 1
+    """Processes that share the work; under torchrun (several machines) its own numbers count."""
+    examples: int = 0
+    """Instructions of each split, evenly spaced; 0 = all."""
+    half: bool = False
+    """Networks in bfloat16, as in training; float32 by default."""
 
-    def load(
-        self, root: Any, experiment: GoalExperiment, loaded: LoadedTask | LoadedAgent | None, also: tuple[str, ...] = ()
-    ) -> GoalData:
-        from ghosts.learn.data import load_goal_data
+    def __post_init__(self) -> None:
+        require(self.devices >= 1, "--devices must be at least 1", self.devices)
+        require(self.examples >= 0, "--examples must not be negative", self.examples)
+        if self.out is not None:
+            check_out_folder(self.out)
 
-        values = to_dict(experiment)
-        other = ("name", "kind", "baseline", "train", "navigation")
-        shown = {name: value for name, value in values.items() if name not in other}
-        shown["model"] = {name: value for name, value in values["model"].items() if name in ("language", "mapper")}
-        known: dict[str, Any] = (
-            {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles} if loaded else {}
-        )
-        key = shown, known, also
-        if self._data is None or key != self._key:
-            # Let go of the old data first: two banks of image features may not fit.
-            self._key, self._data = key, None
-            self._data = load_goal_data(root, experiment, training=False, also=also, **known)
-        return self._data
+    @property
+    def precision(self) -> Precision:
+        """Of the networks."""
+        return "bf16-mixed" if self.half else "32-true"
+
+    def chosen(self, splits: Splits, root: DataRoot) -> Splits:
+        """The examples to score, by split.
+
+        Args:
+            splits: all examples of the data root.
+            root: for messages.
+
+        Raises:
+            ConfigError: there is nothing but a training split.
+            UnknownNameError: no such split.
+        """
+        from ghosts.data.examples import TRAIN, evenly
+
+        names = [name.strip() for name in self.splits.split(",") if name.strip()]
+        names = names or [name for name in splits if name != TRAIN]
+        if not names:
+            raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --splits train")
+        for name in names:
+            if name not in splits:
+                raise UnknownNameError("split", name, splits, str(root.path))
+        trained = {example.scan for example in splits[TRAIN]}
+        left_out = {name: self.trained_only and name == SEEN for name in names}
+        return {
+            name: evenly([item for item in splits[name] if item.scan in trained or not left_out[name]], self.examples)
+            for name in names
+        }
+
+    def notes(self, splits: Splits, root: DataRoot) -> list[str]:
+        """What to say of seen buildings that the runs were not trained on, because they are held out."""
+        from ghosts.data.examples import TRAIN
+
+        trained = {example.scan for example in splits[TRAIN]}
+        scored = self.chosen(splits, root).get(SEEN, [])
+        away = [example.scan for example in scored if example.scan not in trained]
+        if not away:
+            return []
+        return [
+            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that no run was trained on "
+            f"({', '.join(sorted(set(away)))}); --trained-only leaves them out"
+        ]
 
 
 @runtime_checkable

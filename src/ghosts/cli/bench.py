@@ -105,8 +105,9 @@ def main(arguments: list[str]) -> None:
     )
     if options.out is not None:
         check_out_file(options.out, "a table of figures", (".json",))
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler that counts memory writes two lines a run otherwise
-    from ghosts.learn.devices import choose_device  # torch: here, so that `ghosts bench --help` does not wait for it
+    # The profiler that counts memory writes two lines per run otherwise.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    from ghosts.devices import choose_device  # torch: here, so that `ghosts bench --help` does not wait for it
 
     options = replace(options, device=choose_device(options.device).type)
     if isinstance(options, Simulator):
@@ -188,7 +189,7 @@ def growth_rows(options: Growth) -> list[dict[str, Any]]:
 
     from ghosts.bench.growth import AXES, TINY_RANGES, Ranges, measure_growth
     from ghosts.bench.growth_plot import draw_growth
-    from ghosts.learn.precision import choose_precision
+    from ghosts.precision import choose_precision
     from ghosts.presets import preset
 
     on_gpu = options.device == "cuda"

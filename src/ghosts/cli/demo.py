@@ -20,8 +20,8 @@ from ghosts.cli._out import check_out_folder
 from ghosts.config import require
 
 if TYPE_CHECKING:
-    from ghosts.learn.examples import Example
-    from ghosts.learn.rollout import Look
+    from ghosts.data.examples import Example
+    from ghosts.run.rollout import WalkStep
     from ghosts.world.graph import NavGraph
 
 AGENT, FILTER, BACKBONE = "houses-agent", "houses-filter", "houses-backbone"
@@ -64,12 +64,10 @@ def _walk(options: Options, root: Path, console: Console) -> None:
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     import torch
 
-    from ghosts.act.agent import GhostAgent
-    from ghosts.act.model import GoalModel
-    from ghosts.act.planner import Planner
-    from ghosts.evaluate.goal import evenly
+    from ghosts.data.examples import evenly
     from ghosts.files import write_text
-    from ghosts.learn.rollout import World, walk_episodes
+    from ghosts.run.rollout import World, walk_episodes
+    from ghosts.types import SUCCESS_M
     from ghosts.view.open import open_world
     from ghosts.view.question import Question
     from ghosts.view.report import Shown, build_report, gather_assets
@@ -78,27 +76,20 @@ def _walk(options: Options, root: Path, console: Console) -> None:
     weights = AGENT if AGENT in shipped() else FILTER
     library, name, (mind,), split = open_world(root, [Path(weights)], "val_unseen")
     examples = evenly(mind.data.splits[split], options.instructions)
-    scans = sorted({example.scan for example in examples})
-    device = torch.device("cpu")
-    model = mind.task.model
-    assert isinstance(model, GoalModel), f"{weights} is a filter"
-    planner = None if mind.acts == "policy" else Planner()
-    agent = GhostAgent(model, mind.mapper_grid, planner, mind.chooser.step_limit)
-    places = World(mind.root, mind.data.builder, scans, mind.task.features, mind.data.stored, device)
-    shown, arrived = [], 0
+    assert mind.agent is not None, f"{weights} is a filter"
+    places, shown, arrived = World(mind.data, torch.device("cpu")), [], 0
     for example in examples:
-        rollout = walk_episodes(agent, places, places.begin([example]), keep=True)
+        rollout = walk_episodes(mind.agent, places, places.begin([example]), keep=True)
         graph = mind.root.graph(example.scan)
         console.print(f"\n[italic]“{example.text}”[/italic]", soft_wrap=True)
-        for step, look in enumerate(rollout.looks):
-            console.print(_line(step, look, graph, example))
+        for number, step in enumerate(rollout.steps):
+            console.print(_line(number, step, graph, example))
         left_m = float(graph.distance_m[rollout.paths[0][-1], example.goal])
-        arrived += left_m < 3.0
-        verdict = "[green]arrived[/green]" if left_m < 3.0 else "[red]missed[/red]"
+        arrived += left_m < SUCCESS_M
+        verdict = "[green]arrived[/green]" if left_m < SUCCESS_M else "[red]missed[/red]"
         console.print(f"   stops {left_m:.1f} m from the goal: {verdict}")
-        path = library.question(mind, split, example.instr_id).path
-        walk = tuple(int(look.row[0]) for look in rollout.looks)
-        asked = Question(example.scan, example.text, example.start_heading_rad, walk, path, example.instr_id)
+        walk = tuple(int(step.row[0]) for step in rollout.steps)
+        asked = Question(example.scan, example.text, example.start_heading_rad, walk, example.path, example.instr_id)
         shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", (mind.record(asked),)))
     page = options.out / "report.html"
     assets = gather_assets(library, name, [item.records[0] for item in shown])
@@ -110,13 +101,13 @@ def _walk(options: Options, root: Path, console: Console) -> None:
     console.print(f"Look inside and type your own: {command} view --data {root} --run {weights}", soft_wrap=True)
 
 
-def _line(step: int, look: Look, graph: NavGraph, example: Example) -> str:
+def _line(number: int, step: WalkStep, graph: NavGraph, example: Example) -> str:
     """One step: what is believed about the goal, how far it is, and what is done."""
     from ghosts.belief.histogram import entropy
 
-    unsure = float(entropy(look.trace.beliefs[:, -1])[0])
-    distance = float(graph.distance_m[int(look.row[0]), example.goal])
-    chosen = int(look.chosen[0])
-    does = "stop" if look.trace.action.stopped[0] else "go on"
-    sure = f"{does} ({look.trace.probabilities[0, chosen]:.0%})" if look.trace.features is not None else does
-    return f"   step {step}: belief's entropy {unsure:4.2f} nats, {distance:4.1f} m to the goal: {sure}"
+    thought, chosen = step.thought, int(step.chosen[0])
+    unsure = float(entropy(thought.beliefs[:, -1])[0])
+    distance = float(graph.distance_m[int(step.row[0]), example.goal])
+    does = "stop" if step.known.visited[0, chosen] else "go on"
+    sure = f"{does} ({thought.probabilities[0, chosen]:.0%})" if thought.features is not None else does
+    return f"   step {number}: belief's entropy {unsure:4.2f} nats, {distance:4.1f} m to the goal: {sure}"

@@ -1,6 +1,7 @@
 """Say what can be run on a data root, what is wrong or missing, file by file, and the next command.
 
-Exits 1 when something is wrong. Every picture is decoded; `--sample 5` looks at five of each scan.
+Exits 1 when something is wrong. Every picture is decoded; `--sample 5` looks at five of each scan. In a world of houses
+every instruction is read back and held against its house.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ghosts.config import require
 
 if TYPE_CHECKING:
-    from ghosts.learn.doctor import Diagnosis
+    from ghosts.run.doctor import Diagnosis
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts doctor`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts doctor", description=__doc__)
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.learn.doctor import diagnose
+    from ghosts.run.doctor import diagnose
 
     console = Console(stderr=True, quiet=options.json)
     with Progress(
@@ -73,6 +74,8 @@ def _print(diagnosis: Diagnosis, most: int) -> None:
     console.print(f"{diagnosis.root}: {len(found.scans)} scans, {found.viewpoints} viewpoints", soft_wrap=True)
     console.print(f"pictures of {len(found.pictured)} scans{faces}; landmarks of {len(found.landmarked)}")
     console.print(f"paths: {splits}; {diagnosis.free_bytes / 1e9:.1f} GB free", soft_wrap=True)
+    if diagnosis.read:
+        console.print(f"instructions: {diagnosis.read} checked against their houses, {diagnosis.untrue} untrue")
     for task in diagnosis.tasks:
         if task.ready:
             line = f"ready: {task.name}: {task.command}"

@@ -2,116 +2,130 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 import tyro
 
-from ghosts.cli import _vln
-from ghosts.cli._launch import make_fabric
-from ghosts.cli._out import check_out_folder
-from ghosts.cli._runs import DataMemory, group_runs
-from ghosts.config import require, to_dict
+from ghosts.cli._kinds import parse_kind
+from ghosts.cli._launch import launch
+from ghosts.cli._runs import EvalOptions, group_runs
+from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
-from ghosts.presets import PRESETS, GoalExperiment, preset
+from ghosts.presets import PRESETS, preset
 
 if TYPE_CHECKING:
     from lightning.fabric import Fabric
 
-    from ghosts.evaluate.goal import GoalScores
-    from ghosts.evaluate.table import ScoredRun
-    from ghosts.learn.data import GoalData
-    from ghosts.learn.load import LoadedTask
+    from ghosts.data.dataset import Dataset
+    from ghosts.data.examples import Example
+    from ghosts.evaluate.navigation import NavScores
+    from ghosts.run.load import Run
+    from ghosts.world.dataroot import DataRoot
 
 
-@dataclass(frozen=True)
-class EvalGoal:
-    """Goal prediction (Table 1): error, success, what was seen and calibration at every time step."""
+@dataclass(frozen=True, kw_only=True)
+class EvalGoal(EvalOptions):
+    """Goal prediction (Table 1): error, success, what was seen and calibration at every time step. Writes goal.json and
+    goal.md to --out."""
 
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row;
-    of one seed, each has its own."""
     preset: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """A model that needs no training (hand-coded), by name."""
-    data: Path = Path("data")
-    """Data root."""
-    splits: str = ""
-    """Splits, separated by commas; all by default."""
-    out: Path | None = None
-    """Folder for goal.json and goal.md."""
-    device: str = "auto"
-    """cpu, cuda or auto."""
-    devices: int = 1
-    """Processes that share the work; under torchrun (several machines) its own numbers count."""
-    examples: int = 0
-    """Instructions of each split, evenly spaced; 0 = all."""
     batch: int = 64
     """Instructions at a time."""
     threads: int = 2
     """Threads that make batches."""
-    half: bool = False
-    """Networks in bfloat16, as in training; float32 by default."""
+
+    def __post_init__(self) -> None:
+        if not self.run and not self.preset:
+            raise ConfigError("nothing to evaluate; name --run RUN, or --preset hand-coded")
+        require(self.batch >= 1, "--batch must be at least 1", self.batch)
+        super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalVln(EvalOptions):
+    """Navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW, CLS with intervals; on R2R beside the published rows.
+    Writes vln.json (the same at every run), vln.md and speed.json (seconds) to --out."""
+
+    planner: bool = False
+    """Also act with the planner on each run's filter; the only way for runs of `ghosts train goal`."""
+    baselines: str = "random,stop,shortest"
+    """Baselines without a model, separated by commas."""
+    batch: int = 128
+    """Instructions at a time."""
+
+    def __post_init__(self) -> None:
+        if not self.run and not self.walkers:
+            raise ConfigError("nothing to evaluate; name --run RUN or --baselines random,stop,shortest")
+        require(self.batch >= 1, "--batch must be at least 1", self.batch)
+        super().__post_init__()
+
+    @property
+    def walkers(self) -> list[str]:
+        """Names of the baselines."""
+        return [name.strip() for name in self.baselines.split(",") if name.strip()]
 
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts eval`."""
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: ghosts eval goal --run RUN [--run RUN …] [--preset hand-coded] --data ROOT [options]")
-        print("       ghosts eval vln --run RUN [--run RUN …] [--planner] --data ROOT [options]")
-        return
-    if arguments[0] == "vln":
-        _vln.evaluate(arguments[1:])
-        return
-    if arguments[0] != "goal":
-        raise UnknownNameError("evaluation", arguments[0], ["goal", "vln"])
-    options = tyro.cli(EvalGoal, args=arguments[1:], prog="ghosts eval goal")
-    if not options.run and not options.preset:
-        raise ConfigError("nothing to evaluate; name --run RUN, or --preset hand-coded")
-    for name, value in (("batch", options.batch), ("devices", options.devices)):
-        require(value >= 1, f"--{name} must be at least 1", value)
-    require(options.examples >= 0, "--examples must not be negative", options.examples)
-    if options.out is not None:
-        check_out_folder(options.out)
-    _evaluate(options)
+    kinds = {
+        "goal": Annotated[EvalGoal, tyro.conf.subcommand("goal")],
+        "vln": Annotated[EvalVln, tyro.conf.subcommand("vln")],
+    }
+    options = parse_kind("eval", "evaluate", kinds, arguments, __doc__ or "")
+    if isinstance(options, EvalVln):
+        _evaluate_vln(options)
+    else:
+        _evaluate_goal(options)
 
 
-def _evaluate(options: EvalGoal) -> None:
+def _evaluate_goal(options: EvalGoal) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
-    from ghosts.evaluate.table import markdown_table, summarise, text_table
+    from ghosts.data.dataset import DataShelf
+    from ghosts.evaluate.goal import evaluate_goal
+    from ghosts.evaluate.table import ScoredRun, markdown_table, summarise, text_table
     from ghosts.files import write_json, write_text
-    from ghosts.learn.checkpoint import provenance
+    from ghosts.weights.checkpoint import provenance
+    from ghosts.world.dataroot import DataRoot
 
-    loaded = _models(options)
-    fabric = make_fabric(options.device, options.devices)
-    fabric.launch()
-    runs = _score(options, loaded, fabric)
+    runs = _goal_runs(options)
+    fabric = launch(options.device, options.devices)
+    root, shelf, scored = DataRoot(options.data), DataShelf(1), []
+    for run in runs:
+        data = shelf.get(root, run.reading)
+        settings = {"batch": options.batch, "threads": options.threads, "precision": options.precision}
+        scores = {
+            split: evaluate_goal(run.model, data, examples, fabric, **settings)  # type: ignore[arg-type]
+            for split, examples in options.chosen(data.splits, root).items()
+        }
+        scored.append((run.experiment, ScoredRun(run.name, run.experiment.train.seed, run.iteration, scores)))
     if not fabric.is_global_zero:
         return
-    groups = group_runs(runs)
+    groups = group_runs(scored)
     summary = summarise({name: [run for _, run in group] for name, group in groups.items()})
     summary["experiments"] = {name: to_dict(group[0][0]) for name, group in groups.items()}
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(text_table(summary, split), end="\n\n")
+    notes = options.notes(data.splits, root)
+    print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
-        tables = "\n\n".join(markdown_table(summary, split) for split in summary["splits"])
+        tables = "\n\n".join([*(markdown_table(summary, split) for split in summary["splits"]), *notes])
         write_text(options.out / "goal.md", f"`{_portable(summary['provenance']['command'])}`\n\n{tables}\n")
         print(f"written: {options.out / 'goal.json'}, {options.out / 'goal.md'}")
 
 
-def _portable(command: str) -> str:
-    """A command for a document: of absolute paths, which mean nothing elsewhere, the last part alone."""
-    return " ".join(Path(word).name if word.startswith("/") else word for word in command.split())
+def _goal_runs(options: EvalGoal) -> list[Run]:
+    """Everything to evaluate: presets that need no training, then runs."""
+    from ghosts.act.model import Predictor
+    from ghosts.run.load import load_run, untrained
 
-
-def _models(options: EvalGoal) -> list[tuple[str, int | None, GoalExperiment, LoadedTask | None]]:
-    """Name, iteration, experiment and weights of everything to evaluate."""
-    from ghosts.learn.checkpoint import load_checkpoint
-    from ghosts.learn.load import find_checkpoint, task_of
-
-    found: list[tuple[str, int | None, GoalExperiment, LoadedTask | None]] = []
+    found = []
     for name in options.preset:
         experiment = preset(name)
         if experiment.kind != "hand-coded":
@@ -120,49 +134,121 @@ def _models(options: EvalGoal) -> list[tuple[str, int | None, GoalExperiment, Lo
                 f"preset {name!r} needs training; run: ghosts train goal --preset {name}, then name --run "
                 f"(without training: {', '.join(free)})"
             )
-        found.append((name, None, experiment, None))
+        found.append(untrained(experiment))
     for path in options.run:
-        file = find_checkpoint(path)
-        checkpoint = load_checkpoint(file)
-        loaded = task_of(checkpoint, file)
-        found.append((path.stem, int(checkpoint.about["iteration"]), loaded.experiment, loaded))
+        run = load_run(path)
+        if not isinstance(run.model, Predictor):
+            raise ConfigError(f"{path} predicts no goals; score how it acts with: ghosts eval vln --run {path}")
+        found.append(run)
     return found
 
 
-def _score(
-    options: EvalGoal, models: list[tuple[str, int | None, GoalExperiment, LoadedTask | None]], fabric: Fabric
-) -> list[tuple[GoalExperiment, ScoredRun]]:
-    from ghosts.evaluate.table import ScoredRun
-    from ghosts.learn.tasks import GoalTask
+def _portable(command: str) -> str:
+    """A command for a document: of absolute paths, which mean nothing elsewhere, the last part alone."""
+    return " ".join(Path(word).name if word.startswith("/") else word for word in command.split())
+
+
+class VlnRun(NamedTuple):
+    """A run's scores by split."""
+
+    name: str
+    scores: dict[str, NavScores]
+    seconds: dict[str, float]
+    """That walking took."""
+
+
+def repeatable_products() -> None:
+    """Ask cuBLAS for equal results in every run; it reads this when it is first used."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+
+def _evaluate_vln(options: EvalVln) -> None:
+    repeatable_products()
+    from ghosts.act.walkers import WalkerName
+    from ghosts.data.dataset import DataShelf
+    from ghosts.data.examples import load_splits
+    from ghosts.evaluate.vln_table import summarise_vln, vln_markdown, vln_text
+    from ghosts.files import write_json, write_text
+    from ghosts.run.load import load_run
+    from ghosts.weights.checkpoint import provenance
     from ghosts.world.dataroot import DataRoot
 
-    root, memory = DataRoot(options.data), DataMemory()
-    runs = []
-    for name, iteration, experiment, loaded in models:
-        data = memory.load(root, experiment, loaded)
-        task = loaded.task if loaded else GoalTask(experiment.kind, experiment.model, experiment.baseline)
-        splits = [split.strip() for split in options.splits.split(",") if split.strip()] or list(data.splits)
-        if not splits:
-            raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --splits train")
-        scores = {split: _split_scores(options, task, data, split, fabric) for split in splits}
-        runs.append((experiment, ScoredRun(name, experiment.train.seed, iteration, scores)))
-    return runs
+    for name in options.walkers:
+        if name not in get_args(WalkerName):
+            raise UnknownNameError("baseline", name, get_args(WalkerName))
+    runs = [load_run(path) for path in options.run]
+    for run in runs:
+        for planner in _ways(options, run):
+            run.agent(planner=planner)  # says so before the data is read where it cannot act
+    fabric = launch(options.device, options.devices)
+    root, shelf = DataRoot(options.data), DataShelf(1)
+    runs_scores = [item for run in runs for item in _score_run(options, run, shelf.get(root, run.reading), fabric)]
+    models: dict[str, dict[str, list[NavScores]]] = {}
+    taken: dict[str, dict[str, float]] = {}
+    for name, group in group_runs(runs_scores).items():
+        models[name] = {split: [run.scores[split] for _, run in group] for split in group[0][1].scores}
+        taken[name] = {split: sum(run.seconds[split] for _, run in group) for split in models[name]}
+    steps = runs[0].reading.steps if runs else LanguageConfig.steps
+    splits = load_splits(root, steps)
+    for name in options.walkers:
+        models[name], taken[name] = _score_baseline(name, root, options.chosen(splits, root))
+    summary = summarise_vln(models, published=not (root.path / "world.json").is_file())  # which houses have
+    seconds = {split: {name: taken[name][split] for name in models} for split in summary["splits"]}
+    summary["experiments"] = {run.name: to_dict(run.experiment) for run in runs}
+    summary["provenance"] = provenance()
+    if not fabric.is_global_zero:
+        return
+    for split in summary["splits"]:
+        print(vln_text(summary, split, seconds), end="\n\n")
+    notes = options.notes(splits, root)
+    print("".join(f"{note}\n" for note in notes), end="")
+    if options.out is not None:
+        tables = "\n\n".join([*(vln_markdown(summary, split, seconds) for split in summary["splits"]), *notes])
+        write_json(options.out / "vln.json", summary, indent=1)
+        write_json(options.out / "speed.json", {"device": str(fabric.device), "seconds": seconds}, indent=1)
+        write_text(options.out / "vln.md", f"{tables}\n")
+        print(f"written: {', '.join(str(options.out / name) for name in ('vln.json', 'vln.md', 'speed.json'))}")
 
 
-def _split_scores(options: EvalGoal, task: Any, data: GoalData, split: str, fabric: Fabric) -> GoalScores:
-    from ghosts.evaluate.goal import evaluate_goal, evenly
-    from ghosts.learn.data import examples_of
+def _ways(options: EvalVln, run: Run) -> list[bool]:
+    """Whether the planner acts on a run: not, or also, or alone."""
+    from ghosts.act.seq2seq import Seq2Seq
 
-    examples = examples_of(data, split)
-    return evaluate_goal(
-        task.to(fabric.device),
-        data.root,
-        evenly(examples, options.examples or len(examples)),
-        data.builder,
-        stored=data.stored.to(fabric.device) if data.stored is not None else None,
-        device=fabric.device,
-        batch=options.batch,
-        threads=options.threads,
-        precision="bf16-mixed" if options.half else "32-true",
-        fabric=fabric,
-    )
+    ways = [False] if run.acts or not options.planner else []  # a run without a policy says so when it is asked to act
+    if options.planner and not (isinstance(run.model, Seq2Seq) and len(options.run) > 1):
+        ways.append(True)
+    return ways
+
+
+def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> list[tuple[GoalExperiment, VlnRun]]:
+    """A run with its policy, and with the planner where that is asked for."""
+    from ghosts.evaluate.vln import walk_and_score
+
+    found = []
+    for planner in _ways(options, run):
+        scores, seconds = {}, {}
+        for split, examples in options.chosen(data.splits, data.root).items():
+            since = time.perf_counter()
+            scores[split] = walk_and_score(
+                run, data, examples, fabric, planner=planner, batch=options.batch, precision=options.precision
+            )
+            seconds[split] = time.perf_counter() - since
+        how = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
+        experiment = replace(run.experiment, name=", ".join([run.experiment.name, *how]))
+        found.append((experiment, VlnRun(run.name, scores, seconds)))
+    return found
+
+
+def _score_baseline(
+    name: str, root: DataRoot, chosen: dict[str, list[Example]]
+) -> tuple[dict[str, list[NavScores]], dict[str, float]]:
+    """A baseline's scores and the seconds it took; it needs no tiles."""
+    from ghosts.evaluate.vln import score_walks, walk_split_baseline
+
+    scores, seconds = {}, {}
+    for split, examples in chosen.items():
+        since = time.perf_counter()
+        paths = walk_split_baseline(name, root, examples)  # type: ignore[arg-type]
+        scores[split] = [score_walks(root, examples, paths)]
+        seconds[split] = time.perf_counter() - since
+    return scores, seconds

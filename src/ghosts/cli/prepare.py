@@ -53,7 +53,7 @@ class Options:
     again: bool = False
     """Make panoramas once more that are there already (`ghosts doctor` says when)."""
     workers: int = 0
-    """Processes; 0 = one a core."""
+    """Processes; 0 = one per core."""
     bench: int = 0
     """Only measure: make this many panoramas of made-up images of the real sizes."""
 
@@ -200,4 +200,4 @@ def _bench(options: Options) -> None:
     hours = row["cpu_s"] * 10_800 / 3600.0
     print(f"{options.faces} px faces, colour from {options.colour}: {row['cpu_s']:.2f} s of one core a panorama")
     print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in row["parts_s"].items()))
-    print(f"  {1.0 / row['cpu_s']:.2f} panoramas a second and core; 10 800 panoramas: {hours:.1f} core hours")
+    print(f"  {1.0 / row['cpu_s']:.2f} panoramas per second and core; 10 800 panoramas: {hours:.1f} core hours")

@@ -117,13 +117,7 @@ def _stored(path: Path, mind: Mind) -> Shown:
 
 
 def _score(options: Options, mind: Mind, split: str) -> GoalScores:
-    import torch
+    from ghosts.data.examples import evenly
+    from ghosts.evaluate.goal import evaluate_goal
 
-    from ghosts.evaluate.goal import evaluate_goal, evenly
-    from ghosts.learn.data import examples_of
-
-    examples = examples_of(mind.data, split)
-    chosen = evenly(examples, options.examples or len(examples))
-    return evaluate_goal(
-        mind.task, mind.root, chosen, mind.data.builder, stored=mind.data.stored, device=torch.device("cpu"), batch=16
-    )
+    return evaluate_goal(mind.model, mind.data, evenly(mind.data.examples(split), options.examples), batch=16)

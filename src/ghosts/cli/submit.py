@@ -7,6 +7,7 @@ from pathlib import Path
 
 import tyro
 
+from ghosts.cli._launch import launch
 from ghosts.cli._out import check_out_file
 from ghosts.errors import ConfigError
 
@@ -57,37 +58,25 @@ def _check(path: Path, options: Submit) -> None:
 
 def _write(options: Submit) -> None:
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.act.planner import Planner
-    from ghosts.cli._runs import DataMemory
-    from ghosts.cli._vln import repeatable_products
+    from ghosts.cli.eval import repeatable_products
+    from ghosts.data.dataset import open_dataset
+    from ghosts.data.examples import make_examples
     from ghosts.evaluate.submission import write_submission
     from ghosts.evaluate.vln import walk_split
-    from ghosts.learn.devices import choose_device
-    from ghosts.learn.examples import make_examples
-    from ghosts.learn.vln import load_agent
+    from ghosts.run.load import load_run
     from ghosts.world.dataroot import DataRoot
 
     assert options.run is not None
     repeatable_products()
-    agent, root, device = load_agent(options.run), DataRoot(options.data), choose_device(options.device)
-    if not (agent.acts or options.planner):
-        raise ConfigError(f"{options.run} predicts goals and was not trained to act; add --planner")
-    if agent.experiment.navigation.true_beliefs:
+    run, root = load_run(options.run), DataRoot(options.data)
+    run.agent(planner=options.planner)  # says so before the data is read where it cannot act
+    if run.on_true_beliefs:
         raise ConfigError(f"{options.run} acts on the true trajectory, which no test split shows; submit another run")
     episodes = root.episodes(options.split)
-    also = tuple(sorted({episode.scan for episode in episodes}))
-    data = DataMemory().load(root, agent.experiment, agent, also)
-    examples = make_examples(root, episodes, agent.experiment.model.language.steps)
-    paths = walk_split(
-        agent.task.to(device),
-        root,
-        examples,
-        data.builder,
-        stored=data.stored.to(device) if data.stored is not None else None,
-        device=device,
-        planner=Planner(agent.experiment.navigation.planner) if options.planner else None,
-        batch=options.batch,
-    )
+    data = open_dataset(root, run.reading, also=sorted({episode.scan for episode in episodes}))
+    examples = make_examples(root, episodes, run.reading.steps)
+    fabric = launch(options.device)
+    paths = walk_split(run, data, examples, fabric, planner=options.planner, batch=options.batch)
     walked = {example.instr_id: path for example, path in zip(examples, paths)}
     count = write_submission(options.out, root, options.split, walked)
     print(f"written: {options.out}, {count} instructions of split {options.split}")

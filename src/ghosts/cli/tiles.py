@@ -20,7 +20,7 @@ from ghosts.cli._out import check_out_folder
 from ghosts.config import MapperConfig, require
 
 if TYPE_CHECKING:
-    from ghosts.learn.image_tiles import TileMaker, Work
+    from ghosts.data.tile_maker import TileMaker, Work
     from ghosts.mapping.tiles import Tiles
 
 
@@ -55,10 +55,10 @@ def main(arguments: list[str]) -> None:
     if options.out is not None:
         check_out_folder(options.out)
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.learn.backbone import load_backbone, weights_hash
-    from ghosts.learn.devices import choose_device
-    from ghosts.learn.image_tiles import FOLDER, TileMaker, build_tiles, plan_work
-    from ghosts.mapping.tile_store import TileSettings
+    from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
+    from ghosts.data.tile_store import FOLDER, TileSettings
+    from ghosts.devices import choose_device
+    from ghosts.mapping.saved_backbone import load_backbone, weights_hash
     from ghosts.world.dataroot import DataRoot
 
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> None:
 
 def _estimate(maker: TileMaker, folder: Path, work: Work, world: int, console: Console) -> None:
     """Say how large and how long, and refuse what does not fit."""
-    from ghosts.learn.image_tiles import check_space
+    from ghosts.data.tile_maker import check_space
 
     seconds, size = maker.probe(work.todo[0])
     total = work.viewpoints(maker.root)

@@ -34,17 +34,17 @@ class Options:
     seed: int = 0
     """Seed of the world; with --show, of the house."""
     paths: int = 77
-    """Paths a house at most (R2R: 77)."""
+    """Most paths per house (R2R: 77)."""
     unseen: float = 0.15
     """Share of the houses kept for val_unseen."""
     seen: float = 0.07
     """Share of a training house's paths kept for val_seen."""
     faces: int = 256
-    """Pixels a side of a skybox face."""
+    """Side of a skybox face in pixels."""
     images: bool = True
     """Render skyboxes (--no-images: graph and text only)."""
     workers: int = 0
-    """Processes; 0 = one a core."""
+    """Processes; 0 = one per core."""
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""
     show: bool = False
@@ -77,7 +77,7 @@ def _make(root: Path, options: Options) -> None:
     config = WorldConfig(options.houses, options.seed, options.paths, options.unseen, options.seen, options.faces)
     device = options.device
     if device != "cpu":
-        from ghosts.learn.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
+        from ghosts.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
 
         device = choose_device(device).type
     workers = options.workers or os.cpu_count() or 1
@@ -85,7 +85,7 @@ def _make(root: Path, options: Options) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         houses = progress.add_task("graphs and text", total=config.houses)
-        # About 45 viewpoints a house until the true number is known.
+        # About 45 viewpoints per house until the true number is known.
         panoramas = progress.add_task("panoramas", total=config.houses * 45, visible=options.images)
 
         def report(what: str, count: int) -> None:
@@ -110,23 +110,28 @@ def _print_statistics(root: Path) -> None:
 
 
 def _show(options: Options) -> None:
-    from ghosts.world.houses.floorplan import draw_house
-    from ghosts.world.houses.instructions import write_instructions
-    from ghosts.world.houses.paths import sample_paths
-    from ghosts.world.houses.plan import make_house
-    from ghosts.world.houses.sight import things_seen
-    from ghosts.world.houses.viewpoints import make_graph
+    from ghosts.view.plan import house_figure
+    from ghosts.view.scene import house_scene
+    from ghosts.world.graph import parse_graph
+    from ghosts.world.houses.graph.paths import sample_paths
+    from ghosts.world.houses.graph.sight import things_seen
+    from ghosts.world.houses.graph.viewpoints import connectivity, make_graph
+    from ghosts.world.houses.make import make_house
+    from ghosts.world.houses.words.instructions import write_instructions
 
     target = options.out or Path(f"house-{options.seed}.png")
     check_out_file(target, "a floor plan", (".png", ".svg", ".pdf"))
     house = make_house(options.seed)
     graph = make_graph(house)
-    path, text = None, None
+    scene = house_scene(house, parse_graph(house.name, connectivity(graph), target))
+    names, heading_rad, text = [], 0.0, ""
     if options.path >= 0:
         rng = np.random.default_rng([options.seed, options.path])
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
-        text = write_instructions(house, graph, path, things_seen(house, graph), rng)[0].text
-    figure = draw_house(house, graph, path, text)
+        text = write_instructions(house, graph, path, things_seen(house, graph.positions_m), rng)[0].text
+        names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
+    known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
+    figure = house_figure(scene, known, names, heading_rad, text)
     with atomic_path(target) as temporary:
         figure.savefig(temporary)
-    print(f"{target}: house {house.name}, {len(graph.viewpoints)} viewpoints" + (f"; {text}" if text else ""))
+    print(f"{target}: {known}" + (f"; {text}" if text else ""))

@@ -49,7 +49,7 @@ def mean_interval(values: Float[np.ndarray, " n"], draws: Draws, level: float = 
     """Confidence interval of the mean over instructions.
 
     Args:
-        values: one an instruction.
+        values: one per instruction.
         draws: of their paths.
         level: share of the samples inside.
     """

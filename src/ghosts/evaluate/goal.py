@@ -10,20 +10,20 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from lightning.fabric import Fabric
-from torch import Tensor
+from torch import Tensor, nn
 
+from ghosts.act.model import Prediction, Predictor
 from ghosts.config import Precision
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import Example
+from ghosts.data.prefetch import prefetch
+from ghosts.data.walks import walk_seed
 from ghosts.errors import DataError
 from ghosts.evaluate.bootstrap import confidence_bin
-from ghosts.geometry import to_cells
-from ghosts.learn.batches import Builder, prefetch
-from ghosts.learn.examples import Example
-from ghosts.learn.precision import networks_in
-from ghosts.learn.tasks import GoalTask, Prediction
-from ghosts.learn.trajectories import sample_walk, walk_seed
-from ghosts.world.dataroot import DataRoot
+from ghosts.geometry import map_cells, on_map, to_cells
+from ghosts.precision import networks_in
+from ghosts.types import SUCCESS_M
 
-SUCCESS_M = 3.0
 TIME_STEPS = 8
 WALK_SEED = 2019
 """Of the evaluation's walks: the same for every model, for good."""
@@ -32,7 +32,7 @@ CALIBRATION_BINS = 10
 
 @dataclass(frozen=True, eq=False)
 class GoalScores:
-    """One row an instruction, one column a time step."""
+    """One row per instruction, one column per time step."""
 
     instr_ids: tuple[str, ...]
     error_m: Float[np.ndarray, "n s"]
@@ -57,76 +57,70 @@ class GoalScores:
         return float(gaps.sum() / max(counts.sum(), 1))
 
 
-def evenly(examples: Sequence[Example], count: int) -> Sequence[Example]:
-    """At most `count` of the examples, evenly spaced."""
-    count = min(count, len(examples))
-    return [examples[number * len(examples) // count] for number in range(count)]
-
-
 def evaluate_goal(
-    task: GoalTask,
-    root: DataRoot,
+    model: Predictor,
+    data: Dataset,
     examples: Sequence[Example],
-    builder: Builder,
+    fabric: Fabric | None = None,
     *,
-    stored: Float[Tensor, "n c"] | None,
-    device: torch.device,
     steps: int = TIME_STEPS,
     batch: int = 64,
     threads: int = 2,
     precision: Precision = "32-true",
-    fabric: Fabric | None = None,
 ) -> GoalScores:
     """Predict every instruction's goal at every time step of its fixed walk.
 
     Args:
-        task: the model.
-        root: graphs for the walks.
+        model: a row of Table 1; it is moved to the device, and left in evaluation mode.
+        data: what it reads.
         examples: instructions.
-        builder: makes batches.
-        stored: the bank's features, where it has them.
-        device: where to run.
+        fabric: processes that share the batches; all of them get all scores, the same as one process alone. The CPU by
+            default.
         steps: time steps.
         batch: instructions at a time.
         threads: that make batches.
-        precision: of the networks; the filter runs in float32.
-        fabric: processes that share the batches; all of them get all scores, the same as one process alone.
+        precision: of the networks; the filter's recursion runs in float32.
 
     Raises:
         DataError: there is nothing to evaluate.
     """
-    if not examples:
-        raise DataError(
-            "no instructions to evaluate",
-            file=root.path,
-            hint=f"choose another split (ghosts doctor {root.path} lists them)",
-        )
-    task.eval()
-    walks = [
-        sample_walk(
-            root.graph(example.scan), example.start, example.goal, steps, walk_seed(WALK_SEED, example.instr_id)
-        )
-        for example in examples
-    ]
-    rank, world = (fabric.global_rank, fabric.world_size) if fabric is not None else (0, 1)
+    check_any(data, examples)
+    device, rank, world = processes(fabric)
+    data = data.to(device)
+    if isinstance(model, nn.Module):
+        model.to(device).eval()
+    walks = [data.walk(example, steps, walk_seed(WALK_SEED, example.instr_id)) for example in examples]
     # Whole batches are shared out, so that the numbers do not depend on how many share them.
     starts = list(range(0, len(examples), batch))[rank::world]
     columns = torch.zeros(5, len(examples), steps)
     with closing(
-        prefetch(lambda at: builder.build(examples[at : at + batch], walks[at : at + batch]), starts, threads)
+        prefetch(lambda at: data.batch(examples[at : at + batch], walks[at : at + batch]), starts, threads)
     ) as batches:
-        for at, data in zip(starts, batches):
-            moved = data.to(device)
+        for at, drawn in zip(starts, batches):
+            seen = data.load(drawn, device)
             with networks_in(precision, device):
-                prediction = task.predict(moved, stored)
-            scores = score_goal(prediction, moved.path_xy_m[:, -1])
-            found = torch.stack([item.float() for item in (*scores, moved.goal_seen, moved.seen_m2)])
+                prediction = model.predict(seen.briefing, seen.seen)
+            scores = score_goal(prediction, seen.path_xy_m[:, -1])
+            found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2)])
             columns[:, at : at + batch] = found.cpu()
     if fabric is not None and world > 1:
-        columns = torch.as_tensor(fabric.all_reduce(columns.to(fabric.device), reduce_op="sum")).cpu()
-    error, nll, confidence, seen, area = columns.numpy()
+        columns = torch.as_tensor(fabric.all_reduce(columns.to(device), reduce_op="sum")).cpu()
+    error, nll, confidence, seen_goal, area = columns.numpy()
     names = tuple(example.instr_id for example in examples)
-    return GoalScores(names, error, seen > 0.5, area, nll, confidence)
+    return GoalScores(names, error, seen_goal > 0.5, area, nll, confidence)
+
+
+def processes(fabric: Fabric | None) -> tuple[torch.device, int, int]:
+    """Device, number of this process, and how many there are; one on the CPU where there is no fabric."""
+    return (fabric.device, fabric.global_rank, fabric.world_size) if fabric is not None else (torch.device("cpu"), 0, 1)
+
+
+def check_any(data: Dataset, examples: Sequence[Example]) -> None:
+    """Raise `DataError` where there is nothing to evaluate."""
+    if not examples:
+        path = data.root.path
+        hint = f"choose another split (ghosts doctor {path} lists them)"
+        raise DataError("no instructions to evaluate", file=path, hint=hint)
 
 
 def score_goal(
@@ -135,9 +129,8 @@ def score_goal(
     """Error in metres, negative log-likelihood, and mass within 3 m of the prediction."""
     error = (prediction.goal_xy_m - goal_xy_m[:, None]).norm(dim=-1)
     grid, mass = prediction.grid, prediction.goal
-    place = torch.floor(to_cells(goal_xy_m.clone(), grid) + 0.5).long()
-    size = torch.tensor([grid.cols, grid.rows], device=place.device)
-    inside = ((place >= 0) & (place < size)).all(-1)
+    place = map_cells(goal_xy_m, grid)
+    inside = on_map(place, grid)
     place = torch.where(inside[:, None], place, 0)
     there = mass[torch.arange(len(mass), device=mass.device), :, place[:, 1], place[:, 0]] * inside[:, None]
     nll = -torch.log(there.clamp(min=1e-8) / grid.cell_m**2)

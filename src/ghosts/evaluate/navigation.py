@@ -2,7 +2,7 @@
 
 As in the original evaluation (Anderson et al. 2018), all distances are shortest walks along the graph's edges, so a
 path that jumps pays for the walk it skipped. SPL follows Anderson et al. 2018b; CLS Jain et al. 2019; nDTW and SDTW
-Ilharco et al. 2019.
+Ilharco et al. 2019; the distance scale d_th of both is the 3 m of success.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ghosts.errors import DataError
+from ghosts.types import SUCCESS_M
 from ghosts.world.graph import NavGraph
-
-SUCCESS_M = 3.0
-"""Success means ending nearer than this to the goal; also the distance scale d_th of CLS and nDTW."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class PathScores:
 
 @dataclass(frozen=True, eq=False)
 class NavScores:
-    """One row an instruction."""
+    """One row per instruction."""
 
     instr_ids: tuple[str, ...]
     length_m: Float[np.ndarray, " n"]

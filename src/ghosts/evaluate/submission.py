@@ -1,6 +1,6 @@
 """The R2R test server's file: writing one, and checking any, whoever made it.
 
-A list with one object an instruction: `{"instr_id": "<path>_<number>", "trajectory": [[viewpoint, heading, elevation],
+A list with one object per instruction: `{"instr_id": "<path>_<number>", "trajectory": [[viewpoint, heading, elevation],
 …]}`, angles in radians. The server scores the viewpoints alone; consecutive ones may be equal (a turn on the spot).
 """
 
@@ -11,9 +11,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ghosts import geometry
+from ghosts.data.examples import headings_along
 from ghosts.errors import DataError
 from ghosts.files import is_finite, read_json, write_json
+from ghosts.geometry import wrap_rad
 from ghosts.language.episodes import Instruction, each_instruction
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
@@ -30,12 +31,8 @@ def trajectory(graph: NavGraph, rows: Sequence[int], heading_rad: float) -> list
         rows: viewpoints walked through, the start first.
         heading_rad: at the start.
     """
-    steps: list[list[Any]] = [[graph.ids[rows[0]], float(geometry.wrap_rad(heading_rad)), 0.0]]
-    for here, there in pairwise(rows):
-        delta = graph.position_m[there, :2] - graph.position_m[here, :2]
-        heading = float(geometry.heading_of(delta)) if delta.any() else steps[-1][1]
-        steps.append([graph.ids[there], heading, 0.0])
-    return steps
+    headings = headings_along(graph, tuple(rows), float(wrap_rad(heading_rad)))
+    return [[graph.ids[row], heading, 0.0] for row, heading in zip(rows, headings)]
 
 
 def write_submission(path: Path, root: DataRoot, split: str, paths: Mapping[str, Sequence[int]]) -> int:

@@ -10,7 +10,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts.evaluate.bootstrap import Draws, calibration_interval, draw_paths, mean_interval
-from ghosts.evaluate.goal import CALIBRATION_BINS, SUCCESS_M, WALK_SEED, GoalScores
+from ghosts.evaluate.goal import CALIBRATION_BINS, WALK_SEED, GoalScores
+from ghosts.evaluate.layout import markdown_rows, text_rows, with_notes
+from ghosts.types import SUCCESS_M
 
 FORMAT, VERSION = "ghosts-goal-table", 1
 
@@ -32,7 +34,7 @@ def summarise(models: Mapping[str, Sequence[ScoredRun]], samples: int = 2000) ->
     """All numbers of the table, as plain JSON values.
 
     Args:
-        models: runs of each model, one a seed; all on the same splits and instructions.
+        models: runs of each model, one per seed; all on the same splits and instructions.
         samples: of the bootstrap.
     """
     splits = list(next(iter(models.values()))[0].scores)
@@ -156,23 +158,14 @@ def table_rows(summary: dict[str, Any], split: str) -> list[list[str]]:
 
 def text_table(summary: dict[str, Any], split: str) -> str:
     """A split's table for a terminal."""
-    rows = table_rows(summary, split)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        names = [cell.ljust(width) for cell, width in zip(row[:2], widths)]
-        numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:])]
-        lines.append("  ".join([*names, *numbers]).rstrip())
+    lines = text_rows(table_rows(summary, split), names=2)
     return "\n".join([_title(summary, split), *lines, *_difference_lines(summary, split)])
 
 
 def markdown_table(summary: dict[str, Any], split: str) -> str:
     """A split's table for a document."""
-    header, *rows = table_rows(summary, split)
-    lines = [f"| {' | '.join(header)} |", f"| {' | '.join(['---', '---', *['---:'] * (len(header) - 2)])} |"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
-    notes = _difference_lines(summary, split)
-    return "\n".join([f"**{_title(summary, split)}**", "", *lines, *(["", *notes] if notes else [])])
+    lines = markdown_rows(table_rows(summary, split), names=2)
+    return with_notes(_title(summary, split), lines, _difference_lines(summary, split))
 
 
 def _title(summary: dict[str, Any], split: str) -> str:

@@ -7,54 +7,60 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from jaxtyping import Float
 from lightning.fabric import Fabric
-from torch import Tensor
 
-from ghosts.act.planner import Planner
 from ghosts.act.walkers import WalkerName, walk_baseline
 from ghosts.config import Precision
-from ghosts.errors import DataError
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import Example
+from ghosts.data.walks import walk_seed
+from ghosts.evaluate.goal import check_any, processes
 from ghosts.evaluate.navigation import NavScores, score_paths
-from ghosts.language.episodes import each_instruction
-from ghosts.learn.batches import Builder
-from ghosts.learn.examples import Example
-from ghosts.learn.precision import networks_in
-from ghosts.learn.rollout import World, walk_episodes
-from ghosts.learn.trajectories import walk_seed
-from ghosts.learn.vln import NavTask
+from ghosts.precision import networks_in
+from ghosts.run.load import Run
+from ghosts.run.rollout import World, walk_episodes
 from ghosts.world.dataroot import DataRoot
 
 WALK_SEED = 2018
 """Of the random baseline's walks."""
 
 
-def walk_split(
-    task: NavTask,
-    root: DataRoot,
+def walk_and_score(
+    run: Run,
+    data: Dataset,
     examples: Sequence[Example],
-    builder: Builder,
+    fabric: Fabric | None = None,
     *,
-    stored: Float[Tensor, "n c"] | None,
-    device: torch.device,
-    planner: Planner | None = None,
+    planner: bool = False,
     batch: int = 128,
     precision: Precision = "32-true",
+) -> NavScores:
+    """Walk every instruction, and score the walks; see `walk_split`."""
+    paths = walk_split(run, data, examples, fabric, planner=planner, batch=batch, precision=precision)
+    return score_walks(data.root, examples, paths)
+
+
+def walk_split(
+    run: Run,
+    data: Dataset,
+    examples: Sequence[Example],
     fabric: Fabric | None = None,
+    *,
+    planner: bool = False,
+    batch: int = 128,
+    precision: Precision = "32-true",
 ) -> list[list[int]]:
     """Walk every instruction; deterministic for a given batch size.
 
     Args:
-        task: the agent's weights.
-        root: graphs.
+        run: acts; its model is moved to the device, and its mode is left as it was.
+        data: what it reads.
         examples: instructions.
-        builder: tiles and words.
-        stored: the bank's features, where it has them.
-        device: where to run.
-        planner: chooses instead of the learned policy.
+        fabric: processes that share the batches; all of them get all walks, the same as one process alone. The CPU by
+            default.
+        planner: let the planner choose instead of the learned policy.
         batch: instructions at a time.
-        precision: of the networks; the filter runs in float32.
-        fabric: processes that share the batches; all of them get all walks, the same as one process alone.
+        precision: of the networks; the filter's recursion runs in float32.
 
     Returns:
         Rows of the viewpoints walked through, the start first.
@@ -62,27 +68,20 @@ def walk_split(
     Raises:
         DataError: there is nothing to walk.
     """
-    if not examples:
-        raise DataError(
-            "no instructions to evaluate",
-            file=root.path,
-            hint=f"choose another split (ghosts doctor {root.path} lists them)",
-        )
-    was_training = task.training
-    task.eval()
-    scans = sorted({example.scan for example in examples})
-    world = World(root, builder, scans, task.features, stored, device)
-    agent = task.agent(builder.grid, planner)
-    rank, processes = (fabric.global_rank, fabric.world_size) if fabric is not None else (0, 1)
+    check_any(data, examples)
+    device, rank, count = processes(fabric)
+    agent, was_training = run.agent(planner=planner), run.model.training
+    run.model.to(device).eval()
+    world = World(data.to(device), device)
     paths: list[list[int]] = [[] for _ in examples]
     # Whole batches are shared out, so that the walks do not depend on how many share them.
-    for at in list(range(0, len(examples), batch))[rank::processes]:
+    for at in list(range(0, len(examples), batch))[rank::count]:
         episodes = world.begin(examples[at : at + batch])
         with torch.no_grad(), deterministic(), networks_in(precision, device):
-            beliefs = task.given_beliefs(episodes.batch, builder.grid)
+            beliefs = world.true_beliefs(episodes, run.experiment.model) if run.on_true_beliefs else None
             paths[at : at + batch] = walk_episodes(agent, world, episodes, beliefs=beliefs).paths
-    task.train(was_training)
-    return _shared(paths, fabric) if fabric is not None and processes > 1 else paths
+    run.model.train(was_training)
+    return _shared(paths, fabric) if fabric is not None and count > 1 else paths
 
 
 @contextmanager
@@ -91,7 +90,7 @@ def deterministic() -> Iterator[None]:
     before = torch.are_deterministic_algorithms_enabled()
     only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
     with warnings.catch_warnings():
-        # What has no fixed order (cuBLAS without a workspace setting) is not worth a line an operation.
+        # What has no fixed order (cuBLAS without a workspace setting) is not worth a line per operation.
         warnings.filterwarnings("ignore", message=".*deterministic.*")
         torch.use_deterministic_algorithms(True, warn_only=True)
         try:
@@ -121,19 +120,8 @@ def walk_split_baseline(name: WalkerName, root: DataRoot, examples: Sequence[Exa
     ]
 
 
-def score_walks(root: DataRoot, split: str, examples: Sequence[Example], paths: Sequence[Sequence[int]]) -> NavScores:
-    """Score walks against the demonstrators' paths.
-
-    Args:
-        root: graphs and paths.
-        split: the file the examples come from ("train" for the development split).
-        examples: instructions.
-        paths: rows walked through, one an instruction.
-    """
-    by_name = {item.instr_id: item.episode for item in each_instruction(root.episodes(split))}
+def score_walks(root: DataRoot, examples: Sequence[Example], paths: Sequence[Sequence[int]]) -> NavScores:
+    """Score walks (rows of their buildings' graphs, one per instruction) against the demonstrators' paths."""
     graphs = [root.graph(example.scan) for example in examples]
-    references = [
-        [graph.index(viewpoint) for viewpoint in by_name[example.instr_id].path]
-        for graph, example in zip(graphs, examples)
-    ]
-    return score_paths([example.instr_id for example in examples], graphs, paths, references)
+    names, references = [example.instr_id for example in examples], [example.path for example in examples]
+    return score_paths(names, graphs, paths, references)

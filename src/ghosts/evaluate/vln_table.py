@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ghosts.evaluate.bootstrap import draw_paths, mean_interval
-from ghosts.evaluate.navigation import SUCCESS_M, NavScores
+from ghosts.evaluate.layout import markdown_rows, text_rows, with_notes
+from ghosts.evaluate.navigation import NavScores
+from ghosts.types import SUCCESS_M
 
 FORMAT, VERSION = "ghosts-vln-table", 1
 SOURCE = "Anderson et al., Chasing Ghosts (NeurIPS 2019), Table 2"
@@ -54,7 +56,7 @@ def summarise_vln(
     """All numbers of the table as plain JSON values.
 
     Args:
-        models: model name to split to scores, one a seed; all on the same splits and instructions.
+        models: model name to split to scores, one per seed; all on the same splits and instructions.
         samples: of the bootstrap.
         published: whether to add the published rows; they are R2R's, and say nothing of other buildings.
     """
@@ -126,22 +128,14 @@ def _cell(metric: str, value: dict[str, Any]) -> str:
 
 def vln_text(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> str:
     """A split's table for a terminal; see `vln_rows`."""
-    rows = vln_rows(summary, split, seconds)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]).rstrip()
-        for row in rows
-    ]
+    lines = text_rows(vln_rows(summary, split, seconds), names=1)
     return "\n".join([_title(summary, split), *lines, *_notes(summary, split)])
 
 
 def vln_markdown(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> str:
     """A split's table for a document; see `vln_rows`."""
-    header, *rows = vln_rows(summary, split, seconds)
-    lines = [f"| {' | '.join(header)} |", f"| --- |{' ---: |' * (len(header) - 1)}"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
-    notes = _notes(summary, split)
-    return "\n".join([f"**{_title(summary, split)}**", "", *lines, *(["", *notes] if notes else [])])
+    lines = markdown_rows(vln_rows(summary, split, seconds), names=1)
+    return with_notes(_title(summary, split), lines, _notes(summary, split))
 
 
 def _title(summary: dict[str, Any], split: str) -> str:

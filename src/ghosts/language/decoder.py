@@ -1,6 +1,6 @@
 """Latent observations and actions: what a follower of the instruction would see and do at each filter step.
 
-Nothing here depends on the map or the belief, so all T steps are decoded once an episode.
+Nothing here depends on the map or the belief, so all T steps are decoded once per episode.
 """
 
 from __future__ import annotations

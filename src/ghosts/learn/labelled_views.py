@@ -18,20 +18,20 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
+from ghosts.config import BackboneConfig
+from ghosts.data.examples import split_buildings
+from ghosts.data.tile_store import included
 from ghosts.errors import DataError
-from ghosts.learn.data import split_episodes
 from ghosts.mapping.backbone import SmallBackbone
-from ghosts.mapping.tile_store import included
-from ghosts.presets import BackboneConfig
 from ghosts.types import Intrinsics
 from ghosts.world.camera_torch import PanoramaBank, pack_rgb, render_labels, render_views, view_matrices
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.houses.render import LABELS, skybox_paths
+from ghosts.world.houses.render.scene import LABELS
 from ghosts.world.images import read_skybox_labels, read_skybox_rgb
 
 _ANEW = "remove the scans/ of this world; the same ghosts world then makes them again"
 LABEL_STEP = 4
-"""Labels are looked up at every fourth pixel: 16 samples a feature pixel."""
+"""Labels are looked up at every fourth pixel: 16 samples per feature pixel."""
 VFOV_RAD = math.radians(60.0)
 
 
@@ -61,10 +61,13 @@ class Views:
     def split(self, batch: int) -> Iterator[Views]:
         """The same views, a few at a time."""
         for at in range(0, len(self.which), batch):
-            some = slice(at, at + batch)
-            yield Views(
-                self.which[some], self.headings_rad[some], self.elevations_rad[some], self.camera, self.flipped[some]
-            )
+            yield self.part(slice(at, at + batch))
+
+    def part(self, some: slice) -> Views:
+        """Some of the views."""
+        return Views(
+            self.which[some], self.headings_rad[some], self.elevations_rad[some], self.camera, self.flipped[some]
+        )
 
 
 def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
@@ -76,7 +79,7 @@ def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
     Raises:
         DataError: fewer than two are left.
     """
-    seen, held_out = split_episodes(root)
+    seen, held_out = split_buildings(root)
     others = [name for name in root.splits if name not in ("train", "val_seen")]
     evaluated = {episode.scan for name in others for episode in root.episodes(name)}
     seen = [scan for scan in seen if scan not in evaluated]
@@ -112,9 +115,11 @@ def load_labelled(root: DataRoot, scans: Sequence[str], limit: int, device: torc
         )
     places = [places[k] for k in np.linspace(0, len(places) - 1, min(limit, len(places))).round().astype(int)]
 
+    store = root.panoramas()
+
     def decode(place: tuple[str, int]) -> tuple[np.ndarray, np.ndarray]:
         scan, row = place
-        rgb_path, _, label_path = skybox_paths(root.path / "scans", scan, root.graph(scan).ids[row])
+        rgb_path, _, label_path = store.paths(scan, root.graph(scan).ids[row])
         rgb = read_skybox_rgb(rgb_path, hint="make houses with: ghosts world")
         labels = read_skybox_labels(label_path, hint="only houses have label images; make some with: ghosts world")
         if labels.shape != rgb.shape[:2]:

@@ -3,36 +3,46 @@
 An iteration has two parts. First the agent walks, without gradients or dropout: a share of its moves is sampled from
 its policy, the others are the target's. Then the loss of all it saw on the way is computed as one batch, as in goal
 prediction, so that all filter steps of all maps are one call. Where the beliefs do not depend on what is trained (a
-frozen filter, true beliefs), what the policy read on the walk is all that its loss needs.
+frozen filter, true beliefs), the loss uses only what the policy read during the walk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from lightning.fabric import Fabric
+from torch import Tensor
 
-from ghosts.act.agent import AgentTrace, Choose, GhostAgent
+from ghosts.act.agent import Choose, GhostAgent, Thought
 from ghosts.act.candidates import Candidates
 from ghosts.act.known import KnownGraph, candidates_of
 from ghosts.act.model import GoalModel
-from ghosts.act.planner import Planner
 from ghosts.act.policy import policy_loss
+from ghosts.act.seq2seq import Seq2Seq
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
-from ghosts.config import ModelConfig
-from ghosts.learn.batches import Batch, Turn
-from ghosts.learn.examples import Example
-from ghosts.learn.rollout import Rollout, World, goal_distances, target_slots, true_beliefs, walk_episodes
-from ghosts.learn.tasks import CellFeatures, filter_batch
+from ghosts.config import VlnExperiment
+from ghosts.data.batches import Batch
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import Example
+from ghosts.data.symmetry import Symmetry
+from ghosts.evaluate.vln import walk_and_score
+from ghosts.learn.task import EpisodeTask, Selection, Share
 from ghosts.mapping.mapper import Masks
-from ghosts.presets import NavigationConfig
-from ghosts.types import Grid
+from ghosts.run.load import Run
+from ghosts.run.rollout import Rollout, World, walk_episodes
+
+Targets = Callable[[KnownGraph], Int[np.ndarray, " b"]]
+"""Known graph to the slot that each walker should choose."""
+Walked = TypeVar("Walked", bound=Any)
+"""A dataclass with `active` and `share`, see `NavBatch`."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +50,75 @@ class WalkPlan:
     """What an iteration will walk: made beforehand, in threads, since it does not depend on the weights."""
 
     examples: list[Example]
-    turns: list[Turn]
+    symmetries: list[Symmetry]
     unknown: Bool[np.ndarray, "b l"]
     draws: Float[np.ndarray, "b s 2"]
-    """For every look, uniform in [0, 1): whose move it is, and which one is sampled."""
+    """For every step, uniform in [0, 1): whose move it is, and which one is sampled."""
+    masks: Masks | None
+    """Of the map, where the filter is trained too."""
 
-    def to(self, device: torch.device | str) -> WalkPlan:
-        """Nothing here belongs on a device."""
-        return self
+
+class WalkTask(EpisodeTask[WalkPlan, Walked]):
+    """A task whose batches are the agent's own walks.
+
+    Args:
+        experiment: the run's settings.
+        data: what it reads, on the device.
+        selection: scored during training; nothing is by default.
+    """
+
+    model: GoalModel | Seq2Seq
+
+    def __init__(self, experiment: VlnExperiment, data: Dataset, selection: Selection | None = None) -> None:
+        super().__init__(experiment, data, selection)
+        self.navigation = experiment.navigation
+        self._world: World | None = None
+
+    def draw(self, iteration: int, share: Share) -> WalkPlan:
+        """Everything random of an iteration's walks."""
+        chosen = self.examples(iteration, share, 3)
+        symmetries = [self.draw_symmetry(random) for _, random in chosen]
+        unknown = np.stack([random.random(80) < self.settings.word_dropout for _, random in chosen])
+        draws = np.stack([random.random((self.settings.agent_steps, 2)) for _, random in chosen])
+        masks = self.draw_masks(iteration, share) if self.learns_map else None
+        return WalkPlan([example for example, _ in chosen], symmetries, unknown, draws, masks)
+
+    @property
+    def learns_map(self) -> bool:
+        """Whether the mapper is trained."""
+        return False
+
+    def ready(self, drawn: WalkPlan, fabric: Fabric) -> Walked:
+        """Walk, without dropout, and gather all that was seen and should have been done.
+
+        Losses are means over steps, and walks of several processes are of unequal length: each batch gets the share by
+        which its loss counts, so that the mean over processes is the mean over all steps.
+        """
+        if self._world is None:
+            self._world = World(self.data, fabric.device)
+        self.eval()
+        try:
+            batch = self.collect(self._world, drawn)
+        finally:
+            self.train()
+        if fabric.world_size == 1:
+            return batch
+        steps = batch.active.sum().float()
+        everyone = torch.as_tensor(fabric.all_reduce(steps.clone(), reduce_op="mean"))
+        return replace(batch, share=steps / everyone.clamp(min=1.0))
+
+    @abstractmethod
+    def collect(self, world: World, plan: WalkPlan) -> Walked:
+        """Walk a plan with the present weights."""
+
+    def score(self, fabric: Fabric) -> dict[str, float]:
+        """Navigation metrics on the selection."""
+        if self.selection is None:
+            return {}
+        precision, split = self.settings.precision, self.selection.split
+        run = Run(self.experiment.name, self.experiment, self.model, self.data.reading)
+        means = walk_and_score(run, self.data, self.selection.examples, fabric, precision=precision).means()
+        return {f"{split} {metric}": means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
 
 
 @dataclass(frozen=True)
@@ -55,15 +126,15 @@ class NavBatch:
     """What the agent saw on its walks, and what it should have chosen."""
 
     batch: Batch
-    """All looks, `s` an episode."""
+    """All steps, `s` per episode."""
     active: Bool[Tensor, "b s"]
-    """Looks that took place; the others repeat the last one."""
+    """Steps that took place; the others repeat the last one."""
     candidates: Candidates
-    """Of all looks; look (e, s) is number e · s_max + s."""
+    """Of all steps; step (e, s) is number e · s_max + s."""
     target: Int[Tensor, " bs"]
-    """Flat index of the candidate to choose at each look; −1 where none took place."""
+    """Flat index of the candidate to choose at each step; −1 where none took place."""
     share: Float[Tensor, ""] | None = None
-    """Weight of this process's looks beside the others' (`vln.prepare_walks`); None for one process."""
+    """Weight of this process's steps beside the others' (`WalkTask.ready`); None for one process."""
 
 
 @dataclass(frozen=True)
@@ -72,129 +143,103 @@ class Choices:
 
     features: Float[Tensor, "k f"]
     episode: Int[Tensor, " k"]
-    """Look each candidate belongs to, in [0, n)."""
+    """Step each candidate belongs to, in [0, n)."""
     target: Int[Tensor, " n"]
-    """Flat index of the candidate to choose at each look."""
+    """Flat index of the candidate to choose at each step."""
     share: Float[Tensor, ""] | None = None
     """See `NavBatch`."""
 
     @property
     def active(self) -> Bool[Tensor, " n"]:
-        """All looks took place."""
+        """All steps took place."""
         return torch.ones_like(self.target, dtype=torch.bool)
 
 
-class NavigationTask(nn.Module):
-    """The paper's agent. Its weights have the names of `tasks.GoalTask`'s, so each can start from the other's.
+class NavigationTask(WalkTask["NavBatch | Choices"]):
+    """The paper's agent. Its model is a goal predictor's, so each can start from the other's weights."""
 
-    Args:
-        config: of mapper, language, filter and policy.
-        navigation: how it learns.
-        labels: number of landmark labels; 0 for stored features.
-    """
+    model: GoalModel
 
-    def __init__(self, config: ModelConfig, navigation: NavigationConfig, labels: int = 0) -> None:
-        super().__init__()
-        self.config, self.navigation = config, navigation
-        self.features = CellFeatures(config.mapper.features, labels)
-        self.model = GoalModel(config)
-        if navigation.policy_alone:
+    def __init__(self, experiment: VlnExperiment, data: Dataset, selection: Selection | None = None) -> None:
+        super().__init__(experiment, data, selection)
+        if self.navigation.policy_alone:
             self.requires_grad_(False)
             self.model.policy.requires_grad_(True)
 
-    def draw_masks(self, batch: int, generator: torch.Generator) -> Masks | None:
-        """Dropout masks of the map for a batch."""
-        return None if self.navigation.policy_alone else self.model.mapper.draw_masks(batch, generator)
-
-    def agent(self, grid: Grid, planner: Planner | None = None) -> GhostAgent:
-        """The agent that acts on this task's weights."""
-        return GhostAgent(self.model, grid, planner, self.navigation.step_limit)
-
-    def given_beliefs(self, batch: Batch, grid: Grid) -> Float[Tensor, "b t1 c y x"] | None:
-        """True beliefs where the task is the upper bound."""
-        if not self.navigation.true_beliefs:
-            return None
-        return true_beliefs(batch, self.model.belief_grid(grid.rows, grid.cols), self.config.filter)
+    @property
+    def learns_map(self) -> bool:
+        """Whether the mapper is trained."""
+        return not self.navigation.policy_alone
 
     def collect(self, world: World, plan: WalkPlan) -> NavBatch | Choices:
-        """Walk, and gather all that was seen and should have been done."""
-        episodes = world.begin(plan.examples, plan.turns, plan.unknown)
-        grid = world.builder.grid
-        to_goal_m = goal_distances(world.root, episodes)
+        """Walk a plan with the present weights."""
+        episodes = world.begin(plan.examples, plan.symmetries, plan.unknown)
         most = plan.draws.shape[1]
         # One more than is walked: the limit's forced stop belongs to evaluation.
-        agent = GhostAgent(self.model, grid, step_limit=most + 1)
-        targets = partial(target_slots, first=episodes.first, to_goal_m=to_goal_m)
+        agent = GhostAgent(self.model, step_limit=most + 1)
+        targets = partial(target_slots, first=episodes.first, to_goal_m=world.goal_distances(episodes))
         choose = mixed_choice(targets, plan.draws, self.navigation.own_actions)
-        beliefs = self.given_beliefs(episodes.batch, grid)
+        beliefs = world.true_beliefs(episodes, self.experiment.model) if self.navigation.true_beliefs else None
         keep = read_features if self.navigation.policy_alone else False
         rollout = walk_episodes(agent, world, episodes, choose=choose, beliefs=beliefs, most=most, keep=keep)
         if self.navigation.policy_alone:
             return gather_choices(rollout, targets, world.device)
         return gather(world, plan, rollout, targets)
 
-    def forward(
-        self, batch: NavBatch | Choices, stored: Float[Tensor, "n c"] | None, masks: Masks | None
-    ) -> Float[Tensor, ""]:
+    def forward(self, batch: NavBatch | Choices) -> Float[Tensor, ""]:
         """The filter's loss plus the weighted policy's; the policy's alone where the filter does not learn."""
         if isinstance(batch, Choices):
             with torch.autocast(batch.features.device.type, enabled=False):
                 chosen = self.model.policy.choose(batch.features, batch.episode, len(batch.target))
                 loss = policy_loss(chosen, batch.target)
         else:
-            loss = self._joint(batch, stored, masks)
+            loss = self._joint(batch)
         return loss if batch.share is None else loss * batch.share
 
-    def _joint(self, batch: NavBatch, stored: Float[Tensor, "n c"] | None, masks: Masks | None) -> Float[Tensor, ""]:
+    def _joint(self, batch: NavBatch) -> Float[Tensor, ""]:
         seen, active = batch.batch, batch.active
-        steps, settings = active.shape[1], self.config.filter
-        grid = self.model.belief_grid(seen.cells.rows, seen.cells.cols)
-        trace = filter_batch(self.model, self.features(seen, stored), seen, masks)
-        targets = pose_belief(seen.path_xy_m, seen.path_heading_rad, grid, settings.sigma_m, settings.headings)
-        loss = filter_loss(trace.posteriors, targets, active)
-        starts = seen.start_xy_m.repeat_interleave(steps, 0)
+        settings = self.experiment.model.filter
+        trace = self.model(seen.briefing, seen.seen, seen.masks)
+        targets = pose_belief(seen.path_xy_m, seen.path_heading_rad, trace.grid, settings.sigma_m, settings.headings)
+        loss = filter_loss(trace.filter.posteriors, targets, active)
+        starts = seen.briefing.start_xy_m.repeat_interleave(active.shape[1], 0)
         with torch.autocast(starts.device.type, enabled=False):
-            chosen = self.model.policy(batch.candidates, trace.beliefs.flatten(0, 1), starts, grid)
+            chosen = self.model.policy(batch.candidates, trace.filter.beliefs.flatten(0, 1), starts, trace.grid)
         return loss + self.navigation.policy_weight * policy_loss(chosen, batch.target, active.flatten())
 
 
-def plan_walks(
-    examples: Sequence[Example],
-    turns: Sequence[Turn],
-    randoms: Sequence[np.random.Generator],
-    steps: int,
-    dropped: float,
-) -> WalkPlan:
-    """Draw everything random of an iteration's walks.
+def target_slots(
+    known: KnownGraph, first: Int[np.ndarray, " b"], to_goal_m: Float[np.ndarray, "b rows"]
+) -> Int[np.ndarray, " b"]:
+    """The candidate that is closest to the goal: what the policy learns to choose.
+
+    The paper's target is the first action on the shortest path, the released code's the closest candidate; they differ
+    only in how far ahead is aimed, since the agent pauses at the first unvisited viewpoint anyway.
 
     Args:
-        examples: episodes.
-        turns: symmetry of each.
-        randoms: random numbers of each.
-        steps: looks an episode.
-        dropped: share of words replaced by the unknown word.
+        known: what each walker has seen.
+        first: number of the first viewpoint of each building.
+        to_goal_m: from `World.goal_distances`.
     """
-    unknown = np.stack([random.random(80) < dropped for random in randoms])
-    draws = np.stack([random.random((steps, 2)) for random in randoms])
-    return WalkPlan(list(examples), list(turns), unknown, draws)
+    row = np.where(known.filled, known.viewpoint - first[:, None], 0)
+    distance = np.take_along_axis(to_goal_m, row, 1)
+    return np.where(known.filled, distance, np.inf).argmin(1)
 
 
-def mixed_choice(
-    targets: Callable[[KnownGraph], Int[np.ndarray, " b"]], draws: Float[np.ndarray, "b s 2"], own: float
-) -> Choose:
+def mixed_choice(targets: Targets, draws: Float[np.ndarray, "b s 2"], own: float) -> Choose:
     """Moves for training: with probability `own` sampled from the agent's distribution, otherwise the target's.
 
     Args:
-        targets: known graph to the slot each walker should choose.
+        targets: the slot each walker should choose.
         draws: see `WalkPlan`; one pair is used up at every call.
         own: share of own moves.
     """
-    looks = iter(range(draws.shape[1]))
+    steps = iter(range(draws.shape[1]))
 
     def choose(
         known: KnownGraph, table: Float[np.ndarray, "b slots"], active: Bool[np.ndarray, " b"]
     ) -> Int[np.ndarray, " b"]:
-        draw = draws[:, next(looks)]
+        draw = draws[:, next(steps)]
         sampled = sample_slots(table, active, draw[:, 1])
         return np.where(active, np.where(draw[:, 0] < own, sampled, targets(known)), known.here)
 
@@ -213,54 +258,48 @@ def sample_slots(
     return np.minimum(slot, last)
 
 
-def read_features(trace: AgentTrace) -> Float[Tensor, "k f"]:
+def read_features(thought: Thought) -> Float[Tensor, "k f"]:
     """What the policy read at a step."""
-    assert trace.features is not None, "the planner does not learn"
-    return trace.features
+    assert thought.features is not None, "the planner does not learn"
+    return thought.features
 
 
-def gather_choices(
-    rollout: Rollout, targets: Callable[[KnownGraph], Int[np.ndarray, " b"]], device: torch.device
-) -> Choices:
-    """All looks of finished walks whose traces kept what the policy read (`read_features`)."""
-    episodes, wanted, looks, count = [], [], 0, 0
-    for look in rollout.looks:
-        mine = look.known.known & look.active[:, None]
-        number = np.cumsum(look.active) - 1 + looks
+def gather_choices(rollout: Rollout, targets: Targets, device: torch.device) -> Choices:
+    """All steps of finished walks that kept what the policy read (`read_features`)."""
+    episodes, wanted, steps, count = [], [], 0, 0
+    for step in rollout.steps:
+        mine = step.known.filled & step.active[:, None]
+        number = np.cumsum(step.active) - 1 + steps
         episodes.append(number[mine.nonzero()[0]])
-        place = (np.cumsum(mine.ravel()) - 1).reshape(mine.shape) + count
-        wanted.append(np.take_along_axis(place, targets(look.known)[:, None], 1)[look.active, 0])
-        looks, count = looks + int(look.active.sum()), count + int(mine.sum())
+        wanted.append(_flat_targets(mine, targets(step.known), count)[step.active])
+        steps, count = steps + int(step.active.sum()), count + int(mine.sum())
     return Choices(
-        torch.cat([look.trace for look in rollout.looks]),
+        torch.cat([step.thought for step in rollout.steps]),
         torch.from_numpy(np.concatenate(episodes)).to(device),
         torch.from_numpy(np.concatenate(wanted)).to(device),
     )
 
 
-def gather(
-    world: World, plan: WalkPlan, rollout: Rollout, targets: Callable[[KnownGraph], Int[np.ndarray, " b"]]
-) -> NavBatch:
-    """All looks of finished walks as one batch, with the candidate to choose at each."""
-    active, device = rollout.active, world.device
+def gather(world: World, plan: WalkPlan, rollout: Rollout, targets: Targets) -> NavBatch:
+    """All steps of finished walks as one batch, with the candidate to choose at each."""
+    active, device, count = rollout.active, world.device, 0
     batch, steps = active.shape
     parts: list[Candidates] = []
-    target, count = np.full((batch, steps), -1), 0
-    for step, look in enumerate(rollout.looks):
-        found = candidates_of(look.known, look.active, torch.device("cpu"))
-        mine = look.known.known & look.active[:, None]
-        place = (np.cumsum(mine.ravel()) - 1).reshape(mine.shape) + count
-        target[:, step] = np.where(look.active, place[np.arange(batch), targets(look.known)], -1)
-        parts.append(_renumbered(found, steps, step))
+    target = np.full((batch, steps), -1)
+    for number, step in enumerate(rollout.steps):
+        mine = step.known.filled & step.active[:, None]
+        found = candidates_of(step.known, step.active, torch.device("cpu"))
+        target[:, number] = np.where(step.active, _flat_targets(mine, targets(step.known), count), -1)
+        parts.append(replace(found, episode=found.episode * steps + number))
         count += len(found.episode)
-    whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in _FIELDS})
-    seen = world.builder.build(plan.examples, rollout.rows.tolist(), plan.turns, plan.unknown).to(device)
+    names = [item.name for item in fields(Candidates)]
+    whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in names})
+    seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.unknown)
+    seen = world.data.load(replace(seen, masks=plan.masks), device)
     return NavBatch(seen, torch.from_numpy(active).to(device), whole, torch.from_numpy(target.reshape(-1)).to(device))
 
 
-_FIELDS = ("episode", "xyz_m", "from_start_m", "from_agent_m", "visited")
-
-
-def _renumbered(candidates: Candidates, steps: int, step: int) -> Candidates:
-    values = {name: getattr(candidates, name) for name in _FIELDS}
-    return Candidates(**values | {"episode": candidates.episode * steps + step})
+def _flat_targets(mine: Bool[np.ndarray, "b slots"], slot: Int[np.ndarray, " b"], before: int) -> Int[np.ndarray, " b"]:
+    """Flat number of a slot of each walker among all slots of a mask, after so many others."""
+    place = (np.cumsum(mine.ravel()) - 1).reshape(mine.shape) + before
+    return place[np.arange(len(slot)), slot]

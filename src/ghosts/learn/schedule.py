@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ghosts.presets import TrainConfig
+from ghosts.config import OptimiserConfig
 
 
-def learning_rate(config: TrainConfig, iteration: int) -> float:
+def learning_rate(config: OptimiserConfig, iteration: int) -> float:
     """Learning rate of an iteration."""
     if config.schedule == "constant":
         return config.learning_rate
@@ -21,7 +21,7 @@ def learning_rate(config: TrainConfig, iteration: int) -> float:
     return config.learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))
 
 
-def batch_numbers(count: int, config: TrainConfig, iteration: int) -> np.ndarray:
+def batch_numbers(count: int, config: OptimiserConfig, iteration: int) -> np.ndarray:
     """Which examples an iteration trains on: an epoch is a permutation that depends on its number alone."""
     first = iteration * config.batch
     numbers = np.arange(first, first + config.batch)

@@ -1,4 +1,4 @@
-"""Training the sequence-to-sequence agent by the same loop: walk first, then the loss of all steps of the walk."""
+"""Training the sequence-to-sequence agent: walk first, then the loss of all steps of the walk."""
 
 from __future__ import annotations
 
@@ -8,27 +8,15 @@ from functools import partial
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from ghosts.act.known import KnownGraph
 from ghosts.act.policy import policy_loss
-from ghosts.act.seq2seq import (
-    Options,
-    Seq2Seq,
-    Seq2SeqAgent,
-    option_mask,
-    option_numbers,
-    options_of,
-    sector_features,
-)
-from ghosts.config import ModelConfig
-from ghosts.errors import ConfigError
-from ghosts.learn.batches import Batch
-from ghosts.learn.navigate import WalkPlan, mixed_choice
-from ghosts.learn.rollout import Rollout, World, goal_distances, walk_episodes
-from ghosts.learn.tasks import CellFeatures
-from ghosts.presets import NavigationConfig
-from ghosts.types import Grid
+from ghosts.act.seq2seq import Options, Seq2Seq, Seq2SeqAgent, option_mask, option_numbers, options_of
+from ghosts.data.batches import Batch
+from ghosts.devices import to_device
+from ghosts.learn.navigate import WalkPlan, WalkTask, mixed_choice
+from ghosts.run.rollout import Rollout, World, walk_episodes
 
 
 @dataclass(frozen=True)
@@ -55,68 +43,41 @@ class Seq2SeqBatch:
     """See `navigate.NavBatch`."""
 
 
-class Seq2SeqTask(nn.Module):
-    """The sequence-to-sequence baseline.
+class Seq2SeqTask(WalkTask[Seq2SeqBatch]):
+    """The sequence-to-sequence baseline (Anderson et al. 2018)."""
 
-    Args:
-        config: its language and features are used.
-        navigation: how it learns.
-        labels: number of landmark labels; 0 for stored features.
-    """
-
-    def __init__(self, config: ModelConfig, navigation: NavigationConfig, labels: int = 0) -> None:
-        super().__init__()
-        self.config, self.navigation = config, navigation
-        self.features = CellFeatures(config.mapper.features, labels)
-        self.model = Seq2Seq(config.language, config.mapper.features, navigation.seq2seq)
-
-    def draw_masks(self, batch: int, generator: torch.Generator) -> None:
-        """There is no map."""
-
-    def agent(self, grid: Grid, planner: object = None) -> Seq2SeqAgent:
-        """The agent that acts on this task's weights."""
-        if planner is not None:
-            raise ConfigError("a sequence-to-sequence agent has no belief for the planner; leave out --planner")
-        return Seq2SeqAgent(self.model, grid, self.navigation.step_limit)
-
-    def given_beliefs(self, batch: Batch, grid: Grid) -> None:
-        """There are no beliefs."""
+    model: Seq2Seq
 
     def collect(self, world: World, plan: WalkPlan) -> Seq2SeqBatch:
-        """Walk, and gather all that was seen and should have been done."""
-        episodes = world.begin(plan.examples, plan.turns, plan.unknown)
-        targets = partial(next_slots, first=episodes.first, to_goal_m=goal_distances(world.root, episodes))
+        """Walk a plan with the present weights."""
+        episodes = world.begin(plan.examples, plan.symmetries, plan.unknown)
+        targets = partial(next_slots, first=episodes.first, to_goal_m=world.goal_distances(episodes))
         most = plan.draws.shape[1]
-        agent = Seq2SeqAgent(self.model, world.builder.grid, most + 1)
         choose = mixed_choice(targets, plan.draws, self.navigation.own_actions)
+        agent = Seq2SeqAgent(self.model, most + 1)
         rollout = walk_episodes(agent, world, episodes, choose=choose, most=most, keep=True)
         steps = []
-        for look in rollout.looks:
-            options = options_of(look.known, look.active, look.trace.heading_rad, self.model.sectors)
-            mask = option_mask(look.known, look.active)
-            number = [option_numbers(mask, slot, look.active) for slot in (targets(look.known), look.chosen)]
-            parts = options.episode, options.place, options.sector
-            steps.append(
-                Seq2SeqStep(
-                    Options(*(part.to(world.device) for part in parts)), *(part.to(world.device) for part in number)
-                )
-            )
-        seen = world.builder.build(plan.examples, rollout.rows.tolist(), plan.turns, plan.unknown).to(world.device)
+        for step in rollout.steps:
+            options = options_of(step.known, step.active, step.thought.heading_rad, self.model.sectors)
+            mask = option_mask(step.known, step.active)
+            number = (option_numbers(mask, slot, step.active) for slot in (targets(step.known), step.chosen))
+            steps.append(to_device(Seq2SeqStep(options, *number), world.device))
+        seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.unknown)
+        seen = world.data.load(seen, world.device)
         active = torch.from_numpy(rollout.active).to(world.device)
         return Seq2SeqBatch(seen, active, _standing(rollout, seen), tuple(steps))
 
-    def forward(self, batch: Seq2SeqBatch, stored: Float[Tensor, "n c"] | None, masks: object) -> Float[Tensor, ""]:
+    def forward(self, batch: Seq2SeqBatch) -> Float[Tensor, ""]:
         """Cross entropy to the expert's move, averaged over all steps."""
         # In float32, as the agent walks (`Seq2SeqAgent.step`).
         with torch.autocast(batch.xy_m.device.type, enabled=False):
-            loss = self._loss(batch, stored)
+            loss = self._loss(batch)
             return loss if batch.share is None else loss * batch.share
 
-    def _loss(self, batch: Seq2SeqBatch, stored: Float[Tensor, "n c"] | None) -> Float[Tensor, ""]:
-        cells = self.features(batch.batch, stored)
-        grid = Grid(cells.rows, cells.cols, self.config.mapper.cell_m)
-        seen = sector_features(cells, batch.xy_m, grid, self.model.sectors).unflatten(0, (-1, len(batch.steps)))
-        encoded = self.model.encoder(batch.batch.tokens, batch.batch.lengths)
+    def _loss(self, batch: Seq2SeqBatch) -> Float[Tensor, ""]:
+        briefing, steps = batch.batch.briefing, len(batch.steps)
+        seen = self.model.panoramas(batch.batch.seen.cells, batch.xy_m).unflatten(0, (-1, steps))
+        encoded = self.model.encoder(briefing.tokens, briefing.lengths)
         state, loss = self.model.begin(encoded), seen.new_zeros(())
         for number, step in enumerate(batch.steps):
             state, scores, _ = self.model(state, encoded, seen[:, number], step.options)
@@ -135,10 +96,10 @@ def next_slots(
     Args:
         known: what each walker has seen.
         first: number of the first viewpoint of each building.
-        to_goal_m: from `rollout.goal_distances`.
+        to_goal_m: from `World.goal_distances`.
     """
     walkers = np.arange(len(first))
-    row = np.where(known.known, known.viewpoint - first[:, None], 0)
+    row = np.where(known.filled, known.viewpoint - first[:, None], 0)
     way = known.edge_m[walkers, known.here] + np.take_along_axis(to_goal_m, row, 1)
     here = to_goal_m[walkers, row[walkers, known.here]]
     return np.where((here == 0.0) | ~np.isfinite(here), known.here, way.argmin(1))
@@ -146,6 +107,6 @@ def next_slots(
 
 def _standing(rollout: Rollout, batch: Batch) -> Float[Tensor, "bs 2"]:
     """Where walkers looked from, metres from the map's origin, episode-major."""
-    walkers = np.arange(len(rollout.paths))
-    xy = np.stack([look.known.xyz_m[walkers, look.known.here, :2] for look in rollout.looks], 1)
-    return (torch.from_numpy(xy).to(batch.start_xy_m) + batch.start_xy_m[:, None]).flatten(0, 1)
+    walkers, start = np.arange(len(rollout.paths)), batch.briefing.start_xy_m
+    xy = np.stack([step.known.xyz_m[walkers, step.known.here, :2] for step in rollout.steps], 1)
+    return (torch.from_numpy(xy).to(start) + start[:, None]).flatten(0, 1)

@@ -1,17 +1,34 @@
-"""Map observations as lists of observed cells: about 190 of the paper's 96 × 96 a step."""
+"""Map observations as lists of observed cells: about 190 of the paper's 96 × 96 per step."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
+
+from ghosts.geometry import lattice_corner, on_map
+from ghosts.types import Grid
+
+
+@dataclass(frozen=True)
+class CellLabels:
+    """Labels on cells, where landmarks are seen instead of images."""
+
+    cell: Int[Tensor, " m"]
+    """Number of the cell each label is on."""
+    label: Int[Tensor, " m"]
+    weight: Float[Tensor, " m"]
 
 
 @dataclass(frozen=True)
 class MapCells:
-    """The observed cells of `b` episodes over `s` agent steps, sorted by step, each (step, item, row, col) once."""
+    """The observed cells of `b` episodes over `s` agent steps, sorted by step, each (step, item, row, col) once.
+
+    A cell has features, or labels that the model makes features of (`act.model.CellFeatures`); c is 0 until then.
+    """
 
     features: Float[Tensor, "n c"]
     step: Int[Tensor, " n"]
@@ -24,41 +41,48 @@ class MapCells:
     rows: int
     cols: int
     """Size of the maps."""
+    labels: CellLabels | None = None
 
     @property
     def steps(self) -> int:
         """Agent steps."""
         return len(self.counts)
 
-    def to(self, device: torch.device | str, dtype: torch.dtype | None = None) -> MapCells:
-        """Move to a device; `dtype` is for the features."""
-        places = {name: getattr(self, name).to(device) for name in ("step", "item", "row", "col")}
-        return replace(self, features=self.features.to(device, dtype), **places)
 
+def place_cells(
+    lattice: Int[Tensor, "n 2"],
+    step: Int[Tensor, " n"],
+    item: Int[Tensor, " n"],
+    steps: int,
+    origin_xy_m: Float[np.ndarray, "b 2"],
+    grid: Grid,
+) -> tuple[MapCells, Int[Tensor, " kept"]]:
+    """Put cells of the world's lattice on the maps of a batch; what lies off a map is dropped.
 
-def cells_from_maps(features: Float[Tensor, "b s c y x"], observed: Bool[Tensor, "b s 1 y x"]) -> MapCells:
-    """List the observed cells of whole maps. Differentiable in the features."""
-    batch, steps, channels, rows, cols = features.shape
-    step, item, row, col = observed[:, :, 0].transpose(0, 1).nonzero(as_tuple=True)
-    flat = features.permute(0, 1, 3, 4, 2).reshape(-1, channels)
-    return MapCells(
-        features=flat.index_select(0, ((item * steps + step) * rows + row) * cols + col),
+    Args:
+        lattice: (row, column) of each cell, sorted by step.
+        step: agent step of each.
+        item: episode of each.
+        steps: agent steps in all.
+        origin_xy_m: centre of each episode's map, from `geometry.snap_origin`.
+        grid: of the maps.
+
+    Returns:
+        The cells, without features, and which of the given ones they are.
+    """
+    corner = torch.from_numpy(lattice_corner(origin_xy_m, grid)[:, ::-1].copy()).to(lattice.device)
+    place = lattice.long() - corner[item]
+    kept = on_map(place.flip(-1), grid).nonzero()[:, 0]
+    step, item, place = step[kept], item[kept], place[kept]
+    cells = MapCells(
+        features=torch.zeros(len(kept), 0, device=place.device),
         step=step,
         item=item,
-        row=row,
-        col=col,
+        row=place[:, 0].contiguous(),
+        col=place[:, 1].contiguous(),
         counts=tuple(torch.bincount(step, minlength=steps).tolist()),
-        batch=batch,
-        rows=rows,
-        cols=cols,
+        batch=len(origin_xy_m),
+        rows=grid.rows,
+        cols=grid.cols,
     )
-
-
-def maps_from_cells(cells: MapCells) -> tuple[Float[Tensor, "b s c y x"], Bool[Tensor, "b s 1 y x"]]:
-    """Whole maps, zero where nothing was observed; inverse of `cells_from_maps`."""
-    flat = ((cells.item * cells.steps + cells.step) * cells.rows + cells.row) * cells.cols + cells.col
-    total, channels = cells.batch * cells.steps * cells.rows * cells.cols, cells.features.shape[1]
-    shape = (cells.batch, cells.steps, cells.rows, cells.cols)
-    features = cells.features.new_zeros(total, channels).index_copy_(0, flat, cells.features)
-    observed = torch.zeros(total, dtype=torch.bool, device=flat.device).index_fill_(0, flat, True)
-    return features.view(*shape, channels).permute(0, 1, 4, 2, 3), observed.view(*shape)[:, :, None]
+    return cells, kept

@@ -6,21 +6,63 @@ from dataclasses import dataclass
 from typing import cast
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ghosts.config import MapperConfig
 from ghosts.errors import ConfigError
-from ghosts.mapping.cells import MapCells, cells_from_maps
-from ghosts.mapping.stencil import Pooling, Stencil, cell_conv, flat_weight, stencil, table_conv
+from ghosts.mapping.cells import MapCells
+from ghosts.mapping.observations import Observations
+from ghosts.mapping.stencil import Stencil, cell_conv, flat_weight, table_conv
+from ghosts.types import Grid
 
 
 @dataclass(frozen=True)
 class MapState:
     """Maps of a batch of episodes. A map is zero where it was never observed."""
 
-    map: Float[Tensor, "b c y x"]
+    map: Float[Tensor, "b m y x"]
     observed: Bool[Tensor, "b 1 y x"]
+
+    def pooled(self, pool: int) -> Float[Tensor, "b 1 m y2 x2"]:
+        """Max-pooled to the belief's cells, as one agent step."""
+        return pool_maps(self.map, pool)[:, None]
+
+
+@dataclass(frozen=True)
+class MapSteps:
+    """Maps after each of `s` steps, kept as their observed cells: a whole map has 49 times as many at the paper's
+    shapes. Whole maps are written when asked for, in channels-last memory order.
+    """
+
+    tables: Float[Tensor, "s u1 m"]
+    """The plan's cells after each step, the empty one last."""
+    seen: Observations
+
+    def pooled(self) -> Float[Tensor, "b s m y2 x2"]:
+        """Max-pooled to the belief's cells; in autocast's type where that is on."""
+        tables, coarse, cells = self.tables, self.seen.coarse, self.seen.cells
+        kind = tables.device.type
+        if torch.is_autocast_enabled(kind):
+            tables = tables.to(torch.get_autocast_dtype(kind))
+        steps, channels = cells.steps, tables.shape[-1]
+        shared = tables.index_select(1, coarse.rows.reshape(-1)).view(steps, *coarse.rows.shape, channels).amax(2)
+        shape = (cells.batch, steps, cells.rows // coarse.pool, cells.cols // coarse.pool)
+        return _write(shared, coarse.place, shape)
+
+    def maps(self) -> Float[Tensor, "b s m y x"]:
+        """Whole maps, zero where nothing was observed."""
+        cells = self.seen.cells
+        return _write(self.tables[:, :-1], self.seen.plan.place, (cells.batch, cells.steps, cells.rows, cells.cols))
+
+    def last(self) -> MapState:
+        """The maps after the last step, to go on from."""
+        cells, place = self.seen.cells, self.seen.plan.place
+        shape = (cells.batch, 1, cells.rows, cells.cols)
+        observed = torch.zeros(shape, dtype=torch.bool, device=place.device)
+        observed.view(-1)[place] = True
+        return MapState(_write(self.tables[-1:, :-1], place, shape)[:, 0], observed)
 
 
 @dataclass(frozen=True)
@@ -29,6 +71,16 @@ class Masks:
 
     input: Float[Tensor, "b g"]
     state: Float[Tensor, "b g"]
+
+
+def draw_masks(config: MapperConfig, batch: int, generator: torch.Generator | None = None) -> Masks:
+    """Dropout masks of a batch in training, on the CPU, so that equal seeds give equal masks on every device.
+
+    They keep the mean (the released code scales the wrong way round: mean 0.5 in training, 2 in evaluation).
+    """
+    keep = 1.0 - config.dropout
+    scaled = (torch.rand(2, batch, 3 * config.channels, generator=generator) < keep) / keep
+    return Masks(input=scaled[0], state=scaled[1])
 
 
 class Mapper(nn.Module):
@@ -46,22 +98,6 @@ class Mapper(nn.Module):
         self.input_to_state = nn.Conv2d(config.features, gates, config.kernel, padding=pad)
         self.state_to_state = nn.Conv2d(config.channels, gates, config.kernel, padding=pad)
 
-    def draw_masks(self, batch: int, generator: torch.Generator | None = None) -> Masks:
-        """Dropout masks for an episode in training; at evaluation pass None instead of masks.
-
-        They keep the mean (the released code scales the wrong way round: mean 0.5 in training, 2 in evaluation). Drawn
-        on the generator's device, the CPU by default, so that equal seeds give equal masks on every device.
-        """
-        keep, weight = 1.0 - self.config.dropout, self.input_to_state.weight
-        device = generator.device if generator is not None else torch.device("cpu")
-        drawn = torch.rand(2, batch, len(weight), generator=generator, device=device) < keep
-        scaled = (drawn / keep).to(weight.dtype)
-        if weight.is_cuda and not scaled.is_cuda:
-            # From ordinary memory the copy would wait for all the GPU has still to do.
-            scaled = scaled.pin_memory()
-        scaled = scaled.to(weight.device, non_blocking=True)
-        return Masks(input=scaled[0], state=scaled[1])
-
     def empty(self, batch: int, rows: int, cols: int) -> MapState:
         """Maps of which nothing was observed."""
         weight = self.state_to_state.weight
@@ -70,94 +106,23 @@ class Mapper(nn.Module):
             observed=torch.zeros(batch, 1, rows, cols, dtype=torch.bool, device=weight.device),
         )
 
-    def update(
-        self,
-        state: MapState,
-        features: Float[Tensor, "b c y x"],
-        observed: Bool[Tensor, "b 1 y x"],
-        masks: Masks | None = None,
-    ) -> MapState:
-        """Integrate one step's projected features.
-
-        Args:
-            state: the maps so far.
-            features: what `project` returned.
-            observed: likewise.
-            masks: of the episode, in training.
-        """
-        maps, seen = self.unroll(features[:, None], observed[:, None], masks, state)
-        return MapState(map=maps[:, 0], observed=seen[:, 0])
-
-    def unroll(
-        self,
-        features: Float[Tensor, "b s c y x"],
-        observed: Bool[Tensor, "b s 1 y x"],
-        masks: Masks | None = None,
-        state: MapState | None = None,
-    ) -> tuple[Float[Tensor, "b s m y x"], Bool[Tensor, "b s 1 y x"]]:
-        """Maps after each of several steps; see `unroll_cells`."""
-        return self.unroll_cells(cells_from_maps(features, observed), masks, state)
-
-    def unroll_cells(
-        self,
-        cells: MapCells,
-        masks: Masks | None = None,
-        state: MapState | None = None,
-        plan: Stencil | None = None,
-    ) -> tuple[Float[Tensor, "b s m y x"], Bool[Tensor, "b s 1 y x"]]:
-        """Maps after each of several steps, from the observed cells alone.
+    def forward(self, seen: Observations, state: MapState | None = None, masks: Masks | None = None) -> MapSteps:
+        """Maps after each of several steps.
 
         Input-to-state is one batched call for all steps; only state-to-state is sequential.
 
         Args:
-            cells: observations of all steps, for instance from cached tiles.
+            seen: what each step observed, with features.
+            state: the maps to go on from; empty ones when not given.
             masks: of the episode, in training.
-            state: the maps to start from; empty ones when not given.
-            plan: `stencil(cells, kernel, state.observed)`, when it was made beforehand (in a data loader, say).
-
-        Returns:
-            The map and the observed mask after each step. The maps are in channels-last memory order.
         """
-        if plan is None:
-            plan = stencil(cells, self.config.kernel, None if state is None else state.observed)
-        return _spread(self._tables(cells, plan, masks, state), plan, cells)
-
-    def unroll_pooled(
-        self, cells: MapCells, plan: Stencil, coarse: Pooling, masks: Masks | None = None
-    ) -> Float[Tensor, "b s m y2 x2"]:
-        """Max-pooled maps after each of several steps, from empty ones: `unroll_cells`, then pooled, without the maps.
-
-        At the paper's shapes a map has 49 times as many cells as are observed, so that whole maps of all steps would
-        take most of an iteration's memory and much of its time.
-
-        Args:
-            cells: observations of all steps.
-            plan: their stencil.
-            coarse: the stencil's pooling.
-            masks: of the episode, in training.
-
-        Returns:
-            Maps in channels-last memory order, in autocast's type where that is on.
-        """
-        tables = self._tables(cells, plan, masks, None)
-        kind = tables.device.type
-        if torch.is_autocast_enabled(kind):
-            tables = tables.to(torch.get_autocast_dtype(kind))
-        steps, channels = cells.steps, tables.shape[-1]
-        shared = tables.index_select(1, coarse.rows.reshape(-1)).view(steps, *coarse.rows.shape, channels).amax(2)
-        shape = (cells.batch, steps, cells.rows // coarse.pool, cells.cols // coarse.pool)
-        return _write(shared, coarse.place, shape)
-
-    def _tables(
-        self, cells: MapCells, plan: Stencil, masks: Masks | None, state: MapState | None
-    ) -> Float[Tensor, "s u1 m"]:
-        """The table's cells after each step, the empty one last."""
+        cells, plan = seen.cells, seen.plan
         if cells.features.shape[1] != self.config.features:
             raise ConfigError(
-                f"the mapper takes {self.config.features} features a cell (mapper.features), "
+                f"the mapper takes {self.config.features} features per cell (mapper.features), "
                 f"got {cells.features.shape[1]}; make both the same"
             )
-        # Split rather than sliced: the gradient of a slice is a whole tensor of zeros, once a step.
+        # Split rather than sliced: the gradient of a slice is a whole tensor of zeros, once per step.
         from_input = self._input_gates(cells, plan, masks).split(cells.counts)
         scale, bias = (part.split(cells.counts) for part in self._state_scale(cells, plan, masks))
         rows, neighbours = plan.cell.split(cells.counts), plan.neighbours.split(cells.counts)
@@ -170,7 +135,7 @@ class Mapper(nn.Module):
             new = gru(from_input[step], from_state, table.index_select(0, rows[step]))
             table = table.index_copy(0, rows[step], new)
             tables.append(table)
-        return torch.stack(tables)
+        return MapSteps(torch.stack(tables), seen)
 
     def _input_gates(self, cells: MapCells, plan: Stencil, masks: Masks | None) -> Float[Tensor, "n g"]:
         """Input-to-state part of the gates at every observation."""
@@ -224,29 +189,19 @@ def gru(
     return torch.lerp(new, previous, update)
 
 
-def _spread(
-    tables: Float[Tensor, "s u1 m"], plan: Stencil, cells: MapCells
-) -> tuple[Float[Tensor, "b s m y x"], Bool[Tensor, "b s 1 y x"]]:
-    """Write the tables of all steps onto whole maps."""
-    area, steps = cells.rows * cells.cols, cells.steps
-    shape = (cells.batch, steps, cells.rows, cells.cols)
-    step = torch.arange(steps, device=tables.device)[:, None]
-    seen = torch.zeros(cells.batch * steps * area, dtype=torch.bool, device=tables.device)
-    seen[_places(plan.place, steps, area)] = plan.first <= step
-    return _write(tables[:, :-1], plan.place, shape), seen.view(*shape)[:, :, None]
-
-
-def _places(place: Int[Tensor, " u"], steps: int, area: int) -> Int[Tensor, "s u"]:
-    """Positions on the maps of all steps (item, step, cell) of positions on one map an item."""
-    step = torch.arange(steps, device=place.device)[:, None]
-    return (place // area * steps + step) * area + place % area
+def pool_maps(maps: Float[Tensor, "n m y x"], pool: int) -> Float[Tensor, "n m y2 x2"]:
+    """Max-pool maps to the belief's resolution."""
+    Grid(maps.shape[-2], maps.shape[-1], 1.0).coarser(pool)  # refuses what does not divide
+    return F.max_pool2d(maps, pool) if pool > 1 else maps
 
 
 def _write(
     values: Float[Tensor, "s u m"], place: Int[Tensor, " u"], shape: tuple[int, int, int, int]
 ) -> Float[Tensor, "b s m y x"]:
-    """Values of each step at their places of otherwise empty maps."""
+    """Values of each step at their places (item, row, col flattened) of otherwise empty maps, channels last."""
     batch, steps, rows, cols = shape
-    channels, index = values.shape[-1], _places(place, steps, rows * cols).reshape(-1)
-    maps = values.new_zeros(batch * steps * rows * cols, channels)
+    area, channels = rows * cols, values.shape[-1]
+    step = torch.arange(steps, device=place.device)[:, None]
+    index = ((place // area * steps + step) * area + place % area).reshape(-1)
+    maps = values.new_zeros(batch * steps * area, channels)
     return maps.index_copy_(0, index, values.reshape(-1, channels)).view(*shape, channels).permute(0, 1, 4, 2, 3)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ghosts.errors import ConfigError
-from ghosts.mapping.pool import masked_depth_pool
 from ghosts.types import Intrinsics
 
 
@@ -32,7 +31,7 @@ def points_from_rgbd(
     intrinsics: Intrinsics,
     height_clip_m: float = 5.0,
 ) -> Points:
-    """Un-project image features into the world: one point a feature pixel, any number of views an item.
+    """Un-project image features into the world: one point per feature pixel, any number of views per item.
 
     Rays go through the centres of the feature pixels. The geometry is computed in the precision of `camera_to_world`.
 
@@ -44,7 +43,7 @@ def points_from_rgbd(
         height_clip_m: points more than this above their camera become invalid (the floor above, seen up a stairwell).
 
     Returns:
-        `v * h * w` points an item, view-major.
+        `v * h * w` points per item, view-major.
 
     Raises:
         ConfigError: the depth images do not have the size the intrinsics say.
@@ -66,27 +65,29 @@ def points_from_rgbd(
     )
 
 
-def points_from_landmarks(
-    embeddings: Float[Tensor, "n c"],
-    labels: Int[Tensor, "b p l"],
-    xyz_m: Float[Tensor, "b p 3"],
-    valid: Bool[Tensor, "b p"],
-    weights: Float[Tensor, "b p l"] | None = None,
-) -> Points:
-    """Landmarks as points: a landmark's feature is the weighted sum of the embeddings of its labels.
+def masked_depth_pool(
+    depth_m: Float[Tensor, "*n H W"], size: tuple[int, int]
+) -> tuple[Float[Tensor, "*n h w"], Bool[Tensor, "*n h w"]]:
+    """Average the non-zero depths that fall into each cell of a coarser image.
 
-    Project them with `reduce="sum"`, so that a cell's input is the sum over its landmarks.
+    The released code leaves a cell without any reading at depth 0, so that its feature lands on the camera's own map
+    cell; here the cell is reported as invalid and its point is never used.
 
     Args:
-        embeddings: one row a label.
-        labels: label ids; a landmark may carry several (an object's name and its room's).
-        xyz_m: positions in the world.
-        valid: False for padding.
-        weights: of the labels (confidence, 0 = padding); 1 when not given.
+        depth_m: z-depth images, 0 = no reading; any leading axes.
+        size: rows and columns of the result.
+
+    Returns:
+        The pooled depth (0 where there was no reading) and whether there was one.
     """
-    looked_up = F.embedding(labels, embeddings)
-    features = looked_up.sum(2) if weights is None else (looked_up * weights[..., None]).sum(2)
-    return Points(features=features, xyz_m=xyz_m, valid=valid)
+    leading = depth_m.shape[:-2]
+    flat = depth_m.reshape(-1, 1, *depth_m.shape[-2:])
+    known = (flat != 0).to(flat.dtype)
+    total = F.adaptive_avg_pool2d(flat, size)
+    share = F.adaptive_avg_pool2d(known, size)
+    valid = share > 0
+    pooled = total / torch.where(valid, share, torch.ones_like(share))
+    return pooled.reshape(*leading, *size), valid.reshape(*leading, *size)
 
 
 def _rays(intrinsics: Intrinsics, pooled: Float[Tensor, "b v h w"]) -> Float[Tensor, "h w 3"]:

@@ -7,15 +7,15 @@ and about half of the kernel's taps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ghosts.errors import ConfigError
 from ghosts.mapping.cells import MapCells
+from ghosts.types import Grid
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,6 @@ class Stencil:
     """Position (item, row, col flattened) of each row of the table."""
     first: Int[Tensor, " u"]
     """Step at which each row of the table was first seen; −1 = before the first."""
-
-    def to(self, device: torch.device | str) -> Stencil:
-        """Move to a device."""
-        tensors = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "pair_counts"}
-        return replace(self, **{name: value.to(device) for name, value in tensors.items()})
 
 
 def stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "b 1 y x"] | None = None) -> Stencil:
@@ -118,11 +113,7 @@ def pooling(plan: Stencil, cells: MapCells, pool: int) -> Pooling:
         cells: the observations, whose maps `pool` divides.
         pool: side of a coarse cell in cells.
     """
-    if cells.rows % pool or cells.cols % pool:
-        raise ConfigError(
-            f"a map of {cells.rows} × {cells.cols} cells cannot be pooled by filter.pool = {pool}; choose a multiple"
-        )
-    wide, area = cells.cols // pool, cells.rows * cells.cols
+    wide, area = Grid(cells.rows, cells.cols, 1.0).coarser(pool).cols, cells.rows * cells.cols
     item, row, col = plan.place // area, plan.place % area // cells.cols, plan.place % cells.cols
     coarse = item * (area // pool**2) + row // pool * wide + col // pool
     place, number = torch.unique(coarse, return_inverse=True)
@@ -134,14 +125,14 @@ def pooling(plan: Stencil, cells: MapCells, pool: int) -> Pooling:
 def cell_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "n d"]:
     """Convolution of the observed cells at the observed cells, without bias."""
     if features.is_cuda:
-        # About half of the products are with zeros; on a GPU they cost less than launching one product a tap.
+        # About half of the products are with zeros; on a GPU they cost less than launching one product per tap.
         return table_conv(F.pad(features, (0, 0, 0, 1)), plan.sources, flat_weight(weight))
     return pair_conv(features, plan, weight)
 
 
 def pair_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "n d"]:
-    """The same as one matrix product a tap of the kernel, of the pairs that exist."""
-    # Unbound rather than indexed: the gradient of an index is a whole kernel of zeros, once a tap.
+    """The same as one matrix product per tap of the kernel, of the pairs that exist."""
+    # Unbound rather than indexed: the gradient of an index is a whole kernel of zeros, once per tap.
     taps = weight.permute(2, 3, 1, 0).flatten(0, 1).unbind(0)
     centre = len(taps) // 2
     result = features @ taps[centre]

@@ -7,8 +7,8 @@ the world's lattice, so a tile is computed once, stored sparsely (about 190 cell
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,10 +16,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ghosts.errors import ConfigError
-from ghosts.mapping.cells import MapCells
+from ghosts.geometry import lattice_cells, lattice_corner
+from ghosts.mapping.cells import MapCells, place_cells
 from ghosts.mapping.points import Points
-from ghosts.mapping.project import Reduce
 from ghosts.types import Grid
+
+Reduce = Literal["max", "sum"]
+"""How features that share a cell combine: "max" for images (paper, section 4.1), "sum" for landmarks."""
 
 _SPAN = 1 << 20
 """Cells a side that a key can tell apart: 500 km of 0.5 m cells."""
@@ -64,14 +67,14 @@ def join_tiles(batches: Sequence[Tiles]) -> Tiles:
 
 
 def tiles_from_points(points: Points, cell_m: float, reduce: Reduce = "max") -> Tiles:
-    """One tile an item of the batch. Differentiable in the features, with `project`'s rules.
+    """One tile per item of the batch. Differentiable in the features: those that tie for a maximum share its gradient.
 
-    Equal to `project` on a map with a snapped origin, except for points exactly on the border of two cells, which
-    `torch.round` sends to the even index: of the lattice here, of the map there.
+    The maximum is over the points alone. The released code also counts a fill value of 0, which clips negative
+    features and calls a cell observed only if one of its features is positive.
     """
     item, point = points.valid.nonzero(as_tuple=True)
-    nearest = (points.xyz_m[item, point, :2] / cell_m - 0.5).round().long()
-    key = (item * _SPAN + nearest[:, 1] + _SPAN // 2) * _SPAN + nearest[:, 0] + _SPAN // 2
+    cell = lattice_cells(points.xyz_m[item, point, :2], cell_m)
+    key = (item * _SPAN + cell[:, 1] + _SPAN // 2) * _SPAN + cell[:, 0] + _SPAN // 2
     cells, inverse = key.unique(return_inverse=True)
     flat = item * points.valid.shape[1] + point
     source = points.features.flatten(0, 1).index_select(0, flat)
@@ -88,63 +91,27 @@ def tiles_from_points(points: Points, cell_m: float, reduce: Reduce = "max") -> 
     )
 
 
-def place_tiles(
-    tiles: Tiles,
-    item: Sequence[int],
-    step: Sequence[int],
-    origin_xy_m: Float[np.ndarray, "b 2"],
-    grid: Grid,
-) -> MapCells:
+def place_tiles(tiles: Tiles, steps: int, origin_xy_m: Float[np.ndarray, "b 2"], grid: Grid) -> MapCells:
     """Place tiles on the maps of a batch of episodes; cells off a map are dropped.
 
     Args:
-        tiles: one for each observation.
-        item: which episode each belongs to.
-        step: at which agent step it was made; (item, step) pairs are distinct.
+        tiles: one per episode and agent step, episode-major.
+        steps: agent steps per episode.
         origin_xy_m: centre of each episode's map, from `geometry.snap_origin`.
         grid: of the maps.
-
-    Returns:
-        The mapper's input: `b` episodes over `max(step) + 1` steps.
     """
-    _check_places(tiles, item, step, len(origin_xy_m), grid)
-    shift = _lattice_corner(origin_xy_m, grid)
-    order = np.lexsort((np.asarray(item), np.asarray(step)))
-    tiles, device = tiles.select(order.tolist()), tiles.cells.device
-    counts = torch.tensor(tiles.counts, device=device)
-    items = torch.tensor(np.asarray(item)[order], device=device).repeat_interleave(counts)
-    steps = torch.tensor(np.asarray(step)[order], device=device).repeat_interleave(counts)
-    place = tiles.cells.long() - torch.from_numpy(shift).to(device)[items]
-    on_map = ((place >= 0) & (place < torch.tensor([grid.rows, grid.cols], device=device))).all(1).nonzero()[:, 0]
-    return MapCells(
-        features=tiles.features.index_select(0, on_map),
-        step=steps[on_map],
-        item=items[on_map],
-        row=place[on_map, 0],
-        col=place[on_map, 1],
-        counts=tuple(torch.bincount(steps[on_map], minlength=max(step) + 1).tolist()),
-        batch=len(origin_xy_m),
-        rows=grid.rows,
-        cols=grid.cols,
-    )
-
-
-def _check_places(tiles: Tiles, item: Sequence[int], step: Sequence[int], batch: int, grid: Grid) -> None:
-    if not len(tiles) == len(item) == len(step) or not len(tiles):
-        raise ConfigError(f"{len(tiles)} tiles need as many items and steps, got {len(item)} and {len(step)}")
+    size = np.array([grid.cols, grid.rows])
+    away = np.abs(origin_xy_m / grid.cell_m - size / 2.0 - lattice_corner(origin_xy_m, grid))
+    if away.max(initial=0.0) > 1e-3:
+        raise ConfigError(f"map origin {origin_xy_m.tolist()} is off the lattice of {grid.cell_m} m; use snap_origin")
+    if len(tiles) != steps * len(origin_xy_m) or not len(tiles):
+        raise ConfigError(f"{len(origin_xy_m)} episodes of {steps} steps need a tile for each, got {len(tiles)}")
     if tiles.cell_m != grid.cell_m:
         raise ConfigError(f"tiles have cells of {tiles.cell_m} m, the map of {grid.cell_m} m; make the tiles again")
-    if min(item) < 0 or max(item) >= batch or min(step) < 0:
-        raise ConfigError(f"items must lie in [0, {batch}) and steps be at least 0, got {list(item)} and {list(step)}")
-    twice = [one for one, other in pairwise(sorted(zip(item, step, strict=True))) if one == other]
-    if twice:
-        raise ConfigError(f"episode {twice[0][0]} has two tiles at step {twice[0][1]}; join their points first")
-
-
-def _lattice_corner(origin_xy_m: Float[np.ndarray, "b 2"], grid: Grid) -> Int[np.ndarray, "b 2"]:
-    """Lattice (row, column) of each map's first cell."""
-    exact = origin_xy_m[:, ::-1] / grid.cell_m - np.array([grid.rows, grid.cols]) / 2.0
-    corner = np.round(exact)
-    if np.abs(exact - corner).max(initial=0.0) > 1e-3:
-        raise ConfigError(f"map origin {origin_xy_m.tolist()} is off the lattice of {grid.cell_m} m; use snap_origin")
-    return corner.astype(np.int64)
+    order = np.arange(len(tiles)).reshape(-1, steps).T.ravel()  # step by step, as the mapper takes them
+    tiles, device = tiles.select(order.tolist()), tiles.cells.device
+    item, step = (torch.from_numpy(part).to(device) for part in np.divmod(order, steps))
+    counts = torch.tensor(tiles.counts, device=device)
+    places = step.repeat_interleave(counts), item.repeat_interleave(counts)
+    cells, kept = place_cells(tiles.cells, *places, steps, origin_xy_m, grid)
+    return replace(cells, features=tiles.features.index_select(0, kept))

@@ -169,7 +169,7 @@ class _Reader:
         self._scans, self._strips = scans, PanoramaStore(scans, depth=False, cache_bytes=0)
 
     def __call__(self, scan: str, viewpoint: str) -> Panorama:
-        strip, _ = self._strips.paths(scan, viewpoint)
+        strip = self._strips.paths(scan, viewpoint).colour
         pattern = strip.with_name(f"{viewpoint}_skybox*_sami.jpg")
         faces = [strip.with_name(f"{viewpoint}_skybox{face}_sami.jpg") for face in range(FACES)]
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +107,7 @@ def draw_map(
     _draw_unseen(axes, record, frame)
     draw_heat(axes, heat_of(frame, layer, t), record.grid, record.origin_xy_m, likely=layer == "likelihood" and t > 0)
     if graph:
-        _draw_graph(axes, scene, storey, frame)
+        draw_graph(axes, scene, storey, frame.choice.candidates)
     if paths:
         _draw_paths(axes, scene, record, step)
     if choices:
@@ -115,8 +115,8 @@ def draw_map(
     draw_scale(axes, left, right, bottom, top)
 
 
-def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True) -> None:
-    """Rooms and things of a storey, and landmarks where there are any."""
+def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True, *, things: bool = False) -> None:
+    """Rooms and things of a storey, and landmarks where there are any; names of rooms, and of things where they fit."""
     from matplotlib.patches import Polygon
 
     for order, shape in enumerate(scene["shapes"]):
@@ -129,14 +129,21 @@ def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True)
         axes.plot(*np.array(marks).T, "s", color="#8a7f70", ms=1.6, zorder=2, lw=0)
     if not names:
         return
-    outline = _outline(2.0)
-    for shape in scene["shapes"]:
-        if shape["s"] == storey and shape.get("t") and shape["k"] in ("room", "name"):
-            x, y = shape.get("at") or np.mean(shape["p"], 0)
-            axes.text(
-                x, y, shape["t"], fontsize=6.5, color="#4a4a4a", ha="center", va="center", zorder=5,
-                clip_on=True, path_effects=outline,
-            )  # fmt: skip
+    outline, taken = _outline(2.0), list[tuple[float, float, float]]()
+    wanted = ("room", "name", "stair", "thing")[: 4 if things else 2]
+    shapes = [shape for shape in scene["shapes"] if shape["s"] == storey and shape.get("t") and shape["k"] in wanted]
+    for shape in sorted(shapes, key=lambda item: wanted.index(item["k"])):
+        small = shape["k"] in wanted[2:]
+        size = 4.5 if small else 6.5
+        x, y = shape.get("at") or np.mean(shape["p"], 0)
+        reach = 0.008 * size * len(shape["t"])  # half a name's width in metres, in a plan of half an inch per metre
+        if small and any(abs(x - a) < reach + r and abs(y - b) < 0.2 for a, b, r in taken):
+            continue
+        taken.append((x, y, reach))
+        axes.text(
+            x, y, shape["t"], fontsize=size, color="#4a4a4a", ha="center", va="center", zorder=5, clip_on=True,
+            path_effects=outline,
+        )  # fmt: skip
 
 
 def draw_heat(
@@ -177,7 +184,8 @@ def _draw_unseen(axes: Any, record: EpisodeRecord, frame: Frame) -> None:
     axes.imshow(shade, extent=extent, origin="lower", interpolation="nearest", zorder=2.5)
 
 
-def _draw_graph(axes: Any, scene: dict[str, Any], storey: int, frame: Frame) -> None:
+def draw_graph(axes: Any, scene: dict[str, Any], storey: int, values: Mapping[str, float]) -> None:
+    """Viewpoints and edges of a storey; viewpoints that have a value are larger the greater it is."""
     from matplotlib.collections import LineCollection
 
     points = scene["viewpoints"]
@@ -188,7 +196,6 @@ def _draw_graph(axes: Any, scene: dict[str, Any], storey: int, frame: Frame) -> 
     ]
     axes.add_collection(LineCollection(lines, colors=style.EDGE, linewidths=0.6, zorder=4))
     here = [point for point in points if point["ok"] and point["s"] == storey]
-    values = frame.choice.candidates
     plain = np.array([(p["x"], p["y"]) for p in here if p["id"] not in values]).reshape(-1, 2)
     known = [p for p in here if p["id"] in values]
     axes.scatter(*plain.T, s=4, color=style.NODE, zorder=4.1, lw=0)
@@ -242,19 +249,19 @@ def _draw_paths(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: i
     axes.annotate("", xy=(x + ahead[0], y + ahead[1]), xytext=(x, y), arrowprops=arrow, zorder=8)
     axes.plot(x, y, "o", color=style.AGENT, ms=6.5, mec="white", mew=1.0, zorder=8.5)
     if record.path:
-        axes.plot(
-            *line(record.path),
-            color=style.DEMONSTRATOR,
-            lw=1.6,
-            ls=(0, (3, 2)),
-            zorder=6.8,
-            path_effects=_outline(2.6, "#3a2800"),
-        )
-        goal = line(record.path[-1:])
-        axes.plot(*goal, "*", color=style.GOAL, ms=13, mec="white", mew=0.8, zorder=8.8)
+        draw_demonstrator(axes, [places[name] for name in record.path])
     axes.plot(
         *record.frames[step].goal_xy_m, "x", color=style.PREDICTED, ms=6, mew=1.8, zorder=9, path_effects=_outline(3.2)
     )
+
+
+def draw_demonstrator(axes: Any, points: Sequence[dict[str, Any]], *, goal: bool = True) -> None:
+    """The demonstrator's path over viewpoints of a scene, and a star where it ends."""
+    x, y = [point["x"] for point in points], [point["y"] for point in points]
+    dashes: dict[str, Any] = {"ls": (0, (3, 2)), "path_effects": _outline(2.6, "#3a2800")}
+    axes.plot(x, y, color=style.DEMONSTRATOR, lw=1.6, zorder=6.8, **dashes)
+    if goal:
+        axes.plot(x[-1], y[-1], "*", color=style.GOAL, ms=13, mec="white", mew=0.8, zorder=8.8)
 
 
 def _outline(width: float, colour: str = "white") -> list[Any]:

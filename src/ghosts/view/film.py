@@ -139,7 +139,7 @@ def film_picture(
 
 
 def _lines(words: tuple[str, ...]) -> list[list[int]]:
-    """Word numbers a line."""
+    """Word numbers per line."""
     lines, number = [], 0
     for text in textwrap.wrap(" ".join(words), 84, break_long_words=False, break_on_hyphens=False):
         count = len(text.split(" "))

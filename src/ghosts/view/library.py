@@ -9,13 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ghosts.act.baselines import HandCoded
+from ghosts.act.seq2seq import Seq2Seq
+from ghosts.data.dataset import DataShelf
+from ghosts.data.examples import TRAIN
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
-from ghosts.learn.checkpoint import load_checkpoint
-from ghosts.learn.data import GoalData, examples_of, load_goal_data
-from ghosts.learn.examples import Example
-from ghosts.learn.load import LoadedTask, described, find_checkpoint, task_of
-from ghosts.learn.tasks import GoalTask
-from ghosts.presets import VlnExperiment, hand_coded
+from ghosts.presets import hand_coded
+from ghosts.run.load import Run, load_run
 from ghosts.view.mind import Mind
 from ghosts.view.paint import Painting, paint
 from ghosts.view.panorama import equirect, jpeg
@@ -54,10 +54,12 @@ class Library:
                 "no model to show; name --run RUN: a run's folder, a checkpoint or shipped weights (houses-agent)"
             )
         self.roots = {name: DataRoot(path) for name, path in zip(_names(roots), roots)}
-        self._loaded = {name: load_model(path) for name, path in zip(_names(runs), runs)}
-        self.models = [*self._loaded, *([HAND_CODED] if baseline and HAND_CODED not in self._loaded else [])]
+        self._runs = {name: load_model(path) for name, path in zip(_names(runs), runs)}
+        self._shelf = DataShelf(len(roots) * len(runs))
+        self.models = [*self._runs, *([HAND_CODED] if baseline and HAND_CODED not in self._runs else [])]
         """Names."""
         self._minds: dict[tuple[str, str], Mind | GhostsError] = {}
+        self._reading = threading.Lock()
         self._locks = {(world, model): threading.Lock() for world in self.roots for model in self.models}
         self._stores = {
             name: root.panoramas(cache_bytes=_PANORAMA_BYTES) for name, root in self.roots.items() if root.has_images
@@ -95,25 +97,18 @@ class Library:
         return found
 
     def _open(self, world: str, model: str) -> Mind:
-        loaded = self._loaded.get(model)
-        if loaded is not None:
-            return open_mind(model, loaded, self.roots[world], self._shared(world, loaded))
-        for other in self._loaded:
+        if model in self._runs:
+            run = self._runs[model]
+            with self._reading:
+                return Mind(run, self._shelf.get(self.roots[world], run.reading), model)
+        for other in self._runs:
             try:
-                return hand_coded_mind(model, self.mind(world, other), self._loaded[other])
+                return hand_coded_mind(model, self.mind(world, other))
             except GhostsError:
                 continue
         raise ConfigError(
             f"the hand-coded baseline sees what a run sees, and none can read {world}; name one with --run"
         )
-
-    def _shared(self, world: str, loaded: LoadedTask) -> GoalData | None:
-        """Data that another model has read in this world, where this one would read the same."""
-        for (place, other), mind in list(self._minds.items()):
-            known = self._loaded.get(other) if place == world and isinstance(mind, Mind) else None
-            if isinstance(mind, Mind) and known is not None and data_key(known) == data_key(loaded):
-                return mind.data
-        return None
 
     def pairs(self) -> list[tuple[str, str]]:
         """Worlds and models that go together; everything is opened."""
@@ -136,11 +131,11 @@ class Library:
 
     def splits(self, mind: Mind) -> list[str]:
         """Splits of a world, unseen ones first: that is what people want to see."""
-        return sorted([*mind.data.splits, "train"], key=lambda name: ("unseen" not in name, name == "train", name))
+        return sorted(mind.data.splits, key=lambda name: ("unseen" not in name, name == TRAIN, name))
 
     def episodes(self, mind: Mind, split: str, scan: str = "", find: str = "") -> list[Listing]:
         """Episodes of a split, filtered by building and by words."""
-        examples = examples_of(mind.data, split)
+        examples = mind.data.examples(split)
         words = find.lower().split()
         return [
             Listing(split, item.instr_id, item.scan, item.text)
@@ -165,10 +160,10 @@ class Library:
         Raises:
             UnknownNameError: no such split or episode.
         """
-        for example in examples_of(mind.data, split):
+        for example in mind.data.examples(split):
             if example.instr_id == instr_id:
-                return mind.question(example, demonstration(mind.root, split, example))
-        known = [example.instr_id for example in examples_of(mind.data, split)]
+                return mind.question(example)
+        known = [example.instr_id for example in mind.data.examples(split)]
         raise UnknownNameError("episode", instr_id, known, f"split {split}")
 
     def storeys(self, world: str, scan: str) -> int:
@@ -196,66 +191,23 @@ class Library:
         return jpeg(equirect(self._stores[world].load(scan, viewpoint), graph.rotation[row], width))
 
 
-def load_model(path: Path) -> LoadedTask:
+def load_model(path: Path) -> Run:
     """A trained model that has something to show: a goal predictor, or an agent with a filter.
 
     Raises:
         DataError: the checkpoint is missing, damaged, of another version, or of an agent without beliefs.
     """
-    file = find_checkpoint(path)
-    checkpoint = load_checkpoint(file)
-    experiment, _, _ = described(checkpoint, file)
-    if isinstance(experiment, VlnExperiment) and experiment.navigation.agent == "seq2seq":
+    run = load_run(path)
+    if isinstance(run.model, Seq2Seq):
         hint = "name a run of the filter; this one can be scored with: ghosts eval vln"
-        raise DataError("a sequence-to-sequence agent has no belief to look into", file=file, hint=hint)
-    return task_of(checkpoint, file)
+        raise DataError("a sequence-to-sequence agent has no belief to look into", file=path, hint=hint)
+    return run
 
 
-def open_mind(name: str, loaded: LoadedTask, root: DataRoot, data: GoalData | None = None) -> Mind:
-    """A model on a data root, on the CPU.
-
-    Args:
-        name: shown to people.
-        loaded: the model.
-        root: the data root.
-        data: what it reads there, where that is known already (of a model with the same `data_key`).
-
-    Raises:
-        DataError, ConfigError: the root lacks what the model reads, or does not fit it.
-    """
-    if data is None:
-        known: dict[str, Any] = {"vocabulary": loaded.vocabulary, "labels": loaded.labels, "tiles": loaded.tiles}
-        data = load_goal_data(root, loaded.experiment, training=False, **known)
-    shows_labels = data.builder.bank.entries is not None
-    if shows_labels != (loaded.labels is not None):
-        reads, shows = ("images", "landmarks") if shows_labels else ("landmarks", "images")
-        raise ConfigError(f"model {name} reads {reads}, but {root.path.name} has {shows}; name another --run or --data")
-    return Mind(name, loaded, data)
-
-
-def data_key(loaded: LoadedTask) -> Any:
-    """What a model's data depends on: models with equal keys can share it (two seeds, or a filter and a baseline)."""
-    experiment = loaded.experiment
-    settings = (experiment.observation, experiment.landmarks, experiment.model.language, experiment.model.mapper)
-    return settings, loaded.vocabulary, loaded.labels, loaded.tiles
-
-
-def hand_coded_mind(name: str, other: Mind, loaded: LoadedTask) -> Mind:
+def hand_coded_mind(name: str, other: Mind) -> Mind:
     """The hand-coded baseline on the same map and the same observations as another model."""
-    model = loaded.experiment.model
-    experiment = replace(hand_coded(), model=model, landmarks=loaded.experiment.landmarks)
-    return Mind(name, loaded._replace(task=GoalTask(experiment.kind, model), experiment=experiment), other.data)
-
-
-def demonstration(root: DataRoot, split: str, example: Example) -> tuple[int, ...]:
-    """Rows of the demonstrator's whole path; start and goal alone where the split's file no longer has it."""
-    path_id = int(example.instr_id.rsplit("_", 1)[0])
-    source = split if split in root.splits else "train"  # dev_unseen is made of training buildings
-    graph = root.graph(example.scan)
-    for episode in root.episodes(source):
-        if episode.path_id == path_id:
-            return tuple(graph.index(name) for name in episode.path)
-    return (example.start, example.goal)
+    experiment = replace(hand_coded(), model=other.run.experiment.model, landmarks=other.run.experiment.landmarks)
+    return Mind(Run(name, experiment, HandCoded(experiment.model), other.data.reading), other.data)
 
 
 def _names(paths: Sequence[Path]) -> list[str]:

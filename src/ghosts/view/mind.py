@@ -17,27 +17,30 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ghosts import geometry
-from ghosts.act.model import GoalModel
+from ghosts.act.agent import Carry, GhostAgent
+from ghosts.act.known import KnownGraph, start_graph, visit
+from ghosts.act.model import Briefing, GoalModel, Heard, Prediction
+from ghosts.act.seq2seq import Seq2Seq
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import arg_max_m, entropy, marginal
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import Example, headings_along, make_example
+from ghosts.data.walks import walk_seed
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED, score_goal
-from ghosts.language.decoder import Latents
 from ghosts.language.tokens import MAX_TOKENS, tokenise
-from ghosts.learn.data import GoalData
-from ghosts.learn.examples import Example
-from ghosts.learn.load import LoadedTask
-from ghosts.learn.tasks import Prediction
-from ghosts.learn.trajectories import sample_walk, walk_seed
 from ghosts.mapping.mapper import MapState
+from ghosts.run.load import Run
+from ghosts.run.rollout import World
 from ghosts.types import Grid
-from ghosts.view.choice import Chooser, choose_by_mass
+from ghosts.view.choice import choice_of, choose_by_mass
 from ghosts.view.motion import motion_weights
 from ghosts.view.question import CellView, Question
 from ghosts.view.record import ChosenBy, EpisodeRecord, Frame
 from ghosts.world.store import ByteCache
 
 _CACHE_BYTES = 256 << 20
+_CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,60 +50,82 @@ class _Thought:
     nbytes: int
 
 
+@dataclass(frozen=True, eq=False)
+class _Explored:
+    """What a walk has made known; the words play no part."""
+
+    map: MapState | None
+    """None for a model without a filter, which makes its map of a whole walk at once."""
+    known: KnownGraph
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, those of the map; graphs are small."""
+        return self.map.map.nbytes + self.map.observed.nbytes if self.map is not None else 0
+
+
 class Mind:
-    """One model on one data root. Calls may come from several threads; they take turns.
+    """One model on one data root, on the CPU. Calls may come from several threads; they take turns.
 
     Args:
-        name: shown to people.
-        loaded: the model.
-        data: what it reads; see `library.open_mind`.
+        run: the model.
+        data: what it reads.
+        name: shown to people; the run's by default.
     """
 
-    def __init__(self, name: str, loaded: LoadedTask, data: GoalData) -> None:
-        self.name, self.task, self.data, self.root = name, loaded.task.eval(), data, data.root
-        self.mapper_grid, self.chooser = loaded.experiment.model.mapper.grid, Chooser(loaded.experiment)
+    def __init__(self, run: Run, data: Dataset, name: str = "") -> None:
+        if isinstance(run.model, Seq2Seq):
+            raise ConfigError(f"{run.name} has no belief to look into; name a run of the filter")
+        self.name, self.run, self.model, self.data, self.root = name or run.name, run, run.model.eval(), data, data.root
+        by_planner = not run.acts or run.on_true_beliefs  # a policy on true beliefs has never seen a filter's
+        self.agent: GhostAgent | None = None
+        if isinstance(self.model, GoalModel):
+            self.agent = GhostAgent(self.model, run.planner() if by_planner else None, run.step_limit)
+        self._world = World(data, _CPU)
         self._lock = threading.RLock()
-        self._maps: ByteCache[MapState] = ByteCache(_CACHE_BYTES, lambda item: item.map.nbytes + item.observed.nbytes)
+        self._walks: ByteCache[_Explored] = ByteCache(_CACHE_BYTES, lambda item: item.nbytes)
         self._thoughts: ByteCache[_Thought] = ByteCache(_CACHE_BYTES, lambda item: item.nbytes)
-        self._latents = lru_cache(maxsize=256)(self._read)
-        self._scans = {scan for scan, _ in data.builder.bank.numbers}
+        self._heard = lru_cache(maxsize=256)(self._read)
 
     @property
     def has_filter(self) -> bool:
         """Whether there is a filter to look into (baselines have none)."""
-        return self.task.kind == "filter"
+        return self.agent is not None
 
     @property
     def acts(self) -> ChosenBy:
         """What chooses the next viewpoint."""
-        return self.chooser.by if self.has_filter else "mass"
+        if self.agent is None:
+            return "mass"
+        return "policy" if self.agent.planner is None else "planner"
+
+    @property
+    def map_grid(self) -> Grid:
+        """The maps' grid."""
+        return self.data.reading.grid
 
     @property
     def grid(self) -> Grid:
         """The belief's grid."""
-        return self.task.config.belief_grid if self.has_filter else self.mapper_grid
-
-    @property
-    def scans(self) -> list[str]:
-        """Buildings it can be asked about."""
-        return sorted(self._scans)
+        return self.model.config.belief_grid if self.has_filter else self.map_grid
 
     def origin(self, question: Question) -> tuple[float, float]:
         """World position of the maps' centre."""
         start = self.root.graph(question.scan).position_m[question.walk[0], :2]
-        x_m, y_m = geometry.snap_origin(start, self.mapper_grid).tolist()
+        x_m, y_m = geometry.snap_origin(start, self.map_grid).tolist()
         return float(x_m), float(y_m)
 
-    def question(self, example: Example, path: tuple[int, ...], steps: int = TIME_STEPS) -> Question:
+    def question(self, example: Example, steps: int = TIME_STEPS) -> Question:
         """An example with the evaluation's own walk."""
-        graph = self.root.graph(example.scan)
-        walk = sample_walk(graph, example.start, example.goal, steps, walk_seed(WALK_SEED, example.instr_id))
-        return Question(example.scan, example.text, example.start_heading_rad, tuple(walk), path, example.instr_id)
+        walk = self.data.walk(example, steps, walk_seed(WALK_SEED, example.instr_id))
+        return Question(
+            example.scan, example.text, example.start_heading_rad, tuple(walk), example.path, example.instr_id
+        )
 
     def words(self, text: str) -> tuple[tuple[str, ...], tuple[bool, ...]]:
         """Tokens as the model reads them, and which of them it does not know."""
         words = tuple(tokenise(text)[:MAX_TOKENS])
-        return words, tuple(self.data.builder.vocabulary.id(word) == 1 for word in words)
+        return words, tuple(self.data.vocabulary.id(word) == 1 for word in words)
 
     def frame(self, question: Question, step: int) -> Frame:
         """What the filter thinks on the map of one agent step."""
@@ -112,7 +137,7 @@ class Mind:
         graph = self.root.graph(question.scan)
         none = np.zeros((0, len(words)))
         with self._lock:
-            latents = self._latents(question.text) if self.has_filter else None
+            latents = self._heard(question.text).latents if self.has_filter else None
         return EpisodeRecord(
             model=self.name,
             world=self.root.path.name,
@@ -123,10 +148,10 @@ class Mind:
             unknown=unknown,
             start_heading_rad=question.heading_rad,
             walk=tuple(graph.ids[row] for row in question.walk),
-            walk_heading_rad=self._headings(question),
+            walk_heading_rad=headings_along(graph, question.walk, question.heading_rad),
             path=tuple(graph.ids[row] for row in question.path),
             grid=self.grid,
-            map_grid=self.mapper_grid,
+            map_grid=self.map_grid,
             origin_xy_m=self.origin(question),
             observation_attention=latents.observation_attention[0].double().numpy() if latents else none,
             action_attention=latents.action_attention[0].double().numpy() if latents else none,
@@ -158,11 +183,12 @@ class Mind:
         if trace is None or not 1 <= filter_step <= steps:
             raise ConfigError(f"filter step must lie in 1..{steps} for model {self.name}, got {filter_step}")
         origin = self.origin(question)
-        col, row = np.floor(geometry.to_cells(np.array(xy_m) - origin, self.grid) + 0.5).astype(int).tolist()
-        if not (0 <= row < self.grid.rows and 0 <= col < self.grid.cols):
+        place = geometry.map_cells(np.array(xy_m) - origin, self.grid)
+        if not geometry.on_map(place, self.grid):
             raise ConfigError(
                 f"({xy_m[0]:.1f}, {xy_m[1]:.1f}) m lies off the map of this episode; choose a point on it"
             )
+        col, row = place.tolist()
         with self._lock:
             kernel = self._kernel(trace, filter_step - 1, row, col)
         x_m, y_m = (geometry.from_cells(np.array([col, row], float), self.grid) + origin).tolist()
@@ -183,7 +209,8 @@ class Mind:
 
     def _kernel(self, trace: FilterTrace, index: int, row: int, col: int) -> Float[np.ndarray, "c k k"]:
         """Where a unit of mass at one cell goes, for each source heading: works for every kind of kernel."""
-        size, headings = self.task.config.filter.motion.kernel, self.task.config.filter.headings
+        settings = self.model.config.filter
+        size, headings = settings.motion.kernel, settings.headings
         half, kernel = size // 2, trace.kernel_at(index)
         moved = np.zeros((headings, self.grid.rows + 2 * half, self.grid.cols + 2 * half))
         for heading in range(headings):
@@ -192,53 +219,45 @@ class Mind:
             moved[heading, half:-half, half:-half] = marginal(kernel.propagate(unit))[0].double().numpy()
         return moved[:, row : row + size, col : col + size].copy()
 
-    def _headings(self, question: Question) -> tuple[float, ...]:
-        xy, headings = self.root.graph(question.scan).position_m[list(question.walk), :2], [question.heading_rad]
-        for move in np.diff(xy, axis=0):
-            headings.append(float(geometry.heading_of(move)) if move.any() else headings[-1])
-        return tuple(headings)
-
     @torch.inference_mode()
-    def _read(self, text: str) -> Latents:
-        tokens = torch.from_numpy(self.data.builder.vocabulary.encode([text]))
-        model = self.task.model
-        assert isinstance(model, GoalModel), "only a filter reads step by step"
-        return model.read(tokens, (tokens > 0).sum(1))
+    def _read(self, text: str) -> Heard:
+        """The words alone; the start is filled in when the question is known."""
+        assert isinstance(self.model, GoalModel), "only a filter reads step by step"
+        tokens = torch.from_numpy(self.data.vocabulary.encode([text]))
+        return self.model.read(Briefing(tokens, (tokens > 0).sum(1), torch.zeros(1, 2), torch.zeros(1)))
 
     def _example(self, question: Question) -> Example:
-        """What the batch builder wants; without a demonstration the goal stands in for the start."""
-        xy = self.root.graph(question.scan).position_m[:, :2]
-        goal = question.path[-1] if question.path else question.walk[0]
-        return Example(
-            instr_id=question.instr_id,
-            scan=question.scan,
-            text=question.text,
-            start=question.walk[0],
-            goal=goal,
-            start_heading_rad=question.heading_rad,
-            start_xy_m=xy[question.walk[0]],
-            path_xy_m=xy[[goal]],
-            path_heading_rad=np.zeros(1),
-        )
+        """What a batch is made of; without a demonstration the goal stands in for the start."""
+        graph, path = self.root.graph(question.scan), question.path or question.walk[:1]
+        example = make_example(graph, question.instr_id, question.text, question.heading_rad, path, steps=1)
+        return replace(example, start_xy_m=graph.position_m[question.walk[0], :2])
 
-    def _map(self, question: Question, step: int) -> MapState:
-        """The map after an agent step: from the one before, and the new viewpoint's cells."""
+    def _explore(self, question: Question, step: int) -> _Explored:
+        """What is known after an agent step: what was known before, and what the new viewpoint shows."""
         walk = question.walk[: step + 1]
 
-        def make() -> MapState:
-            before = self._map(question, step - 1) if step else None
-            batch = self.data.builder.build([self._example(question)], [walk[-1:]])
-            cells = self.task.features(batch, self.data.stored)
-            if not len(cells.item) and before is not None:
-                return before
-            maps, observed = self.task.model.mapper.unroll_cells(cells, None, before)
-            return MapState(maps[:, 0], observed[:, 0])
+        def make() -> _Explored:
+            before = self._explore(question, step - 1) if step else None
+            number = np.array([self._world.first[question.scan] + walk[-1]])
+            known = _standing_at(before.known, number) if before else start_graph(number)
+            if known is None:
+                name = self.root.graph(question.scan).ids[walk[-1]]
+                raise ConfigError(f"a walk goes from neighbour to neighbour; {name} was not seen on the way")
+            episodes = self._world.begin([self._example(replace(question, path=question.walk[:1]))])
+            percept = self._world.perceive(episodes, number, np.ones(1, bool))
+            if self.agent is None:
+                return _Explored(None, visit(known, np.ones(1, bool), percept.neighbours))
+            heard, grid = self._heard(question.text), self.map_grid
+            state = before.map if before else self.agent.model.mapper.empty(1, grid.rows, grid.cols)
+            assert state is not None, "an agent has a map"
+            seen = self.agent.look(Carry(heard, state, known, np.zeros(1, bool)), percept)
+            return _Explored(seen.map, seen.known)
 
-        return self._maps.get((question.scan, walk), make)
+        return self._walks.get((question.scan, walk), make)
 
     def _thought(self, question: Question, step: int) -> _Thought:
-        if question.scan not in self._scans:
-            raise UnknownNameError("building", question.scan, self._scans)
+        if question.scan not in self.data.scans:
+            raise UnknownNameError("building", question.scan, self.data.scans)
         if not 0 <= step < len(question.walk):
             raise ConfigError(f"agent step must lie in 0..{len(question.walk) - 1}, got {step}")
         key = (question.scan, question.text, question.heading_rad, question.walk[: step + 1], question.path)
@@ -246,42 +265,47 @@ class Mind:
             return self._thoughts.get(key, lambda: self._think(question, step))
 
     def _think(self, question: Question, step: int) -> _Thought:
-        origin, graph = np.array(self.origin(question)), self.root.graph(question.scan)
-        walk, model = question.walk[: step + 1], getattr(self.task, "model", None)
-        if not isinstance(model, GoalModel):
-            return self._baseline(question, step)
-        state, latents = self._map(question, step), self._latents(question.text)
-        start = torch.from_numpy(self._example(question).start_xy_m - origin).float()[None]
-        trace = model.track(
-            state.map[:, None], latents, start, torch.tensor([question.heading_rad], dtype=torch.float32)
+        explored = self._explore(question, step)
+        if self.agent is None or explored.map is None:
+            return self._baseline(question, step, explored.known)
+        graph, first = self.root.graph(question.scan), self._world.first[question.scan]
+        start = graph.position_m[question.walk[:1], :2] - np.array(self.origin(question))
+        heard = replace(
+            self._heard(question.text),
+            start_xy_m=torch.from_numpy(start).float(),
+            start_heading_rad=torch.tensor([question.heading_rad], dtype=torch.float32),
         )
-        goal = trace.goal
-        prediction = Prediction(arg_max_m(goal, self.grid, radius=1), marginal(goal), self.grid)
+        thought = self.agent.think(Carry(heard, explored.map, explored.known, np.zeros(1, bool)))
+        trace = thought.filter
+        assert trace is not None, "the filter's own beliefs"
+        prediction = Prediction(arg_max_m(trace.goal, self.grid, radius=1), marginal(trace.goal), self.grid)
         beliefs = trace.beliefs[0, 0].double().numpy()
         cells = np.array([np.unravel_index(belief.sum(0).argmax(), belief.shape[1:]) for belief in beliefs[:-1]])
+        observed = explored.map.observed[0, 0].numpy()
         frame = Frame(
             beliefs=beliefs,
             predictions=trace.predictions[0, 0].double().numpy(),
             likelihoods=trace.likelihoods[0, 0].double().numpy(),
             smoothed=trace.smoothed()[0, 0].double().numpy(),
-            observed=state.observed[0, 0].numpy(),
+            observed=observed,
             kernels=np.stack([self._kernel(trace, t, *cell) for t, cell in enumerate(cells.tolist())]),
             kernel_cells=cells.astype(np.int64),
-            choice=self.chooser.choose(graph, walk, model.policy, trace, start, self.grid),
-            **self._scores(question, step, prediction, state.observed[0, 0].numpy(), float(entropy(goal))),
+            choice=choice_of(self.agent, thought, heard.start_xy_m, graph, first),
+            **self._scores(question, step, prediction, observed, float(entropy(trace.goal))),
         )
-        return _Thought(frame, trace, 4 * frame.beliefs.nbytes + 8 * state.map[0, 0].nbytes)
+        return _Thought(frame, trace, 4 * frame.beliefs.nbytes + 8 * explored.map.map[0, 0].nbytes)
 
-    def _baseline(self, question: Question, step: int) -> _Thought:
-        batch = self.data.builder.build([self._example(question)], [question.walk[: step + 1]])
-        prediction = self.task.predict(batch, self.data.stored)
+    def _baseline(self, question: Question, step: int, known: KnownGraph) -> _Thought:
+        drawn = self.data.batch([self._example(question)], [question.walk[: step + 1]])
+        batch = self.data.load(drawn, _CPU)
+        prediction = self.model.predict(batch.briefing, batch.seen)
         mass = prediction.goal[:, -1:]
         last = Prediction(prediction.goal_xy_m[:, -1:], mass, prediction.grid)
-        graph = self.root.graph(question.scan)
         beliefs = mass[0].double().numpy()[None]
-        observed = np.zeros((self.mapper_grid.rows, self.mapper_grid.cols), bool)
-        observed[batch.cells.row.numpy(), batch.cells.col.numpy()] = True
-        none = np.zeros((0, *beliefs.shape[1:]))
+        observed = np.zeros((self.map_grid.rows, self.map_grid.cols), bool)
+        observed[batch.seen.cells.row.numpy(), batch.seen.cells.col.numpy()] = True
+        none, origin = np.zeros((0, *beliefs.shape[1:])), np.array(self.origin(question))
+        graph, first = self.root.graph(question.scan), self._world.first[question.scan]
         frame = Frame(
             beliefs=beliefs,
             predictions=none,
@@ -290,7 +314,7 @@ class Mind:
             observed=observed,
             kernels=np.zeros((0, 1, 1, 1)),
             kernel_cells=np.zeros((0, 2), np.int64),
-            choice=choose_by_mass(graph, question.walk[: step + 1], last, np.array(self.origin(question))),
+            choice=choose_by_mass(graph, first, known, last, origin),
             **self._scores(question, step, last, observed, float(entropy(mass))),
         )
         return _Thought(frame, None, 4 * beliefs.nbytes)
@@ -302,14 +326,20 @@ class Mind:
         goal = graph.position_m[question.path[-1] if question.path else question.walk[0], :2] - origin
         error, nll, confidence = score_goal(prediction, torch.from_numpy(goal).float()[None])
         at = prediction.goal_xy_m[0, 0].double().numpy() + origin
-        place = np.floor(geometry.to_cells(goal.copy(), self.mapper_grid) + 0.5).astype(int)
-        inside = 0 <= place[1] < self.mapper_grid.rows and 0 <= place[0] < self.mapper_grid.cols
+        place = geometry.map_cells(goal, self.map_grid)
+        inside = geometry.on_map(place, self.map_grid)
         return {
             "goal_xy_m": (float(at[0]), float(at[1])),
             "confidence": float(confidence[0, 0]),
             "entropy_nats": nats,
-            "seen_m2": float(observed.sum() * self.mapper_grid.cell_m**2),
+            "seen_m2": float(observed.sum() * self.map_grid.cell_m**2),
             "error_m": float(error[0, 0]) if question.path else None,
             "nll": float(nll[0, 0]) if question.path else None,
             "goal_seen": bool(inside and observed[place[1], place[0]]) if question.path else None,
         }
+
+
+def _standing_at(known: KnownGraph, viewpoint: np.ndarray) -> KnownGraph | None:
+    """The walker moved to a viewpoint it has seen; None where it has not."""
+    slot = np.flatnonzero(known.viewpoint[0] == viewpoint[0])
+    return replace(known, here=slot) if len(slot) else None

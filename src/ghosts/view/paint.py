@@ -16,8 +16,8 @@ from jaxtyping import Float, UInt8
 from ghosts.errors import DataError
 from ghosts.view.panorama import cube_texels, equirect_rays
 from ghosts.view.scene import storey_levels
-from ghosts.world.camera import DEPTH_UNITS_PER_M
 from ghosts.world.graph import NavGraph
+from ghosts.world.images import DEPTH_UNITS_PER_M
 from ghosts.world.store import PanoramaStore
 
 CUT_M = 1.5

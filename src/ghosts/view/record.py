@@ -1,7 +1,7 @@
 """The episode record: everything a picture, film, report or viewer shows of one episode, as arrays and plain values.
 
 A record does not care who walked: the evaluation's fixed walk, an agent that acts, or a visitor's clicks. It is written
-as one JSON document whose arrays are small: eight bits a value on a square-root scale, cropped, deflated, in base64
+as one JSON document whose arrays are small: eight bits per value on a square-root scale, cropped, deflated, in base64
 (`to_json`, `from_json`). The static report and the viewer's pages read the same document.
 """
 
@@ -92,7 +92,7 @@ class EpisodeRecord:
     """Which of them the model has never seen."""
     start_heading_rad: float
     walk: tuple[str, ...]
-    """Viewpoints the agent stands at, one a frame; the first is the start."""
+    """Viewpoints the agent stands at, one per frame; the first is the start."""
     walk_heading_rad: tuple[float, ...]
     path: tuple[str, ...]
     """The demonstrator's viewpoints; empty where nobody demonstrated."""

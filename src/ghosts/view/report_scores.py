@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ghosts.evaluate.goal import GoalScores
+from ghosts.types import SUCCESS_M
 from ghosts.view.figures import calibration_points
 from ghosts.view.style import model_colour
 
-_SUCCESS_M, _FAR_M = 3.0, 20
+_FAR_M = 20
 
 
 def choose_episodes(scores: Sequence[GoalScores], count: int) -> list[tuple[str, str]]:
@@ -145,7 +146,7 @@ def _error_svg(scores: Mapping[str, GoalScores]) -> str:
     ticks = "".join(
         f"<text x='{44 + 260 * x / _FAR_M:.0f}' y='299' text-anchor='middle'>{x}</text>" for x in (0, 3, 5, 10, 15, 20)
     ) + "".join(f"<text x='38' y='{288 - 2.6 * v:.0f}' text-anchor='end'>{v}</text>" for v in (0, 25, 50, 75, 100))
-    success = 44 + 260 * _SUCCESS_M / _FAR_M
+    success = 44 + 260 * SUCCESS_M / _FAR_M
     return (
         "<svg viewBox='0 0 324 326' width='324' height='326' font-size='11' role='img' aria-label='errors'>"
         "<rect x='44' y='24' width='260' height='260' fill='none' stroke='#ccc'/>"

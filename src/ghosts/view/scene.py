@@ -44,14 +44,36 @@ def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
         scan: building.
     """
     graph = root.graph(scan)
+    if (root.path / "world.json").is_file():
+        try:
+            return house_scene(load_house(root.path, scan), graph, root.has_images)
+        except GhostsError:
+            pass  # made by another version: its pictures and graph are still good
+    elif (root.path / "landmarks" / f"{scan}.json").is_file():
+        return _scene("landmarks", graph, *_landmark_shapes(root, scan, graph), images=root.has_images)
+    return _scene("graph", graph, images=root.has_images)
+
+
+def house_scene(house: House, graph: NavGraph, images: bool = False) -> dict[str, Any]:
+    """The scene of a house, which needs no data root.
+
+    Args:
+        house: the house.
+        graph: its navigation graph.
+        images: whether there are panoramas of it.
+    """
+    return _scene("house", graph, _house_shapes(house, storey_levels(graph)), images=images)
+
+
+def _scene(
+    kind: str, graph: NavGraph, shapes: Sequence[Shape] = (), marks: Sequence[dict[str, Any]] = (), *, images: bool
+) -> dict[str, Any]:
     levels = storey_levels(graph)
-    storey = np.abs((graph.position_m[:, 2] - graph.height_m)[:, None] - levels).argmin(1)
-    kind, shapes, marks = _plan(root, scan, graph, storey, levels)
     rows, others = np.nonzero(np.triu(graph.adjacent))
     return {
-        "scan": scan,
+        "scan": graph.scan,
         "kind": kind,
-        "images": root.has_images,
+        "images": images,
         "storeys": [round(float(level), 3) for level in levels],
         "viewpoints": [
             {
@@ -62,12 +84,17 @@ def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
                 "s": int(level),
                 "ok": bool(included),
             }
-            for name, (x, y, z), level, included in zip(graph.ids, graph.position_m, storey, graph.included)
+            for name, (x, y, z), level, included in zip(graph.ids, graph.position_m, _storeys(graph), graph.included)
         ],
         "edges": [[int(a), int(b)] for a, b in zip(rows, others)],
-        "shapes": shapes,
-        "marks": marks,
+        "shapes": list(shapes),
+        "marks": list(marks),
     }
+
+
+def _storeys(graph: NavGraph) -> Int[np.ndarray, " n"]:
+    """The storey whose floor is nearest to the ground under each viewpoint."""
+    return np.abs((graph.position_m[:, 2] - graph.height_m)[:, None] - storey_levels(graph)).argmin(1)
 
 
 def route(scene: dict[str, Any], names: Sequence[str]) -> list[str]:
@@ -100,19 +127,6 @@ def storey_levels(graph: NavGraph) -> Float[np.ndarray, " n"]:
         if not lonely and all(abs(floor[index] - level) > _STOREY_M for level in levels):
             levels.append(float(np.median(floor[np.abs(floor - floor[index]) < 0.4])))
     return np.sort(np.array(levels))
-
-
-def _plan(
-    root: DataRoot, scan: str, graph: NavGraph, storey: Int[np.ndarray, " n"], levels: np.ndarray
-) -> tuple[str, list[Shape], list[dict[str, Any]]]:
-    if (root.path / "world.json").is_file():
-        try:
-            return "house", _house_shapes(load_house(root.path, scan), levels), []
-        except GhostsError:
-            return "graph", [], []  # made by another version: its pictures and graph are still good
-    if (root.path / "landmarks" / f"{scan}.json").is_file():
-        return "landmarks", *_landmark_shapes(root, scan, graph, storey, levels)
-    return "graph", [], []
 
 
 def _house_shapes(house: House, levels: np.ndarray) -> list[Shape]:
@@ -192,10 +206,9 @@ def _outline(solid: Primitive) -> list[list[float]]:
     return _short(turned + np.array(solid.center_m[:2]))
 
 
-def _landmark_shapes(
-    root: DataRoot, scan: str, graph: NavGraph, storey: Int[np.ndarray, " n"], levels: np.ndarray
-) -> tuple[list[Shape], list[dict[str, Any]]]:
+def _landmark_shapes(root: DataRoot, scan: str, graph: NavGraph) -> tuple[list[Shape], list[dict[str, Any]]]:
     """Rooms as discs around their viewpoints that run into one another, and objects as marks."""
+    levels, storey = storey_levels(graph), _storeys(graph)
     scene = read_landmarks(root.path / "landmarks" / f"{scan}.json")
     shapes: list[Shape] = []
     named: dict[tuple[int, str], list[int]] = {}

@@ -139,7 +139,7 @@ def _lists(app: FastAPI, library: Library) -> None:
         for world, model in library.pairs():
             mind = library.mind(world, model)
             entry = worlds.setdefault(
-                world, {"id": world, "models": [], "scans": mind.scans, "splits": library.splits(mind)}
+                world, {"id": world, "models": [], "scans": mind.data.scans, "splits": library.splits(mind)}
             )
             entry["models"].append({"id": model, "filter": mind.has_filter, "acts": mind.acts})
         return {"version": __version__, "worlds": list(worlds.values())}
@@ -236,8 +236,8 @@ def _known_scan(library: Library, world: str, scan: str) -> None:
 
 def _question(library: Library, body: Ask) -> tuple[Mind, Question]:
     mind = library.mind(body.world, body.model)
-    if body.scan not in mind.scans:
-        raise UnknownNameError("building", body.scan, mind.scans)
+    if body.scan not in mind.data.scans:
+        raise UnknownNameError("building", body.scan, mind.data.scans)
     graph = mind.root.graph(body.scan)
     walk, path = (tuple(graph.index(name) for name in names) for names in (body.walk, body.path))
     off = [row for row in (*walk, *path) if not graph.included[row]]

@@ -21,9 +21,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ghosts import geometry
 from ghosts.types import Intrinsics
+from ghosts.world.images import DEPTH_UNITS_PER_M
 from ghosts.world.store import FACE_BORDER_PX, Panorama
 
-DEPTH_UNITS_PER_M = 4000.0
 BAND_PX = 80_000
 """Pixels of an image that are drawn at once."""
 

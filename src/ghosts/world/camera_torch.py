@@ -19,7 +19,8 @@ from torch import Tensor
 from ghosts import geometry
 from ghosts.errors import ConfigError
 from ghosts.types import Intrinsics
-from ghosts.world.camera import CUBE_FACES, DEPTH_UNITS_PER_M
+from ghosts.world.camera import CUBE_FACES
+from ghosts.world.images import DEPTH_UNITS_PER_M
 from ghosts.world.store import Panorama
 
 

@@ -26,8 +26,9 @@ from ghosts.world.images import read_skybox_depth, read_skybox_rgb
 from ghosts.world.landmarks.source import load_scene
 from ghosts.world.matterport.panorama import PrepareConfig, read_settings
 from ghosts.world.matterport.prepare import SUMMARY
+from ghosts.world.store import PanoramaStore
 
-Part = Literal["connectivity", "r2r", "images", "landmarks", "tiles", "disk"]
+Part = Literal["connectivity", "r2r", "words", "images", "landmarks", "tiles", "disk"]
 MOST_HOLES = 0.6
 """Share of a panorama without depth above which it is called wrong."""
 _PATH_TOLERANCE_M = 0.5
@@ -226,7 +227,7 @@ def _lost_files(root: DataRoot, scan: str, names: list[str], made: Pictures, fin
 
 def _picture(root: DataRoot, scan: str, name: str) -> tuple[int | None, list[tuple[Path, str]]]:
     """Side of a face, and what is wrong with a panorama's two files."""
-    colour_path, depth_path = root.panoramas().paths(scan, name)
+    colour_path, depth_path, _ = root.panoramas().paths(scan, name)
     problems: list[tuple[Path, str]] = []
     sizes = []
     try:
@@ -271,10 +272,9 @@ class Pictures:
     @classmethod
     def of(cls, path: Path) -> Pictures:
         """Look at a data root."""
-        firsts = (
-            min((folder / "matterport_skybox_images").glob("*_skybox_depth_small.png"), default=None)
-            for folder in sorted((path / "scans").glob("*"))
-        )
+        store = PanoramaStore(path / "scans")
+        anyone = [store.paths(folder.name, "*").depth for folder in sorted((path / "scans").glob("*"))]
+        firsts = (min(depth.parent.glob(depth.name), default=None) for depth in anyone)
         # The summary tells of the last run alone, which may be the one that spoilt the root.
         found = Counter(config for file in firsts if file and (config := read_settings(file)))
         config = found.most_common(1)[0][0] if found else _summary_config(path)

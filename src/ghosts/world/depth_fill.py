@@ -48,7 +48,9 @@ def fill_depth(
     if not depth.shape == intensity.shape == missing.shape:
         raise ConfigError(f"depth {depth.shape}, intensity {intensity.shape} and mask {missing.shape} differ in size")
     if len(sigma_space) != len(sigma_range):
-        raise ConfigError(f"{len(sigma_space)} space and {len(sigma_range)} range deviations; give one each a level")
+        raise ConfigError(
+            f"{len(sigma_space)} space and {len(sigma_range)} range deviations; give one of each per level"
+        )
     levels = [_level(depth, intensity, missing, number) for number in range(len(sigma_space))]
     # Below the coarsest level nothing is known; one pixel stands for it.
     filled, valid = np.zeros((1, 1), depth.dtype), np.zeros((1, 1), bool)

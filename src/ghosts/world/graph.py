@@ -1,7 +1,7 @@
 """Navigation graphs: where a walker can stand and which places it can reach in a straight line.
 
 Reads the released `connectivity/<scan>_connectivity.json` files as they are. Shortest distances and next hops between
-all pairs are computed once a building and cached on disk under the hash of the file: a changed file is a new entry.
+all pairs are computed once per building and cached on disk under the hash of the file: a changed file is a new entry.
 """
 
 from __future__ import annotations

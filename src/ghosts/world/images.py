@@ -16,6 +16,8 @@ from ghosts.files import atomic_path
 
 _AGAIN = "remove it and run the same ghosts world or ghosts prepare again (or download it again)"
 FACES = 6
+DEPTH_UNITS_PER_M = 4000.0
+"""Depth images count quarters of a millimetre."""
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -55,7 +57,7 @@ def _read_colour(path: Path, hint: str | None) -> UInt8[np.ndarray, "h w 3"]:
 
 
 def read_skybox_depth(path: Path, *, hint: str | None = None) -> UInt16[np.ndarray, "f w"]:
-    """Read six 16-bit faces of euclidean distance side by side (0.25 mm a unit, 0 = no reading).
+    """Read six 16-bit faces of euclidean distance side by side (`DEPTH_UNITS_PER_M`, 0 = no reading).
 
     Raises:
         DataError: as `read_skybox_rgb`, or the image is not 16 bit with one channel.
@@ -105,10 +107,10 @@ def write_image(path: Path, image: np.ndarray, *, quality: int = 92) -> None:
     with atomic_path(path) as temporary:
         if image.ndim == 3:
             image = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
-        # Level 1 is 4 × faster than the default on 16-bit depth and 5 % larger.
+        # Level 2 takes a third of zlib's default time on 16-bit depth, for 13 % more bytes.
         options = [cv2.IMWRITE_JPEG_QUALITY, quality]
         if path.suffix.lower() == ".png":
-            options = [cv2.IMWRITE_PNG_COMPRESSION, 1]
+            options = [cv2.IMWRITE_PNG_COMPRESSION, 2]
         if not cv2.imwrite(str(temporary), image, options):
             raise DataError(
                 "the image could not be written", file=path, hint="free some space, or choose another --out"

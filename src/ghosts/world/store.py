@@ -7,14 +7,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import cv2
 import numpy as np
-from jaxtyping import UInt8, UInt16
+from jaxtyping import Float32, UInt8, UInt16
 
 from ghosts.errors import ConfigError, DataError
-from ghosts.world.images import FACES, read_skybox_depth, read_skybox_rgb
+from ghosts.world.images import DEPTH_UNITS_PER_M, FACES, read_skybox_depth, read_skybox_rgb, write_image
 
 DEFAULT_CACHE_BYTES = 1 << 30
 FACE_BORDER_PX = 1
@@ -119,8 +119,19 @@ def _strip(faces: np.ndarray) -> np.ndarray:
     return strip
 
 
+class SkyboxPaths(NamedTuple):
+    """The files of a panorama, in `<scans>/<scan>/matterport_skybox_images/`."""
+
+    colour: Path
+    """`<viewpoint>_skybox_small.jpg`"""
+    depth: Path
+    """`<viewpoint>_skybox_depth_small.png`"""
+    labels: Path
+    """`<viewpoint>_skybox_label_small.png`, of houses only."""
+
+
 class PanoramaStore:
-    """Reads `<scans>/<scan>/matterport_skybox_images/<viewpoint>_skybox_small.jpg` and `…_skybox_depth_small.png`.
+    """Reads and writes panoramas.
 
     Args:
         scans: the folder that holds a folder for every scan.
@@ -132,10 +143,33 @@ class PanoramaStore:
         self.scans, self.depth = Path(scans), depth
         self.cache: ByteCache[Panorama] = ByteCache(cache_bytes, lambda panorama: panorama.nbytes)
 
-    def paths(self, scan: str, viewpoint: str) -> tuple[Path, Path]:
-        """Colour and depth file of a viewpoint."""
+    def paths(self, scan: str, viewpoint: str) -> SkyboxPaths:
+        """The files of a viewpoint."""
         folder = self.scans / scan / "matterport_skybox_images"
-        return folder / f"{viewpoint}_skybox_small.jpg", folder / f"{viewpoint}_skybox_depth_small.png"
+        ends = ("small.jpg", "depth_small.png", "label_small.png")
+        return SkyboxPaths(*(folder / f"{viewpoint}_skybox_{end}" for end in ends))
+
+    def write(
+        self,
+        scan: str,
+        viewpoint: str,
+        rgb: UInt8[np.ndarray, "6 f f 3"],
+        depth_m: Float32[np.ndarray, "6 f f"],
+        labels: UInt8[np.ndarray, "6 f f"],
+    ) -> None:
+        """Write the three files of a viewpoint from its faces, each whole or not at all.
+
+        Args:
+            scan: the building.
+            viewpoint: the viewpoint.
+            rgb: colour.
+            depth_m: euclidean distance, 0 where nothing is seen.
+            labels: number of what is seen.
+        """
+        # Divided, not multiplied: the two round differently, and worlds keep the bytes they had.
+        depth = np.clip(np.rint(depth_m / (1.0 / DEPTH_UNITS_PER_M)), 0, 65535).astype(np.uint16)
+        for path, faces in zip(self.paths(scan, viewpoint), (rgb, depth, labels), strict=True):
+            write_image(path, np.concatenate(list(faces), axis=1))
 
     def load(self, scan: str, viewpoint: str) -> Panorama:
         """The panorama of a viewpoint, from memory or disk.
@@ -146,7 +180,7 @@ class PanoramaStore:
         return self.cache.get((scan, viewpoint), lambda: self._read(scan, viewpoint))
 
     def _read(self, scan: str, viewpoint: str) -> Panorama:
-        colour, distance = self.paths(scan, viewpoint)
+        colour, distance, _ = self.paths(scan, viewpoint)
         rgb = read_skybox_rgb(colour, hint=_hint("colour", scan, viewpoint))
         if not self.depth:
             return Panorama.from_rgb(rgb, None)

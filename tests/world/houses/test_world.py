@@ -15,7 +15,7 @@ from ghosts.files import read_json, write_json
 from ghosts.language.episodes import load_episodes
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses import world
-from ghosts.world.houses.plan import make_house
+from ghosts.world.houses.make import make_house
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
 from makers import walked_episodes
@@ -125,7 +125,7 @@ def test_load_house_gives_the_geometry(root: Path) -> None:
     path = root / "connectivity" / f"{scan}_connectivity.json"
     graph = parse_graph(scan, read_json(path), path)
     assert len(graph.ids) == summary["houses"][scan]["viewpoints"]
-    inside = [house.room_at(*(position - [0, 0, 0.5]).tolist()) is not None for position in graph.position_m]
+    inside = house.rooms_at(graph.position_m - [0, 0, 0.5]) >= 0
     assert np.mean(inside) > 0.6  # the rest stand in doorways and on stairs
     with pytest.raises(UnknownNameError):
         load_house(root, "nowhere")
@@ -173,7 +173,7 @@ def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest
     files = digests(tmp_path)
     assert len(files) == 3
     (tmp_path / next(iter(files))).unlink()
-    from ghosts.world.houses import render
+    from ghosts.world.houses.render import panorama as render
 
     rendered: list[int] = []
     real = render.render_panoramas

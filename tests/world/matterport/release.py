@@ -20,10 +20,11 @@ import torch
 from scipy.spatial.transform import Rotation
 
 from ghosts.geometry import camera_to_world
-from ghosts.world.houses.house import Primitive
-from ghosts.world.houses.plan import make_house
-from ghosts.world.houses.raycast import Frames, Solids, cast, make_solids
-from ghosts.world.houses.render import POSE_ROTATION, skybox_frames
+from ghosts.world.houses.house import POSE_ROTATION, Primitive
+from ghosts.world.houses.make import make_house
+from ghosts.world.houses.render.panorama import skybox_frames
+from ghosts.world.houses.render.raycast import Frames, cast, upload
+from ghosts.world.houses.solids import Solids
 
 UNITS_PER_M = 4000.0
 SCAN = "8194nk5LbLH"
@@ -69,7 +70,7 @@ def primitives(house: int | None = None) -> tuple[Primitive, ...]:
 @lru_cache(maxsize=2)
 def scene(house: int | None = None) -> Solids:
     """The same, ready to be cast."""
-    return make_solids(primitives(house))
+    return upload(Solids.of(primitives(house)))
 
 
 @lru_cache(maxsize=2)

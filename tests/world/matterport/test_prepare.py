@@ -20,8 +20,8 @@ import pytest
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.houses.raycast import Frames, cast
-from ghosts.world.houses.render import view_frame
+from ghosts.world.houses.render.panorama import view_frame
+from ghosts.world.houses.render.raycast import Frames, cast
 from ghosts.world.images import read_skybox_depth, read_skybox_rgb
 from ghosts.world.matterport.graphs import take_episodes, take_graphs
 from ghosts.world.matterport.panorama import PrepareConfig, read_note
@@ -284,7 +284,7 @@ def test_episodes_of_other_scans_are_left_out(raw: Path, shots: list[Shot], tmp_
 
 
 def test_the_note_does_not_disturb_readers(one: tuple[Path, dict[str, str]], shots: list[Shot], tmp_path: Path) -> None:
-    colour, depth = PanoramaStore(one[0] / "scans").paths(SCAN, shots[0].viewpoint)
+    colour, depth, _ = PanoramaStore(one[0] / "scans").paths(SCAN, shots[0].viewpoint)
     assert read_skybox_rgb(colour).shape == (64, 384, 3)
     assert read_skybox_depth(depth).shape == (64, 384)
     (tmp_path / "cut.png").write_bytes(depth.read_bytes()[:60])

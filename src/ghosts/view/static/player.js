@@ -27,7 +27,7 @@ Ghosts.Player = class {
   get header() { return this.panes[0]?.header; }
   get filterSteps() { return Math.max(0, ...this.panes.map(({ header }) => header.action_attention.length)); }
 
-  // sets: [{header, source, scene}], one a model.
+  // sets: [{header, source, scene}], one per model.
   async open(sets, { step, t } = {}) {
     this.stop();
     this.opened = (this.opened ?? 0) + 1;

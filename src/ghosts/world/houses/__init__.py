@@ -1,1 +1,1 @@
-"""Procedural houses: plan, furniture, materials, ray caster, graph, instructions (the embedded default world)."""
+"""Procedural houses: plan, furniture, render, graph, words, in the order a house is made (the default world)."""

@@ -6,11 +6,23 @@ nothing else, so a house can be made by the plan generator, by hand in a test, o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+from jaxtyping import Float, Int
+
+POSE_ROTATION = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
+"""3 × 3 part of every viewpoint's pose in the connectivity file: upright, skybox face 1 looks along +y (heading 0)."""
 Shape = Literal["box", "cylinder", "sphere"]
 OpeningKind = Literal["door", "passage", "window"]
+
+
+def reach_m(half_m: tuple[float, float, float], yaw_rad: float) -> tuple[float, float]:
+    """Half extents along x and y of a box turned about z."""
+    c, s = abs(math.cos(yaw_rad)), abs(math.sin(yaw_rad))
+    return half_m[0] * c + half_m[1] * s, half_m[0] * s + half_m[1] * c
 
 
 @dataclass(frozen=True)
@@ -36,7 +48,7 @@ class Thing:
     """One object: a named group of primitives standing in a room."""
 
     kind: str
-    """Its kind, a key of `furniture.KINDS`, e.g. "sofa"."""
+    """Its kind, a key of `furniture.catalogue.KINDS`, e.g. "sofa"."""
     room: int
     """Index of the room it stands in."""
     center_m: tuple[float, float, float]
@@ -50,6 +62,13 @@ class Thing:
     """Whether a walker has to go round it (a rug, a painting or a ceiling lamp does not block)."""
     parts: tuple[Primitive, ...]
 
+    def gap_m(self, xy_m: Float[np.ndarray, "*n 2"]) -> Any:
+        """Distance in the plane from points to its footprint."""
+        dx, dy = xy_m[..., 0] - self.center_m[0], xy_m[..., 1] - self.center_m[1]
+        cos, sin = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
+        x, y = np.abs(dx * cos + dy * sin) - self.half_m[0], np.abs(dy * cos - dx * sin) - self.half_m[1]
+        return np.hypot(np.maximum(x, 0.0), np.maximum(y, 0.0))
+
 
 @dataclass(frozen=True)
 class Room:
@@ -57,7 +76,7 @@ class Room:
 
     index: int
     kind: str
-    """"bedroom", "hallway", …: a key of `plan.ROOM_KINDS`."""
+    """"bedroom", "hallway", …: a key of `plan.rooms.ROOM_KINDS`."""
     storey: int
     x0_m: float
     y0_m: float
@@ -70,12 +89,6 @@ class Room:
     def center_m(self) -> tuple[float, float]:
         """Middle of the floor."""
         return (self.x0_m + self.x1_m) / 2, (self.y0_m + self.y1_m) / 2
-
-    def contains(self, x_m: float, y_m: float, margin_m: float = 0.0) -> bool:
-        """Whether a point of the plan lies in the room, at least `margin_m` from its walls."""
-        return (
-            self.x0_m + margin_m <= x_m <= self.x1_m - margin_m and self.y0_m + margin_m <= y_m <= self.y1_m - margin_m
-        )
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,11 @@ class Opening:
     width_m: float
     bottom_z_m: float
     top_z_m: float
+
+    @property
+    def inner(self) -> bool:
+        """Whether one walks through it from room to room."""
+        return self.kind != "window" and min(self.rooms) >= 0
 
 
 @dataclass(frozen=True)
@@ -125,9 +143,15 @@ class House:
         """The shell and every thing's parts."""
         return self.shell + tuple(part for thing in self.things for part in thing.parts)
 
-    def room_at(self, x_m: float, y_m: float, z_m: float) -> Room | None:
-        """The room that holds a point, if any."""
-        for room in self.rooms:
-            if room.contains(x_m, y_m) and room.floor_z_m - 0.05 <= z_m <= room.ceiling_z_m + 0.05:
-                return room
-        return None
+    @property
+    def owners(self) -> tuple[int, ...]:
+        """Index of the thing each of the primitives belongs to; −1 for the shell."""
+        parts = (index for index, thing in enumerate(self.things) for _ in thing.parts)
+        return (*([-1] * len(self.shell)), *parts)
+
+    def rooms_at(self, xyz_m: Float[np.ndarray, "n 3"]) -> Int[np.ndarray, " n"]:
+        """Index of the room that holds each point; −1 in walls and outside."""
+        low = np.array([(r.x0_m, r.y0_m, r.floor_z_m - 0.05) for r in self.rooms])
+        high = np.array([(r.x1_m, r.y1_m, r.ceiling_z_m + 0.05) for r in self.rooms])
+        inside = np.all((xyz_m[:, None] >= low) & (xyz_m[:, None] <= high), axis=2)
+        return np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -22,16 +22,17 @@ from ghosts import __version__
 from ghosts.config import require
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import is_finite, read_json, read_object, write_json, write_text
+from ghosts.world.houses.graph.paths import sample_paths
+from ghosts.world.houses.graph.sight import things_seen
+from ghosts.world.houses.graph.viewpoints import HouseGraph, connectivity, make_graph
 from ghosts.world.houses.house import House
-from ghosts.world.houses.instructions import write_instructions
-from ghosts.world.houses.paths import sample_paths
-from ghosts.world.houses.plan import house_name, make_house
-from ghosts.world.houses.sight import things_seen
+from ghosts.world.houses.make import house_name, make_house
 from ghosts.world.houses.statistics import SPLITS, statistics
-from ghosts.world.houses.viewpoints import HouseGraph, connectivity, make_graph
+from ghosts.world.houses.words.instructions import write_instructions
+from ghosts.world.store import PanoramaStore
 
 _MOST_HOUSES = 2500
-_SEEDS_A_WORLD = 4 * _MOST_HOUSES  # room for three spare seeds a house
+_SEEDS_PER_WORLD = 4 * _MOST_HOUSES  # room for three spare seeds per house
 _LEAST_PATHS = 20
 Report = Callable[[str, int], None]
 """Called with ("house" | "panorama", how many were finished)."""
@@ -50,13 +51,13 @@ class WorldConfig:
     seed: int = 0
     """Seed of the world; the same seed gives the same graph and text, byte for byte."""
     paths: int = 77
-    """Paths a house at most (R2R: 77 in a building)."""
+    """Most paths per house (R2R: 77 in a building)."""
     unseen: float = 0.15
     """Share of the houses kept for val_unseen (at least one)."""
     seen: float = 0.07
     """Share of a training house's paths kept for val_seen."""
     faces: int = 256
-    """Pixels a side of a skybox face."""
+    """Side of a skybox face in pixels."""
 
     def __post_init__(self) -> None:
         require(
@@ -138,7 +139,7 @@ def describe(seed: int, count: int) -> tuple[House, HouseGraph, list[dict[str, A
     """A house, its graph, and its paths with instructions and the facts they state (plain JSON values)."""
     house = make_house(seed)
     graph = make_graph(house)
-    seen = things_seen(house, graph)
+    seen = things_seen(house, graph.positions_m)
     rng = np.random.default_rng([seed, 0x7061_7468])
     paths = []
     for path in sample_paths(house, graph, count, rng):
@@ -165,15 +166,15 @@ def _plain_fact(fact: Any) -> dict[str, Any]:
 
 def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, Any]:
     """Write one house's connectivity file and its paths, unless they are there. Returns the record of its paths."""
-    for attempt in range(_SEEDS_A_WORLD // _MOST_HOUSES):
-        seed = config.seed * _SEEDS_A_WORLD + attempt * _MOST_HOUSES + index
+    for attempt in range(_SEEDS_PER_WORLD // _MOST_HOUSES):
+        seed = config.seed * _SEEDS_PER_WORLD + attempt * _MOST_HOUSES + index
         stored = root / "houses" / f"{house_name(seed)}.json"
         if stored.is_file():
             return _read_record(stored, index)
         try:
             house, graph, paths = describe(seed, config.paths)
         except DataError:
-            if attempt == _SEEDS_A_WORLD // _MOST_HOUSES - 1:
+            if attempt == _SEEDS_PER_WORLD // _MOST_HOUSES - 1:
                 raise
             continue  # furniture cut a room off: take the next seed
         if len(paths) >= min(config.paths, _LEAST_PATHS):
@@ -307,16 +308,18 @@ def _render_house(
     """Write the skyboxes of some viewpoints that are not there yet. Returns how many viewpoints are done."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from ghosts.world.houses.render import prepare, render_panoramas, skybox_paths, write_skybox
+    from ghosts.world.houses.render.panorama import render_panoramas
+    from ghosts.world.houses.render.scene import prepare
 
-    missing = [(n, p) for n, p in points if not all(path.is_file() for path in skybox_paths(root / "scans", scan, n))]
+    store = PanoramaStore(root / "scans")
+    missing = [(name, place) for name, place in points if not all(map(Path.is_file, store.paths(scan, name)))]
     if missing:
         scene = prepare(make_house(seed), device)
         # On a GPU a house is one batch (0.9 s instead of 7.4 s for 40 viewpoints), faster than one core compresses.
         with ThreadPoolExecutor(1 if device == "cpu" else 8) as writers:
             pictures = render_panoramas(scene, np.array([place for _, place in missing], np.float32), faces)
             written = [
-                writers.submit(write_skybox, root / "scans", scan, name, picture)
+                writers.submit(store.write, scan, name, picture.rgb, picture.depth_m, picture.label)
                 for (name, _), picture in zip(missing, pictures, strict=True)
             ]
             for future in written:
@@ -347,14 +350,13 @@ def _run(
     pool: Executor | None, jobs: list[tuple[Callable[..., Any], tuple[Any, ...]]], report: Report, what: str
 ) -> list[Any]:
     """Run jobs, in this process or in the pool, telling about each that ends."""
-    results = []
     if pool is None:
-        for function, arguments in jobs:
-            results.append(function(*arguments))
-            report(what, results[-1] if isinstance(results[-1], int) else 1)
-        return results
-    futures: list[Future[Any]] = [pool.submit(function, *arguments) for function, arguments in jobs]
-    for future in as_completed(futures):
-        results.append(future.result())
-        report(what, results[-1] if isinstance(results[-1], int) else 1)
+        ended = (function(*arguments) for function, arguments in jobs)
+    else:
+        futures = [pool.submit(function, *arguments) for function, arguments in jobs]
+        ended = (future.result() for future in as_completed(futures))
+    results = []
+    for result in ended:
+        results.append(result)
+        report(what, result if isinstance(result, int) else 1)
     return results

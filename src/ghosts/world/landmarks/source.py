@@ -14,52 +14,15 @@ import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 from scipy.special import ndtri
 
-from ghosts.config import require
-from ghosts.errors import ConfigError, DataError
+from ghosts.config import LandmarkConfig, require
+from ghosts.errors import DataError
+from ghosts.geometry import lattice_cells
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.landmarks.format import UNPLACED, SceneLandmarks, read_landmarks
 from ghosts.world.landmarks.labels import DEFAULT_OBJECTS, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
 
 _ANEW = "make the landmarks again with: ghosts landmarks"
-
-
-@dataclass(frozen=True)
-class LandmarkConfig:
-    """What of the landmarks an agent is shown."""
-
-    objects: bool = True
-    """Labelled objects."""
-    unplaced: bool = True
-    """Also objects of unknown direction (method `near`), spread widely."""
-    rooms: bool = True
-    """The room's letter around the camera."""
-    floor: bool = True
-    """The navigation graph's structure: floor around the camera and along lines to its neighbours, the neighbours
-    themselves, and stairs. False leaves objects and rooms alone."""
-    sight_m: float = 0.0
-    """Objects and rooms of viewpoints in plain sight (`visible` in the graph) up to this far are seen as well;
-    0 = only what is listed here. REVERIE lists objects within 2 m, a camera sees farther."""
-    stairs_m: float = 0.5
-    """A neighbour more than this higher or lower is up or down stairs."""
-    patch_m: float = 0.5
-    """Floor and room reach this far around the camera, along each axis."""
-    step_m: float = 0.25
-    """Distance between points of a line or patch; at most a map cell, so that no cell is missed."""
-    exact_m: float = 0.1
-    """An object known better than this is one point."""
-    word_vectors: str | None = None
-    """Text file of word vectors (GloVe, fastText): embeddings of labels start from those of their words, and an object
-    whose label is not in the model's set is shown as the one that means most nearly the same."""
-
-    def __post_init__(self) -> None:
-        require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
-        require(self.stairs_m > 0.0, "landmarks.stairs_m must be positive", self.stairs_m)
-        require(self.patch_m >= 0.0, "landmarks.patch_m must be at least 0", self.patch_m)
-        require(self.step_m > 0.0, "landmarks.step_m must be positive", self.step_m)
-        require(self.exact_m >= 0.0, "landmarks.exact_m must be at least 0", self.exact_m)
-        if not (self.objects or self.rooms or self.floor):
-            raise ConfigError("landmarks: objects, rooms and floor are all off: nothing to see; leave one of them on")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +35,8 @@ class LandmarkView:
     weight: Float64[np.ndarray, " p"]
     """Share of its object; 1 for points of floor, rooms, ways and stairs."""
 
-    def turned(self, angle_rad: float) -> LandmarkView:
-        """The same view in a world turned counter-clockwise about the vertical axis through its origin."""
+    def rotated(self, angle_rad: float) -> LandmarkView:
+        """The same view in a world rotated counter-clockwise about the vertical axis through its origin."""
         cos, sin = np.cos(angle_rad), np.sin(angle_rad)
         turn = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
         return LandmarkView(self.label_id, self.xyz_m @ turn.T, self.weight)
@@ -215,7 +178,7 @@ def landmark_tile(view: LandmarkView, cell_m: float) -> LandmarkTile:
     The lattice is the one of `geometry.snap_origin`, so tiles of one viewpoint serve every map and can be cached.
     """
     require(cell_m > 0.0, "cell_m must be positive", cell_m)
-    cells = np.floor(view.xyz_m[:, :2] / cell_m).astype(np.int64)
+    cells = lattice_cells(view.xyz_m[:, :2], cell_m)
     keys = np.concatenate([cells[:, ::-1], view.label_id[:, None]], 1)
     merged, where = np.unique(keys, axis=0, return_inverse=True)
     weight = np.bincount(where.ravel(), view.weight, len(merged))

@@ -18,7 +18,7 @@ from ghosts.world.landmarks.labels import Label, LabelSet, label_words
 SIMILAR = 0.5
 """Least cosine at which one label stands for another. In GloVe's vectors synonyms (sofa, couch) have 0.6 to 0.9,
 things of one room (sofa, kettle) mostly less than 0.4."""
-HINT = "expected a text file of word vectors: a word and its numbers a line (GloVe .txt, fastText .vec, or either .gz)"
+HINT = "expected a text file, a word and its numbers per line (GloVe .txt, fastText .vec, or either .gz)"
 
 
 @dataclass(frozen=True, eq=False)

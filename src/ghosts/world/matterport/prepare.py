@@ -103,7 +103,7 @@ def plan_release(
 
 def find_prepared(root: Path, scan: str, viewpoint: str, config: PrepareConfig) -> Prepared | None:
     """What is known about a finished panorama; None when it is missing or was made otherwise."""
-    colour, depth = PanoramaStore(root / "scans").paths(scan, viewpoint)
+    colour, depth, _ = PanoramaStore(root / "scans").paths(scan, viewpoint)
     return read_note(depth, config) if colour.is_file() else None
 
 
@@ -190,7 +190,7 @@ def _make(sources: tuple[Path, ...], root: Path, config: PrepareConfig, unit: Un
         if viewpoint not in rigs:
             return f"not in {scan}.conf"
         rgb, depth, found = make_panorama(_release(sources), scan, viewpoint, rigs[viewpoint], config)
-        colour_path, depth_path = PanoramaStore(root / "scans").paths(scan, viewpoint)
+        colour_path, depth_path, _ = PanoramaStore(root / "scans").paths(scan, viewpoint)
         write_panorama(colour_path, depth_path, rgb, depth, make_note(config, found))
     except GhostsError as error:
         return str(error)

@@ -18,7 +18,8 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Float32, UInt16
 
-from ghosts.world.camera import CUBE_FACES, DEPTH_UNITS_PER_M
+from ghosts.world.camera import CUBE_FACES
+from ghosts.world.images import DEPTH_UNITS_PER_M
 from ghosts.world.matterport.conf import FORWARD, RawCamera, Rig
 
 AGREE = 0.02

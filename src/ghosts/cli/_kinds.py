@@ -1,0 +1,40 @@
+"""Commands of several kinds, such as `ghosts train goal|vln`: help at both levels, and hints that name both words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Union
+
+import tyro
+
+from ghosts.errors import ConfigError, UnknownNameError
+
+
+def parse_kind(
+    command: str, verb: str, kinds: Mapping[str, Any], arguments: list[str], about: str, likely: str = "goal"
+) -> Any:
+    """Options of `ghosts COMMAND KIND …`.
+
+    Args:
+        command: its name.
+        verb: what it does, for messages.
+        kinds: options of each kind, annotated as tyro's subcommands.
+        arguments: after the command's name; none asks for help.
+        about: for the command's own help.
+        likely: kind to propose where options come first.
+
+    Raises:
+        UnknownNameError: no such kind.
+        ConfigError: options come before the kind.
+    """
+    word = arguments[0] if arguments else "--help"
+    if word in kinds:
+        # On its own: from a union, tyro's hints would name the kind without the command before it.
+        return tyro.cli(kinds[word], args=arguments[1:], prog=f"ghosts {command} {word}")
+    if word in ("-h", "--help"):
+        every: Any = Union[tuple(kinds.values())]  # noqa: UP007 (made at run time)
+        return tyro.cli(every, args=[word], prog=f"ghosts {command}", description=about)
+    if word.startswith("-"):
+        line = f"ghosts {command} {likely} {' '.join(arguments)}"
+        raise ConfigError(f"name what to {verb}, {' or '.join(kinds)}, first: {line}")
+    raise UnknownNameError(f"thing to {verb}", word, kinds)

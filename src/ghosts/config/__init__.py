@@ -1,0 +1,58 @@
+"""Settings: of the model (`model`), of a whole run (`experiment`), and what they share (`values`)."""
+
+from ghosts.config.experiment import (
+    MAX_SEED,
+    BackboneConfig,
+    GoalExperiment,
+    GoalKind,
+    LandmarkConfig,
+    NavigationConfig,
+    OptimiserConfig,
+    Precision,
+    Source,
+    TrainConfig,
+    VlnExperiment,
+)
+from ghosts.config.model import (
+    BaselineConfig,
+    FilterConfig,
+    LanguageConfig,
+    LingUNetConfig,
+    MapperConfig,
+    ModelConfig,
+    MotionConfig,
+    PlannerConfig,
+    PolicyConfig,
+    RegionConfig,
+    Seq2SeqConfig,
+)
+from ghosts.config.values import differences, from_dict, require, to_dict
+
+__all__ = [
+    "MAX_SEED",
+    "BackboneConfig",
+    "BaselineConfig",
+    "FilterConfig",
+    "GoalExperiment",
+    "GoalKind",
+    "LandmarkConfig",
+    "LanguageConfig",
+    "LingUNetConfig",
+    "MapperConfig",
+    "ModelConfig",
+    "MotionConfig",
+    "NavigationConfig",
+    "OptimiserConfig",
+    "PlannerConfig",
+    "PolicyConfig",
+    "Precision",
+    "RegionConfig",
+    "Seq2SeqConfig",
+    "Source",
+    "TrainConfig",
+    "VlnExperiment",
+    "differences",
+    "from_dict",
+    "require",
+    "to_dict",
+]

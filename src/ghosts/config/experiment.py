@@ -1,0 +1,221 @@
+"""What defines a run besides the model's own settings: what it is shown, how it is trained, how it acts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig
+from ghosts.config.values import require
+from ghosts.errors import ConfigError
+
+GoalKind = Literal["filter", "lingunet", "hand-coded"]
+Source = Literal["landmarks", "images", "any"]
+Precision = Literal["auto", "32-true", "bf16-mixed"]
+"""Of networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
+MAX_SEED = 2**32 - 1
+"""Torch takes 64 bits, of which an iteration's own seed (`learn.trainer`) needs the others."""
+
+
+@dataclass(frozen=True)
+class LandmarkConfig:
+    """What of the landmarks an agent is shown."""
+
+    objects: bool = True
+    """Labelled objects."""
+    unplaced: bool = True
+    """Also objects of unknown direction (method `near`), spread widely."""
+    rooms: bool = True
+    """The room's letter around the camera."""
+    floor: bool = True
+    """The navigation graph's structure: floor around the camera and along lines to its neighbours, the neighbours
+    themselves, and stairs. False leaves objects and rooms alone."""
+    sight_m: float = 0.0
+    """Objects and rooms of viewpoints in plain sight (`visible` in the graph) up to this far are seen as well;
+    0 = only what is listed here. REVERIE lists objects within 2 m, a camera sees farther."""
+    stairs_m: float = 0.5
+    """A neighbour more than this higher or lower is up or down stairs."""
+    patch_m: float = 0.5
+    """Floor and room reach this far around the camera, along each axis."""
+    step_m: float = 0.25
+    """Distance between points of a line or patch; at most a map cell, so that no cell is missed."""
+    exact_m: float = 0.1
+    """An object known better than this is one point."""
+    word_vectors: str | None = None
+    """Text file of word vectors (GloVe, fastText): embeddings of labels start from those of their words, and an object
+    whose label is not in the model's set is shown as the one that means most nearly the same."""
+
+    def __post_init__(self) -> None:
+        require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
+        require(self.stairs_m > 0.0, "landmarks.stairs_m must be positive", self.stairs_m)
+        require(self.patch_m >= 0.0, "landmarks.patch_m must be at least 0", self.patch_m)
+        require(self.step_m > 0.0, "landmarks.step_m must be positive", self.step_m)
+        require(self.exact_m >= 0.0, "landmarks.exact_m must be at least 0", self.exact_m)
+        if not (self.objects or self.rooms or self.floor):
+            raise ConfigError("landmarks: objects, rooms and floor are all off: nothing to see; leave one of them on")
+
+
+@dataclass(frozen=True)
+class OptimiserConfig:
+    """What every training has: how long, in which steps, and how often it is logged, scored and saved."""
+
+    iterations: int = 2500
+    batch: int = 32
+    """Episodes (of a backbone: views) per iteration, over all processes."""
+    learning_rate: float = 1e-3
+    schedule: Literal["one-cycle", "constant"] = "one-cycle"
+    """One-cycle: linear warm-up over 5 % of the iterations, then a cosine to zero."""
+    optimiser: Literal["adamw", "adam"] = "adamw"
+    """Adam (the paper's) adds weight decay to the gradient, AdamW to the weights."""
+    weight_decay: float = 1e-2
+    gradient_norm: float = 1.0
+    """Gradients are scaled down to this norm; 0 leaves them."""
+    ema: float = 0.0
+    """Decay of the running average of weights that is evaluated; 0 evaluates the weights themselves."""
+    precision: Precision = "32-true"
+    """Of the networks: float32, bfloat16 (the filter's recursion stays in float32), or auto: the latter on a GPU, the
+    former on a CPU."""
+    seed: int = 0
+    log_every: int = 25
+    evaluate_every: int = 500
+    checkpoint_every: int = 250
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "log_every", "evaluate_every", "checkpoint_every"):
+            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
+        require(self.iterations >= 0, "train.iterations must not be negative", self.iterations)
+        require(0.0 <= self.ema <= 1.0, "train.ema must lie in [0, 1]", self.ema)
+        for name in ("learning_rate", "weight_decay", "gradient_norm"):
+            value = getattr(self, name)
+            require(math.isfinite(value) and value >= 0.0, f"train.{name} must be finite and not negative", value)
+        require(0 <= self.seed <= MAX_SEED, f"train.seed must lie in 0..{MAX_SEED}", self.seed)
+
+
+@dataclass(frozen=True)
+class TrainConfig(OptimiserConfig):
+    """How a model of instructions is trained."""
+
+    capture: bool = True
+    """On one GPU, run language and filter as CUDA graphs: the same numbers, fewer launches."""
+    agent_steps: int = 6
+    """Viewpoints an episode shows; the map of every one is supervised."""
+    mirrored: float = 0.5
+    """Share of episodes shown mirrored, with left and right swapped in the words."""
+    quarters: bool = False
+    """Whether episodes are turned by random quarter turns."""
+    variants: int = 1
+    """Turned copies of every building that landmarks are drawn in (any angle)."""
+    word_dropout: float = 0.05
+    """Share of words replaced by the unknown word."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("agent_steps", "variants"):
+            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
+        for name in ("mirrored", "word_dropout"):
+            require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
+
+
+@dataclass(frozen=True)
+class GoalExperiment:
+    """One row of Table 1."""
+
+    name: str
+    kind: GoalKind
+    model: ModelConfig = field(default_factory=ModelConfig)
+    baseline: BaselineConfig = field(default_factory=BaselineConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    landmarks: LandmarkConfig = field(default_factory=LandmarkConfig)
+    """What is shown in a world of landmarks; not used with images."""
+    observation: Source = "landmarks"
+    """What the map is made from: labelled landmarks, a frozen backbone's tiles of images, or what the data root has."""
+
+
+@dataclass(frozen=True)
+class NavigationConfig:
+    """How an agent acts and learns to act."""
+
+    agent: Literal["filter", "seq2seq"] = "filter"
+    """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
+    step_limit: int = 12
+    """Panoramas an episode may look at in evaluation; `train.agent_steps` in training."""
+    own_actions: float = 0.5
+    """Share of training moves sampled from the agent itself, the others being the target's. Paper: 0.5; 1 = labels of
+    an expert on the agent's own way (DAgger, for seq2seq: student forcing); 0 = teacher forcing."""
+    policy_weight: float = 0.1
+    """Weight of the policy's loss beside the filter's."""
+    true_beliefs: bool = False
+    """Give the policy the demonstrator's true trajectory instead of the filter's beliefs: an upper bound."""
+    freeze_filter: bool = False
+    """Train the policy alone, on the beliefs of a filter that stays as `--warm-start` gave it: no gradient passes
+    through the filter, which makes an iteration several times cheaper. Paper: both are trained together."""
+    planner: PlannerConfig = field(default_factory=PlannerConfig)
+    """Of `ghosts eval vln --planner`; not trained."""
+    seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)
+
+    def __post_init__(self) -> None:
+        require(self.agent in ("filter", "seq2seq"), "navigation.agent must be filter or seq2seq", self.agent)
+        require(self.step_limit >= 1, "navigation.step_limit must be at least 1", self.step_limit)
+        require(0.0 <= self.own_actions <= 1.0, "navigation.own_actions must lie in [0, 1]", self.own_actions)
+        require(self.policy_weight >= 0.0, "navigation.policy_weight must not be negative", self.policy_weight)
+        require(
+            not (self.true_beliefs and self.agent == "seq2seq"),
+            "navigation.true_beliefs needs navigation.agent filter",
+            self.agent,
+        )
+        require(
+            not (self.freeze_filter and self.agent == "seq2seq"),
+            "navigation.freeze_filter needs navigation.agent filter",
+            self.agent,
+        )
+
+    @property
+    def policy_alone(self) -> bool:
+        """Whether beliefs do not depend on what is trained, so that those of the walk are the loss's too."""
+        return self.true_beliefs or self.freeze_filter
+
+
+@dataclass(frozen=True)
+class VlnExperiment(GoalExperiment):
+    """One row of Table 2: a goal-prediction experiment that also acts."""
+
+    navigation: NavigationConfig = field(default_factory=NavigationConfig)
+
+
+@dataclass(frozen=True)
+class BackboneConfig(OptimiserConfig):
+    """How the houses' image backbone is trained (`ghosts backbone`)."""
+
+    iterations: int = 6000
+    batch: int = 64
+    precision: Precision = "auto"
+    learning_rate: float = 2e-3
+    log_every: int = 50
+    evaluate_every: int = 1000
+    checkpoint_every: int = 500
+    channels: int = 64
+    """Feature channels."""
+    balance: float = 0.5
+    """Labels are weighted by (their share of the pixels) to the power of minus this: small things count more."""
+    width: int = 320
+    height: int = 256
+    """Size of the views, multiples of 16. The sweep's, because group norm averages over a whole view."""
+    panoramas: int = 4000
+    """At most this many panoramas are kept on the device (2 MB each at 256 px faces), evenly taken."""
+    held_out_views: int = 512
+    """Views of held-out houses that the scores are computed on."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("iterations", "channels", "panoramas", "held_out_views"):
+            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
+        for name in ("width", "height"):
+            value = getattr(self, name)
+            require(value >= 16 and value % 16 == 0, f"train.{name} must be a multiple of 16", value)
+        require(self.learning_rate > 0.0, "train.learning_rate must be positive", self.learning_rate)
+        require(
+            math.isfinite(self.balance) and self.balance >= 0.0,
+            "train.balance must be finite and not negative",
+            self.balance,
+        )

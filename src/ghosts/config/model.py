@@ -1,0 +1,258 @@
+"""Settings of the model, one dataclass per part. Every field says what it does; wrong values are refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from ghosts.config.values import require
+from ghosts.types import Grid
+
+
+@dataclass(frozen=True)
+class LanguageConfig:
+    """Instruction encoder and latent decoder."""
+
+    vocabulary: int = 1000
+    """Number of word ids, padding and unknown included."""
+    embedding: int = 300
+    """Word embedding size."""
+    hidden: int = 256
+    """Hidden size of the encoder, each way, and of the decoder."""
+    position: int = 64
+    """Size of the decoder's positional encoding of the filter step."""
+    steps: int = 6
+    """Filter steps T: the longest path of R2R has 6 moves."""
+    attention: Literal["dot", "additive"] = "additive"
+    """Paper: dot product (Luong). Released code: additive (tanh)."""
+    decoder_context: bool = True
+    """Whether the decoder also sees its previous attended context (released code) or the position alone (paper)."""
+    dropout: float = 0.3
+    """Dropout on embeddings and encoder states."""
+
+    def __post_init__(self) -> None:
+        require(self.vocabulary >= 3, "language.vocabulary must be at least 3", self.vocabulary)
+        for name in ("embedding", "hidden", "steps"):
+            require(getattr(self, name) >= 1, f"language.{name} must be at least 1", getattr(self, name))
+        require(
+            self.position >= 2 and self.position % 2 == 0,
+            "language.position must be even and at least 2",
+            self.position,
+        )
+        require(self.attention in ("dot", "additive"), "language.attention must be dot or additive", self.attention)
+        require(0.0 <= self.dropout < 1.0, "language.dropout must lie in [0, 1)", self.dropout)
+
+
+@dataclass(frozen=True)
+class MapperConfig:
+    """Conv-GRU semantic map."""
+
+    features: int = 768
+    """Channels of an observed point's feature vector."""
+    channels: int = 128
+    """Channels of the map."""
+    kernel: int = 3
+    """Side of the convolutions."""
+    convolution: Literal["sparse", "masked"] = "masked"
+    """Paper: sparsity-aware (divided by the observed inputs under the kernel). Released code: plain, masked after."""
+    dropout: float = 0.5
+    """Channel dropout on both gates, masks fixed for an episode."""
+    rows: int = 96
+    cols: int = 96
+    """Cells of the map."""
+    cell_m: float = 0.5
+    """Side of a cell."""
+    height_clip_m: float = 5.0
+    """Points more than this above the camera are dropped."""
+
+    def __post_init__(self) -> None:
+        for name in ("features", "channels", "kernel", "rows", "cols"):
+            require(getattr(self, name) >= 1, f"mapper.{name} must be at least 1", getattr(self, name))
+        require(self.kernel % 2 == 1, "mapper.kernel must be odd", self.kernel)
+        require(
+            self.convolution in ("sparse", "masked"), "mapper.convolution must be sparse or masked", self.convolution
+        )
+        require(0.0 <= self.dropout < 1.0, "mapper.dropout must lie in [0, 1)", self.dropout)
+        _ = self.grid
+
+    @property
+    def grid(self) -> Grid:
+        """The map's grid."""
+        return Grid(self.rows, self.cols, self.cell_m)
+
+
+@dataclass(frozen=True)
+class MotionConfig:
+    """Motion model p(s_t | s_{t−1}, a_t, M)."""
+
+    kind: Literal["factorised", "joint"] = "factorised"
+    """Released code: map part × egocentric language part, the new heading follows from the displacement.
+    Paper: one kernel over Θ² × M² from a 3-layer CNN on [tiled action, map]."""
+    kernel: int = 7
+    """Side of the kernel in belief cells."""
+    hidden: int = 64
+    """Channels of the map part's bottleneck (joint: of the CNN)."""
+    branch: int = 32
+    """Channels of each of the map part's two branches (factorised only)."""
+    language: int = 128
+    """Hidden size of the language part's MLP (factorised only)."""
+    dropout: float = 0.3
+    """Channel dropout on the map."""
+
+    def __post_init__(self) -> None:
+        require(self.kernel % 2 == 1 and self.kernel >= 3, "motion.kernel must be odd and at least 3", self.kernel)
+        for name in ("hidden", "branch", "language"):
+            require(getattr(self, name) >= 1, f"motion.{name} must be at least 1", getattr(self, name))
+        require(0.0 <= self.dropout < 1.0, "motion.dropout must lie in [0, 1)", self.dropout)
+
+
+@dataclass(frozen=True)
+class LingUNetConfig:
+    """Language-conditioned U-Net."""
+
+    levels: int = 3
+    """Convolutions down, and up again."""
+    channels: int = 48
+    """Channels of the trunk."""
+    language: int = 24
+    """Channels of the language-filtered skip connections."""
+    output: int = 128
+    """Channels of the last stage."""
+    part: ClassVar[str] = "observation"
+    """What messages call it: the part of the model's settings it is."""
+
+    def __post_init__(self) -> None:
+        for name in ("levels", "channels", "language", "output"):
+            require(getattr(self, name) >= 1, f"{self.part}.{name} must be at least 1", getattr(self, name))
+
+
+@dataclass(frozen=True)
+class FilterConfig:
+    """Histogram Bayes filter."""
+
+    headings: int = 4
+    """Heading bins Θ: 1 (no heading in the state), 4 or 8."""
+    pool: int = 2
+    """Belief cells are this many map cells wide."""
+    sigma_m: float = 0.5
+    """Standard deviation of the first belief and of the targets."""
+    likelihood_floor: float = 0.004
+    """Least value of the observation likelihood."""
+    motion: MotionConfig = field(default_factory=MotionConfig)
+    observation: LingUNetConfig = field(default_factory=LingUNetConfig)
+
+    def __post_init__(self) -> None:
+        require(self.headings in (1, 4, 8), "filter.headings must be 1, 4 or 8", self.headings)
+        require(self.pool >= 1, "filter.pool must be at least 1", self.pool)
+        require(self.sigma_m > 0.0, "filter.sigma_m must be positive", self.sigma_m)
+        require(0.0 < self.likelihood_floor < 1.0, "filter.likelihood_floor must lie in (0, 1)", self.likelihood_floor)
+
+
+@dataclass(frozen=True)
+class RegionConfig:
+    """Which candidate leads to which part of the map (`act.candidates.reach_mass`)."""
+
+    unseen_cost: float = 2.5
+    """A metre off the known graph counts as this many on the way to a cell."""
+    visited_cost: float = 5.0
+    """The same from a visited viewpoint: all ways on from it are known, and what lies apart is reached through them."""
+    own_m: float = 1.25
+    """Within this of a visited viewpoint (about half an edge) ground is its own and costs no more than elsewhere."""
+    softness_m: float = 0.25
+    """Candidates that lead to a cell nearly as directly as the best share its mass."""
+    radius_m: float = 2.2
+    """Goal mass within this of a viewpoint is what stopping there is worth; success is 3 m of walking, not of air."""
+    wide_m: float = 3.5
+    """Goal mass within this is what the policy also sees: too far to stop, near enough to go and look."""
+
+    def __post_init__(self) -> None:
+        for name in ("unseen_cost", "visited_cost"):
+            require(getattr(self, name) >= 1.0, f"regions.{name} must be at least 1", getattr(self, name))
+        for name in ("softness_m", "radius_m", "own_m", "wide_m"):
+            require(getattr(self, name) > 0.0, f"regions.{name} must be positive", getattr(self, name))
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """Policy over all viewpoints seen so far."""
+
+    hidden: int = 128
+    """Hidden size of the MLP."""
+    layers: int = 1
+    """Hidden layers. Paper: one (a two-layer network)."""
+    sigma_m: float = 1.0
+    """Gaussian neighbourhood of a viewpoint in which its belief is read."""
+    beyond: bool = False
+    """Whether a candidate sees the belief of the region it leads to, in logarithms and beside the episode's best
+    (`act.policy.beyond_features`). Paper: its place and the belief in its neighbourhood alone."""
+    regions: RegionConfig = field(default_factory=RegionConfig)
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "layers"):
+            require(getattr(self, name) >= 1, f"policy.{name} must be at least 1", getattr(self, name))
+        require(self.sigma_m > 0.0, "policy.sigma_m must be positive", self.sigma_m)
+
+
+@dataclass(frozen=True)
+class PlannerConfig:
+    """Choosing a viewpoint from the belief without learning (`act.planner`)."""
+
+    regions: RegionConfig = field(default_factory=RegionConfig)
+    passing: float = 0.75
+    """Weight of passing through a candidate's region at any filter step, against ending there."""
+    metre_cost: float = 0.02
+    """What a metre of walking costs, in probability."""
+    sure: float = 0.7
+    """A visited viewpoint with this much goal mass in reach ends the search."""
+
+    def __post_init__(self) -> None:
+        for name in ("passing", "sure"):
+            require(0.0 <= getattr(self, name) <= 1.0, f"planner.{name} must lie in [0, 1]", getattr(self, name))
+        require(self.metre_cost >= 0.0, "planner.metre_cost must not be negative", self.metre_cost)
+
+
+@dataclass(frozen=True)
+class Seq2SeqConfig:
+    """The sequence-to-sequence agent (`act.seq2seq`)."""
+
+    hidden: int = 256
+    """Hidden size of the decoder and of an option's vector."""
+    sectors: int = 12
+    """Directions into which a panorama's cells are pooled."""
+    dropout: float = 0.5
+    """On the decoder's inputs and outputs."""
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "sectors"):
+            require(getattr(self, name) >= 1, f"seq2seq.{name} must be at least 1", getattr(self, name))
+        require(0.0 <= self.dropout < 1.0, "seq2seq.dropout must lie in [0, 1)", self.dropout)
+
+
+@dataclass(frozen=True)
+class BaselineConfig(LingUNetConfig):
+    """The LingUNet baseline: deeper than the observation model, on the whole sentence."""
+
+    levels: int = 5
+    """Convolutions down, and up again."""
+    sigma_m: float = 2.0
+    """Standard deviation of its goal and path targets."""
+    part: ClassVar[str] = "baseline"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.sigma_m > 0.0, "baseline.sigma_m must be positive", self.sigma_m)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The whole agent model."""
+
+    language: LanguageConfig = field(default_factory=LanguageConfig)
+    mapper: MapperConfig = field(default_factory=MapperConfig)
+    filter: FilterConfig = field(default_factory=FilterConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+
+    @property
+    def belief_grid(self) -> Grid:
+        """The belief's grid: the map's, `filter.pool` times coarser."""
+        return self.mapper.grid.coarser(self.filter.pool)

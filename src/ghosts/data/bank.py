@@ -1,0 +1,75 @@
+"""All tiles of a data root in one place, so that a training batch is index arithmetic and one gather.
+
+A tile's cell carries either a stored feature vector (a frozen backbone's) or a list of labels with weights (landmarks,
+embedded by the model). Both kinds share the cells and everything that is done with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int, Int32, Int64
+from torch import Tensor
+
+from ghosts.data.tile_store import StoredTiles
+from ghosts.mapping.label_tiles import LabelTiles, label_tiles, ragged_rows, starts_of
+from ghosts.world.landmarks.source import LandmarkSource, landmark_tile
+
+
+@dataclass(frozen=True, eq=False)
+class TileBank:
+    """Tiles of many viewpoints, in one or several variants (a building rotated by some angle)."""
+
+    numbers: dict[tuple[str, int], int]
+    """(scan, row) to tile number within a variant."""
+    angles_rad: tuple[float, ...]
+    """How far the world is rotated in each variant (mathematical angle); the first is 0."""
+    starts: Int64[np.ndarray, " v1"]
+    """Tile k has cells `starts[k]` to `starts[k + 1]`; variant w of viewpoint v is tile w · V + v."""
+    cells: Int32[np.ndarray, "n 2"]
+    """(row, column) on the lattice."""
+    labels: LabelTiles | None = None
+    features: Float[Tensor, "n c"] | None = None
+
+    def tile(self, scan: str, row: int, variant: int = 0) -> int:
+        """Number of a viewpoint's tile."""
+        return variant * len(self.numbers) + self.numbers[scan, row]
+
+    def gather(self, tiles: Int[np.ndarray, " k"]) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
+        """All cells of the named tiles: which of them each belongs to, and its row in the bank."""
+        return ragged_rows(self.starts, tiles)
+
+
+def landmark_bank(
+    source: LandmarkSource, scans: Iterable[str], cell_m: float, angles_rad: tuple[float, ...] = (0.0,)
+) -> TileBank:
+    """Tiles of landmarks for every included viewpoint of the given buildings.
+
+    Args:
+        source: gives what is seen where.
+        scans: buildings.
+        cell_m: side of a map cell.
+        angles_rad: variants to make; with landmarks the world can be rotated by any angle.
+    """
+    places = [(scan, int(row)) for scan in scans for row in np.flatnonzero(source.root.graph(scan).included)]
+    views = [source.observe(scan, source.root.graph(scan).ids[row]) for scan, row in places]
+    tiles = label_tiles([landmark_tile(view.rotated(angle), cell_m) for angle in angles_rad for view in views])
+    numbers = {place: number for number, place in enumerate(places)}
+    return TileBank(numbers, angles_rad, starts_of(tiles.counts), tiles.cells, tiles)
+
+
+def stored_bank(stored: StoredTiles, rows: Mapping[str, Sequence[int]]) -> TileBank:
+    """Stored tiles as a bank; cells and features stay memory-mapped.
+
+    Args:
+        stored: the file.
+        rows: for each building of interest, the graph's row of each of its viewpoints.
+    """
+    numbers, first = {}, 0
+    for building in stored.buildings:
+        numbers.update({(building.scan, row): first + k for k, row in enumerate(rows.get(building.scan, ()))})
+        first += len(building.counts)
+    counts = np.array([count for building in stored.buildings for count in building.counts], np.int64)
+    return TileBank(numbers, (0.0,), starts_of(counts), stored.cells.numpy(), features=stored.features)

@@ -1,0 +1,262 @@
+"""The one data object: a data root as a model reads it, for training, evaluation, acting and pictures alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from ghosts.act.model import Briefing
+from ghosts.data.bank import TileBank, landmark_bank
+from ghosts.data.batches import Batch, coverage
+from ghosts.data.examples import TRAIN, Example, load_splits
+from ghosts.data.reading import Reading
+from ghosts.data.symmetry import Symmetry, mirrored_words
+from ghosts.data.tile_bank import load_tile_bank
+from ghosts.data.walks import sample_walk
+from ghosts.data.words import resembling
+from ghosts.devices import to_device
+from ghosts.errors import ConfigError, DataError, UnknownNameError
+from ghosts.geometry import snap_origin
+from ghosts.language.tokens import Vocabulary, build_vocabulary
+from ghosts.mapping.cells import MapCells, place_cells
+from ghosts.mapping.observations import observations_of
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.landmarks.labels import LabelSet
+from ghosts.world.landmarks.source import LandmarkSource, training_labels
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data root as a model reads it."""
+
+    root: DataRoot
+    reading: Reading
+    """With vocabulary, labels and tiles as they were found."""
+    splits: dict[str, list[Example]]
+    """Examples by split, `train` first."""
+    bank: TileBank
+    """What every viewpoint shows."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Words in the order of their ids."""
+        assert self.reading.vocabulary is not None, "a data set knows its words"
+        return self.reading.vocabulary
+
+    @property
+    def labels(self) -> LabelSet | None:
+        """Of landmarks; None with images."""
+        return self.reading.labels
+
+    @cached_property
+    def scans(self) -> list[str]:
+        """Buildings whose viewpoints can be seen."""
+        return sorted({scan for scan, _ in self.bank.numbers})
+
+    def examples(self, split: str) -> list[Example]:
+        """Examples of a split by name.
+
+        Raises:
+            UnknownNameError: no such split.
+        """
+        if split not in self.splits:
+            raise UnknownNameError("split", split, self.splits, str(self.root.path))
+        return self.splits[split]
+
+    def to(self, device: torch.device) -> Dataset:
+        """The same with stored features on a device."""
+        features = self.bank.features
+        return self if features is None else replace(self, bank=replace(self.bank, features=features.to(device)))
+
+    def walk(self, example: Example, steps: int, random: np.random.Generator) -> list[int]:
+        """Viewpoints an agent stands at while it builds its map, by the paper's rule (`walks.sample_walk`)."""
+        return sample_walk(self.root.graph(example.scan), example.start, example.goal, steps, random)
+
+    def batch(
+        self,
+        examples: Sequence[Example],
+        walks: Sequence[Sequence[int]],
+        symmetries: Sequence[Symmetry] | None = None,
+        unknown: Bool[np.ndarray, "b l"] | None = None,
+    ) -> Batch:
+        """A batch on the CPU.
+
+        Args:
+            examples: episodes.
+            walks: rows of the viewpoints the agent stands at, equally many per episode.
+            symmetries: applied to each episode; none by default.
+            unknown: words to be replaced by `<unk>` (word dropout), cut or padded to the words' width.
+        """
+        symmetries = symmetries or [Symmetry()] * len(examples)
+        cells, rows = self._place(examples, walks, symmetries)
+        seen = observations_of(cells, self.reading.kernel, self.reading.pool)
+        path_xy_m, path_heading_rad = self.paths(examples, symmetries)
+        goal_seen, seen_m2 = coverage(seen.plan, cells.steps, path_xy_m[:, -1], self.reading.grid)
+        briefing = self.briefing(examples, symmetries, unknown)
+        return Batch(briefing, seen, rows, _floats(path_xy_m), _floats(path_heading_rad), goal_seen, seen_m2)
+
+    def briefing(
+        self,
+        examples: Sequence[Example],
+        symmetries: Sequence[Symmetry],
+        unknown: Bool[np.ndarray, "b l"] | None = None,
+    ) -> Briefing:
+        """What the walkers of episodes are told; see `batch`."""
+        ids = self.vocabulary.encode([example.text for example in examples])
+        for number, symmetry in enumerate(symmetries):
+            if symmetry.mirrored:
+                ids[number] = mirrored_words(self.vocabulary)[ids[number]]
+        if unknown is not None:
+            width = min(ids.shape[1], unknown.shape[1])
+            ids[:, :width][unknown[:, :width] & (ids[:, :width] > 0)] = 1
+        start, origin = self._starts(examples, symmetries)
+        headings = [s.headings(e.start_heading_rad, self._angle(s)) for e, s in zip(examples, symmetries)]
+        lengths = torch.from_numpy((ids > 0).sum(1))
+        return Briefing(torch.from_numpy(ids), lengths, _floats(start - origin), _floats(headings))
+
+    def paths(
+        self, examples: Sequence[Example], symmetries: Sequence[Symmetry]
+    ) -> tuple[Float[np.ndarray, "b t 2"], Float[np.ndarray, "b t"]]:
+        """The demonstrators' positions, metres from the maps' origins, and headings at every filter step."""
+        _, origin = self._starts(examples, symmetries)
+        path = np.stack([s.points(e.path_xy_m, self._angle(s)) for e, s in zip(examples, symmetries)])
+        headings = [s.headings(e.path_heading_rad, self._angle(s)) for e, s in zip(examples, symmetries)]
+        return path - origin[:, None], np.array(headings)
+
+    def load(self, batch: Batch, device: torch.device) -> Batch:
+        """A batch on a device, with stored features; the data set's own must be there already (`to`)."""
+        batch = to_device(batch, device)
+        if batch.rows is None:
+            return batch
+        return replace(batch, seen=replace(batch.seen, cells=self._filled(batch.seen.cells, batch.rows)))
+
+    def see(
+        self, examples: Sequence[Example], rows: Sequence[int], symmetries: Sequence[Symmetry], device: torch.device
+    ) -> MapCells:
+        """What one agent step of each episode observes at rows of their graphs, on a device, with stored features."""
+        cells, stored = self._place(examples, [[row] for row in rows], symmetries)
+        cells = to_device(cells, device)
+        return cells if stored is None else self._filled(cells, stored.to(device))
+
+    def _place(
+        self, examples: Sequence[Example], walks: Sequence[Sequence[int]], symmetries: Sequence[Symmetry]
+    ) -> tuple[MapCells, Int[Tensor, " n"] | None]:
+        """Observed cells of all steps of all walks: with labels, or with the rows of their features in the bank."""
+        bank, batch, steps = self.bank, len(examples), len(walks[0])
+        tiles = [
+            bank.tile(example.scan, walk[step], symmetry.variant)
+            for step in range(steps)
+            for example, walk, symmetry in zip(examples, walks, symmetries)
+        ]
+        owner, rows = bank.gather(np.array(tiles))
+        step, item = np.divmod(owner, batch)
+        lattice = bank.cells[rows].astype(np.int64)
+        for number, symmetry in enumerate(symmetries):
+            if symmetry.mirrored or symmetry.quarters % 4:
+                mine = item == number
+                lattice[mine] = symmetry.cells(lattice[mine])
+        _, origin = self._starts(examples, symmetries)
+        places, at, of = (torch.from_numpy(part) for part in (lattice, step, item))
+        cells, kept = place_cells(places, at, of, steps, origin, self.reading.grid)
+        if bank.labels is None:
+            return cells, torch.from_numpy(rows)[kept]
+        return replace(cells, labels=bank.labels.labels_of(rows[kept.numpy()])), None
+
+    def _starts(
+        self, examples: Sequence[Example], symmetries: Sequence[Symmetry]
+    ) -> tuple[Float[np.ndarray, "b 2"], Float[np.ndarray, "b 2"]]:
+        """Where episodes start, and the origins of their maps."""
+        start = np.stack([s.points(e.start_xy_m, self._angle(s)) for e, s in zip(examples, symmetries)])
+        return start, snap_origin(start, self.reading.grid)
+
+    def _angle(self, symmetry: Symmetry) -> float:
+        return self.bank.angles_rad[symmetry.variant]
+
+    def _filled(self, cells: MapCells, rows: Int[Tensor, " n"]) -> MapCells:
+        assert self.bank.features is not None, "rows of the bank are rows of its features"
+        return replace(cells, features=self.bank.features.index_select(0, rows).float())
+
+
+def _floats(values: Any) -> Tensor:
+    return torch.from_numpy(np.asarray(values, dtype=np.float32))
+
+
+def open_dataset(root: DataRoot, reading: Reading, *, tiles: Path | None = None, also: Sequence[str] = ()) -> Dataset:
+    """Read a data root with landmarks, or with images whose tiles were made (`ghosts tiles`); nothing is made here.
+
+    Args:
+        root: the data.
+        reading: what of it.
+        tiles: folder of the tiles; `tiles/` of the root by default.
+        also: more buildings to be seen (those of a split without goals).
+
+    Raises:
+        DataError: the root lacks what is to be read; names the command that makes it.
+        ConfigError: the data does not fit the model.
+    """
+    splits = load_splits(root, reading.steps)
+    vocabulary = reading.vocabulary or build_vocabulary(example.text for example in splits[TRAIN])
+    if len(vocabulary) > reading.most_words:
+        raise ConfigError(
+            f"the data has {len(vocabulary)} words, the model room for {reading.most_words}; "
+            f"use --model.language.vocabulary {len(vocabulary)}"
+        )
+    trained = sorted({example.scan for example in splits[TRAIN]})
+    used = sorted({*also, *(example.scan for examples in splits.values() for example in examples)})
+    if choose_source(root, reading) == "landmarks":
+        labels = reading.labels or training_labels(root, trained)
+        labels = resembling(root, labels, used, reading.landmarks.word_vectors, reading.training)
+        source = LandmarkSource(root, labels, reading.landmarks)
+        bank = landmark_bank(source, used, reading.grid.cell_m, reading.rotations)
+        found = replace(reading, vocabulary=vocabulary, labels=labels, tiles=None)
+    else:
+        bank, fingerprint = load_tile_bank(root, used, reading, tiles)
+        found = replace(reading, vocabulary=vocabulary, labels=None, tiles=fingerprint)
+    return Dataset(root, found, splits, bank)
+
+
+def choose_source(root: DataRoot, reading: Reading) -> Literal["landmarks", "images"]:
+    """What the map is made from: what the model wants, or else what the root has (landmarks before images).
+
+    Raises:
+        DataError: the root does not have it.
+    """
+    wanted = reading.source
+    if wanted in ("landmarks", "any") and root.has_landmarks:
+        return "landmarks"
+    if wanted in ("images", "any") and root.has_images:
+        return "images"
+    folders = {"landmarks": "landmarks/", "images": "scans/", "any": "landmarks/ or scans/"}[wanted]
+    others = "images" if root.has_images else "landmarks" if root.has_landmarks else "neither landmarks nor images"
+    hint = f"this data root has {others}; choose another preset, run or --data"
+    raise DataError(f"preset {reading.name} needs {folders}", file=root.path, hint=hint)
+
+
+class DataShelf:
+    """Data sets that several models share: those with equal readings of one root get the same.
+
+    Args:
+        most: kept at a time; the one used longest ago goes first, since two banks of image features may not fit.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: list[tuple[tuple[Path, Reading, tuple[str, ...]], Dataset]] = []
+
+    def get(self, root: DataRoot, reading: Reading, also: tuple[str, ...] = ()) -> Dataset:
+        """`open_dataset`, or what it gave before."""
+        key = (root.path, reading, also)
+        found = next((item for item in self._kept if item[0] == key), None)
+        if found is None:
+            del self._kept[self._most - 1 :]  # before the new one is read
+            found = (key, open_dataset(root, reading, also=also))
+        self._kept = [found, *(item for item in self._kept if item is not found)]
+        return found[1]

@@ -1,0 +1,123 @@
+"""Episodes as the filter learns them: an instruction, a start, and the demonstrator's pose at every filter step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from ghosts import geometry
+from ghosts.errors import DataError
+from ghosts.language.episodes import Episode, each_instruction
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.graph import NavGraph
+
+TRAIN, DEV_UNSEEN = "train", "dev_unseen"
+"""The second is the development split: buildings of the first that no model is trained on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """One instruction with its demonstration."""
+
+    instr_id: str
+    scan: str
+    text: str
+    path: tuple[int, ...]
+    """Rows of the demonstrator's viewpoints in the building's graph; of a test split the start alone."""
+    start_heading_rad: float
+    start_xy_m: Float[np.ndarray, " 2"]
+    path_xy_m: Float[np.ndarray, "t 2"]
+    """The demonstrator's position after each filter step; a shorter path stays at the goal."""
+    path_heading_rad: Float[np.ndarray, " t"]
+    """Direction of arrival; kept while standing."""
+
+    @property
+    def start(self) -> int:
+        """Row of the first viewpoint."""
+        return self.path[0]
+
+    @property
+    def goal(self) -> int:
+        """Row of the last viewpoint."""
+        return self.path[-1]
+
+
+def make_examples(root: DataRoot, episodes: list[Episode], steps: int) -> list[Example]:
+    """All instructions of the given episodes.
+
+    Args:
+        root: where their buildings are.
+        episodes: with goals.
+        steps: filter steps T; of a longer path the first T − 1 moves are kept, and the last step jumps to its goal.
+    """
+    examples = []
+    for item in each_instruction(episodes):
+        graph, heading = root.graph(item.episode.scan), item.episode.heading_rad
+        rows = tuple(graph.index(viewpoint) for viewpoint in item.episode.path)
+        examples.append(make_example(graph, item.instr_id, item.text, heading, rows, steps))
+    return examples
+
+
+def make_example(
+    graph: NavGraph, instr_id: str, text: str, heading_rad: float, path: tuple[int, ...], steps: int
+) -> Example:
+    """An instruction with a demonstration; see `make_examples`."""
+    xy = graph.position_m[list(path), :2]
+    stops = np.minimum(np.arange(1, steps + 1), len(path) - 1)
+    stops[-1] = len(path) - 1
+    arrived = np.array(headings_along(graph, path, heading_rad))
+    return Example(instr_id, graph.scan, text, path, heading_rad, xy[0], xy[stops], arrived[stops])
+
+
+def headings_along(graph: NavGraph, rows: tuple[int, ...], heading_rad: float) -> tuple[float, ...]:
+    """Heading at every viewpoint of a walk: along the move that led there; the given one at the start."""
+    headings = [heading_rad]
+    for step in np.diff(graph.position_m[list(rows), :2], axis=0):
+        # A move straight up or down turns nobody.
+        headings.append(float(geometry.heading_of(step)) if step.any() else headings[-1])
+    return tuple(headings)
+
+
+def split_buildings(root: DataRoot) -> tuple[list[str], list[str]]:
+    """Training and development-unseen buildings.
+
+    The best checkpoint is chosen on buildings that no model is trained on and no table reports. R2R's public part here
+    has no `val_unseen`, so every eighth building is held out to stand for it; a root that brings its own gives up every
+    sixteenth (none where there are fewer than four).
+
+    Raises:
+        DataError: the root has no training split, without which nobody knows which buildings are unseen.
+    """
+    if TRAIN not in root.splits:
+        hint = "it says which buildings are unseen, so evaluation needs it as well; copy it there from the release"
+        raise DataError("no such file", file=root.path / "r2r" / "R2R_train.json", hint=hint)
+    scans = sorted({episode.scan for episode in root.episodes(TRAIN)})
+    held_out = scans[3 :: 16 if "val_unseen" in root.splits else 8]
+    return [scan for scan in scans if scan not in set(held_out)], held_out
+
+
+def load_splits(root: DataRoot, steps: int) -> dict[str, list[Example]]:
+    """Examples of every split that has goals by name: `train` first, without the buildings of `dev_unseen`.
+
+    Args:
+        root: the data.
+        steps: filter steps T.
+    """
+    seen, held_out = split_buildings(root)
+    parts = {TRAIN: set(seen), **({DEV_UNSEEN: set(held_out)} if held_out else {})}
+    splits = {
+        name: make_examples(root, [item for item in root.episodes(TRAIN) if item.scan in scans], steps)
+        for name, scans in parts.items()
+    }
+    for name in root.splits:
+        if name != TRAIN and all(episode.has_goal for episode in root.episodes(name)):
+            splits[name] = make_examples(root, root.episodes(name), steps)
+    return splits
+
+
+def evenly(examples: list[Example], count: int) -> list[Example]:
+    """At most `count` of the examples, evenly spaced; all of them for 0."""
+    count = min(count or len(examples), len(examples))
+    return [examples[number * len(examples) // count] for number in range(count)]

@@ -1,0 +1,60 @@
+"""Symmetries of the world: an episode mirrored or rotated, for training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ghosts.language.tokens import Vocabulary
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """A symmetry of the world applied to an episode: mirrored (x → −x) first, then rotated."""
+
+    mirrored: bool = False
+    quarters: int = 0
+    """Quarter rotations counter-clockwise."""
+    variant: int = 0
+    """The tile bank's variant, rotated by its own angle before everything else."""
+
+    def cells(self, cells: Int[np.ndarray, "n 2"]) -> Int[np.ndarray, "n 2"]:
+        """Lattice cells (row, column) after mirror and quarter rotations."""
+        row, col = cells[:, 0], cells[:, 1]
+        if self.mirrored:
+            col = -1 - col
+        for _ in range(self.quarters % 4):
+            row, col = col, -1 - row
+        return np.stack([row, col], 1)
+
+    def points(self, xy_m: Float[np.ndarray, "*n 2"], angle_rad: float) -> Float[np.ndarray, "*n 2"]:
+        """Positions after the variant's angle, mirror and quarter rotations."""
+        x, y = xy_m[..., 0], xy_m[..., 1]
+        cos, sin = np.cos(angle_rad), np.sin(angle_rad)
+        x, y = cos * x - sin * y, sin * x + cos * y
+        if self.mirrored:
+            x = -x
+        for _ in range(self.quarters % 4):
+            x, y = -y, x
+        return np.stack([x, y], -1)
+
+    def headings(self, heading_rad: Any, angle_rad: float) -> Any:
+        """Headings after the variant's angle, mirror and quarter rotations."""
+        rotated = heading_rad - angle_rad
+        return (-rotated if self.mirrored else rotated) - self.quarters * np.pi / 2.0
+
+
+@lru_cache(maxsize=8)
+def mirrored_words(vocabulary: Vocabulary) -> Int[np.ndarray, " words"]:
+    """Word ids with left and right swapped ("left" ↔ "right", "leftmost" ↔ "rightmost", …)."""
+    swap = np.arange(len(vocabulary))
+    known = set(vocabulary.words)
+    for number, word in enumerate(vocabulary.words):
+        for here, there in (("left", "right"), ("right", "left")):
+            if word.startswith(here) and word.replace(here, there) in known:
+                swap[number] = vocabulary.id(word.replace(here, there))
+    return swap

@@ -1,0 +1,173 @@
+"""What a training run tells: a progress line, a log (one JSON object per line), and TensorBoard where it is wanted."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from lightning.fabric import Fabric
+from rich.progress import Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from torch import Tensor
+
+from ghosts.config import OptimiserConfig
+from ghosts.errors import DataError, MissingExtraError
+from ghosts.files import is_finite, write_text
+
+
+def keep_rows(path: Path, iteration: int) -> None:
+    """Cut a log back to an iteration: what came after it will be written again, and a half-written line is dropped."""
+    if not path.is_file():
+        return
+    kept = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        done = row.get("iteration") if isinstance(row, dict) else None
+        if is_finite(done) and done <= iteration:
+            kept.append(line)
+    write_text(path, "".join(f"{line}\n" for line in kept))
+
+
+def tensorboard_writer(folder: Path, start: int) -> Any:
+    """A TensorBoard writer that hides what an earlier, interrupted run wrote after iteration `start`.
+
+    Raises:
+        MissingExtraError: TensorBoard is not installed.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingExtraError("tensorboard", "log", "--tensorboard") from None
+    return SummaryWriter(str(folder), purge_step=start + 1)
+
+
+class Log:
+    """Rows of a run. All processes call it in step, since losses are averaged over them; the first one writes.
+
+    Args:
+        config: how often to log.
+        fabric: the processes.
+        path: file to append to.
+        bar: the progress line; None in other processes.
+        writer: TensorBoard's; None without it.
+        start: iterations done before.
+        losses: of the iterations before `start` that no row covers yet.
+    """
+
+    def __init__(
+        self,
+        config: OptimiserConfig,
+        fabric: Fabric,
+        path: Path,
+        bar: Progress | None,
+        writer: Any,
+        start: int,
+        losses: Float[Tensor, " n"],
+    ) -> None:
+        self._config, self._fabric, self._path, self._bar, self._writer = config, fabric, path, bar, writer
+        self._line = bar.add_task("training", total=config.iterations, completed=start) if bar else None
+        self._losses = list(losses.to(fabric.device).unbind())
+        self._before = len(self._losses)
+        self._since, self._waited_s = time.perf_counter(), 0.0
+
+    def add(self, iteration: int, loss: Float[Tensor, ""], rate: float) -> None:
+        """Count an iteration; the loss stays on its device until a row is due.
+
+        Raises:
+            DataError: a row is due and its loss is not finite.
+        """
+        self._losses.append(loss)
+        config, done = self._config, iteration + 1
+        if done % config.log_every and done != config.iterations:
+            return
+        mean = float(self.pending().mean())
+        elapsed = time.perf_counter() - self._since
+        rate_s = (len(self._losses) - self._before) * config.batch / elapsed
+        row = {
+            "iteration": done,
+            "loss": mean,
+            "learning_rate": rate,
+            "episodes_per_s": rate_s,
+            "waiting": self._waited_s / elapsed,
+        }
+        self._write(row)
+        if self._bar is not None and self._line is not None:
+            text = f"loss {mean:7.3f}  {rate_s:6.0f} episodes/s"
+            self._bar.update(self._line, completed=done, description=text)
+        self._losses, self._before = [], 0
+        self._since, self._waited_s = time.perf_counter(), 0.0
+        if not math.isfinite(mean):
+            raise DataError(f"loss or gradient became {mean} by iteration {done}", hint="lower --train.learning-rate")
+
+    def scored(self, iteration: int, scores: dict[str, float]) -> None:
+        """Log an evaluation; its time does not count as training."""
+        self._write({"iteration": iteration, **scores})
+        if self._bar is not None:
+            text = "  ".join(f"{name} {value:.3f}" for name, value in scores.items())
+            self._bar.console.print(f"iteration {iteration}: {text}")
+        self._since = time.perf_counter()
+
+    def pending(self) -> Float[Tensor, " n"]:
+        """Losses that no row covers yet, averaged over the processes."""
+        if not self._losses:
+            return torch.zeros(0)
+        stacked = torch.stack(self._losses)
+        if self._fabric.world_size == 1:
+            return stacked
+        return torch.as_tensor(self._fabric.all_reduce(stacked, reduce_op="mean"))
+
+    def timed(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Hand batches on, counting the time spent waiting for them."""
+        source = iter(batches)
+        while True:
+            begin = time.perf_counter()
+            batch = next(source, None)
+            self._waited_s += time.perf_counter() - begin
+            if batch is None:
+                return
+            yield batch
+
+    def _write(self, row: dict[str, Any]) -> None:
+        if not self._fabric.is_global_zero:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self._path, "a", encoding="utf-8") as log:
+            log.write(json.dumps(row) + "\n")
+        if self._writer is not None:
+            for name, value in row.items():
+                if name != "iteration":
+                    self._writer.add_scalar(name.replace(" ", "/"), value, row["iteration"])
+
+
+@contextmanager
+def logging(
+    config: OptimiserConfig,
+    fabric: Fabric,
+    log: Path,
+    start: int,
+    losses: Float[Tensor, " n"],
+    *,
+    tensorboard: bool = False,
+) -> Iterator[Log]:
+    """A log for the length of a run; see `Log`."""
+    if not fabric.is_global_zero:
+        yield Log(config, fabric, log, None, None, start, losses)
+        return
+    writer = tensorboard_writer(log.parent / "tensorboard", start) if tensorboard else None
+    keep_rows(log, start)
+    columns = TextColumn("{task.description}"), *Progress.get_default_columns()[1:2]
+    try:
+        with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn()) as bar:
+            yield Log(config, fabric, log, bar, writer, start, losses)
+    finally:
+        if writer is not None:
+            writer.close()

@@ -1,0 +1,141 @@
+"""What can be trained: a model with its data and its loss. The trainer (`learn.trainer`) knows nothing else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from lightning.fabric import Fabric
+from torch import Tensor, nn
+
+from ghosts.act.build import build_model
+from ghosts.act.model import CellFeatures
+from ghosts.config import GoalExperiment, OptimiserConfig, to_dict
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import TRAIN, Example
+from ghosts.data.symmetry import Symmetry
+from ghosts.learn.schedule import batch_numbers
+from ghosts.learn.word_start import start_labels
+from ghosts.mapping.mapper import Masks, draw_masks
+
+Drawn = TypeVar("Drawn")
+Ready = TypeVar("Ready")
+
+
+class Share(NamedTuple):
+    """Which part of every batch belongs to a process: number `rank`, and every `world`-th after it."""
+
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def part(self) -> slice:
+        """Of anything with one entry per member of a batch."""
+        return slice(self.rank, None, self.world)
+
+
+class Task(nn.Module, ABC, Generic[Drawn, Ready]):
+    """A model to be trained. An iteration is `draw`, `ready`, `forward`; all that is random follows from its number.
+
+    Args:
+        config: how long, and in which steps.
+        model: its weights are what is trained and saved.
+    """
+
+    def __init__(self, config: OptimiserConfig, model: nn.Module) -> None:
+        super().__init__()
+        self.config, self.model = config, model
+
+    @abstractmethod
+    def draw(self, iteration: int, share: Share) -> Drawn:
+        """This process's share of what an iteration trains on; the weights play no part. Called in threads."""
+
+    @abstractmethod
+    def ready(self, drawn: Drawn, fabric: Fabric) -> Ready:
+        """The batch on the device. Where walks belong to it, they are walked here, with the present weights."""
+
+    @abstractmethod
+    def forward(self, batch: Ready) -> Float[Tensor, ""]:
+        """The loss."""
+
+    def score(self, fabric: Fabric) -> dict[str, float]:
+        """Scores during training, the same in every process. The first one chooses the best checkpoint: higher is
+        better. Nothing is scored by default."""
+        return {}
+
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """What a checkpoint says of the task, as JSON values. A run goes on only where all of it is as it was."""
+
+    def capture(self, dtype: torch.dtype) -> None:
+        """Make CUDA graphs of what can be one; called on a single GPU before the first iteration."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What chooses the best checkpoint."""
+
+    split: str
+    examples: list[Example]
+
+
+class EpisodeTask(Task[Drawn, Ready]):
+    """A task on the episodes of a data set.
+
+    Args:
+        experiment: the run's settings.
+        data: what it reads, on the device.
+        selection: scored during training; nothing is by default.
+    """
+
+    def __init__(self, experiment: GoalExperiment, data: Dataset, selection: Selection | None = None) -> None:
+        torch.manual_seed(experiment.train.seed)
+        model = build_model(experiment, len(data.labels) if data.labels is not None else 0)
+        super().__init__(experiment.train, model)
+        self.experiment, self.settings, self.data, self.selection = experiment, experiment.train, data, selection
+        features = getattr(model, "features", None)
+        self.word_vectors = start_labels(features, data) if isinstance(features, CellFeatures) else None
+
+    def about(self) -> dict[str, Any]:
+        """Experiment, words, labels and tiles: enough to load the model without the data it was trained on."""
+        labels = self.data.labels
+        return {
+            "experiment": to_dict(self.experiment),
+            "vocabulary": list(self.data.vocabulary.words),
+            "labels": labels.to_list() if labels is not None else None,
+            "tiles": self.data.reading.tiles,
+            "word_vectors": self.word_vectors,
+        }
+
+    def examples(self, iteration: int, share: Share, stream: int) -> list[tuple[Example, np.random.Generator]]:
+        """This process's episodes of an iteration, each with random numbers of its own.
+
+        Args:
+            iteration: its number.
+            share: of this process.
+            stream: keeps the random numbers of different tasks apart.
+        """
+        train = self.data.splits[TRAIN]
+        chosen = batch_numbers(len(train), self.settings, iteration)
+        return [
+            (train[chosen[position]], np.random.default_rng([self.settings.seed, stream, iteration, position]))
+            for position in range(self.settings.batch)[share.part]
+        ]
+
+    def draw_symmetry(self, random: np.random.Generator) -> Symmetry:
+        """A symmetry for an episode."""
+        return Symmetry(
+            mirrored=bool(random.random() < self.settings.mirrored),
+            quarters=int(random.integers(4)) if self.settings.quarters else 0,
+            variant=int(random.integers(len(self.data.bank.angles_rad))),
+        )
+
+    def draw_masks(self, iteration: int, share: Share) -> Masks:
+        """This process's part of the map's dropout, drawn for the whole batch so that it does not depend on shares."""
+        generator = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + iteration)
+        masks = draw_masks(self.experiment.model.mapper, self.settings.batch, generator)
+        return Masks(input=masks.input[share.part], state=masks.state[share.part])

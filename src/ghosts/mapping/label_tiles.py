@@ -1,0 +1,82 @@
+"""Tiles of landmarks: lattice cells with labels on them instead of features, any number per cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int, Int32, Int64
+
+from ghosts.mapping.cells import CellLabels, MapCells, place_cells
+from ghosts.types import Grid
+from ghosts.world.landmarks.source import LandmarkTile, LandmarkView, landmark_tile
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTiles:
+    """Tiles one after the other; within a tile cells are sorted by row, then column, each once."""
+
+    counts: Int64[np.ndarray, " tiles"]
+    """Cells of each tile."""
+    cells: Int32[np.ndarray, "n 2"]
+    """(row, column) on the world's lattice."""
+    starts: Int64[np.ndarray, " n1"]
+    """Cell k has labels `starts[k]` to `starts[k + 1]`."""
+    label: Int32[np.ndarray, " m"]
+    weight: Float32[np.ndarray, " m"]
+
+    def labels_of(self, rows: Int[np.ndarray, " k"]) -> CellLabels:
+        """Labels of the named cells, numbered in the order named."""
+        owner, picked = ragged_rows(self.starts, rows)
+        parts = owner, self.label[picked].astype(np.int64), self.weight[picked]
+        return CellLabels(*(torch.from_numpy(part) for part in parts))
+
+
+def label_tiles(tiles: Sequence[LandmarkTile]) -> LabelTiles:
+    """Lay tiles one after the other."""
+    cells, entries, order, before = [], [], [], 0
+    for tile in tiles:
+        unique, where = np.unique(tile.cells[:, ::-1], axis=0, return_inverse=True)
+        order.append(np.argsort(where.ravel(), kind="stable") + before)
+        cells.append(unique)
+        entries.append(np.bincount(where.ravel(), minlength=len(unique)))
+        before += len(tile.label_id)
+    sorted_ = np.concatenate(order)
+    return LabelTiles(
+        counts=np.array([len(part) for part in cells], np.int64),
+        cells=np.concatenate(cells).astype(np.int32),
+        starts=starts_of(np.concatenate(entries)),
+        label=np.concatenate([tile.label_id for tile in tiles])[sorted_].astype(np.int32),
+        weight=np.concatenate([tile.weight for tile in tiles])[sorted_].astype(np.float32),
+    )
+
+
+def cells_from_labels(view: LandmarkView, origin_xy_m: tuple[float, float], grid: Grid) -> MapCells:
+    """Labelled points seen at one agent step of one episode as map cells, on the CPU.
+
+    Args:
+        view: the points, in the world.
+        origin_xy_m: centre of the map, on the lattice.
+        grid: of the map.
+    """
+    tile = label_tiles([landmark_tile(view, grid.cell_m)])
+    here = torch.zeros(len(tile.cells), dtype=torch.long)
+    cells, kept = place_cells(torch.from_numpy(tile.cells), here, here, 1, np.array([origin_xy_m]), grid)
+    return replace(cells, labels=tile.labels_of(kept.numpy()))
+
+
+def starts_of(counts: Int[np.ndarray, " n"]) -> Int64[np.ndarray, " n1"]:
+    """Where each of several ragged groups starts, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def ragged_rows(
+    starts: Int64[np.ndarray, " v1"], picked: Int[np.ndarray, " k"]
+) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
+    """Rows of several ragged groups one after the other, with the position of their group in `picked`."""
+    sizes = starts[picked + 1] - starts[picked]
+    owner = np.repeat(np.arange(len(picked)), sizes)
+    first = np.cumsum(sizes) - sizes
+    return owner, np.arange(int(sizes.sum())) - first[owner] + starts[picked][owner]

@@ -1,0 +1,184 @@
+"""Trained models from checkpoints: everything they need is in the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ghosts.act.agent import STEP_LIMIT, GhostAgent
+from ghosts.act.build import Model, build_model
+from ghosts.act.model import GoalModel
+from ghosts.act.planner import Planner
+from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
+from ghosts.config import GoalExperiment, PlannerConfig, VlnExperiment, from_dict
+from ghosts.data.reading import Reading, reading_of
+from ghosts.errors import ConfigError, DataError, did_you_mean
+from ghosts.language.tokens import Vocabulary
+from ghosts.weights import FOLDER, resolve, shipped
+from ghosts.weights.checkpoint import BACKBONE, BEST, LAST, Checkpoint, load_checkpoint, load_weights
+from ghosts.world.landmarks.labels import LabelSet
+
+_AGAIN = "copy it again, or train it again"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A trained model and what it was trained with; or one that needs no training."""
+
+    name: str
+    """Of the run's folder or file, for people."""
+    experiment: GoalExperiment
+    model: Model
+    """On the CPU, in evaluation mode."""
+    reading: Reading
+    iteration: int | None = None
+    """At which the checkpoint was kept; None where nothing is trained."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether it was trained to act; a goal predictor can only act through the planner."""
+        return isinstance(self.experiment, VlnExperiment)
+
+    @property
+    def on_true_beliefs(self) -> bool:
+        """Whether it acts on the demonstrator's true trajectory: an upper bound."""
+        return isinstance(self.experiment, VlnExperiment) and self.experiment.navigation.true_beliefs
+
+    @property
+    def step_limit(self) -> int:
+        """Panoramas it may look at."""
+        return self.experiment.navigation.step_limit if isinstance(self.experiment, VlnExperiment) else STEP_LIMIT
+
+    def planner(self) -> Planner:
+        """The planner that acts on its belief."""
+        navigation = self.experiment.navigation if isinstance(self.experiment, VlnExperiment) else None
+        return Planner(navigation.planner if navigation is not None else PlannerConfig())
+
+    def agent(self, *, planner: bool = False) -> GhostAgent | Seq2SeqAgent:
+        """The agent that acts on this run.
+
+        Args:
+            planner: let the planner choose instead of the learned policy.
+
+        Raises:
+            ConfigError: it was not trained to act, or has no belief to act on.
+        """
+        if isinstance(self.model, Seq2Seq):
+            if planner:
+                raise ConfigError("a sequence-to-sequence agent has no belief for the planner; leave out --planner")
+            return Seq2SeqAgent(self.model, self.step_limit)
+        if not isinstance(self.model, GoalModel):
+            raise ConfigError(f"{self.name} has no filter to act on; name a run of a filter")
+        if not (self.acts or planner):
+            raise ConfigError(f"{self.name} predicts goals and was not trained to act; add --planner")
+        return GhostAgent(self.model, self.planner() if planner else None, self.step_limit)
+
+
+def untrained(experiment: GoalExperiment) -> Run:
+    """A model that needs no training (the hand-coded baseline) as a run."""
+    return Run(experiment.name, experiment, build_model(experiment).eval(), reading_of(experiment))
+
+
+def find_checkpoint(path: Path) -> Path:
+    """The checkpoint meant by a file, by a run's folder (there: the best one), or by the name of shipped weights.
+
+    Raises:
+        DataError: there is none.
+    """
+    path = resolve(path)
+    if not path.is_dir():
+        if not path.is_file():
+            raise DataError("no such run", file=path, hint=_instead(path))
+        return path
+    if (path / BEST).is_file():
+        return path / BEST
+    hint = (
+        f"it has not been scored yet; name {path / LAST}"
+        if (path / LAST).is_file()
+        else "train it with: ghosts train goal"
+    )
+    raise DataError(f"no {BEST} in this folder", file=path, hint=hint)
+
+
+def _instead(path: Path) -> str:
+    """What to name instead of a run that is not there; a bare name may be meant for one of the shipped weights."""
+    names = [name for name in sorted(shipped()) if not name.endswith("-backbone")]
+    near = did_you_mean(str(path), names).removeprefix("; ")
+    if len(path.parts) == 1 and near:
+        return f"{near} (or name the folder or a checkpoint of a run of ghosts train)"
+    return f"name a run's folder, a checkpoint or shipped weights ({', '.join(names)}); train with: ghosts train goal"
+
+
+def load_run(path: str | Path) -> Run:
+    """A trained run, from its folder, a checkpoint, or the name of shipped weights.
+
+    Raises:
+        DataError: the checkpoint is missing, damaged, or of another version.
+    """
+    path = Path(path)
+    file = find_checkpoint(path)
+    checkpoint = load_checkpoint(file)
+    about = described(checkpoint, file)
+    labels = about.reading.labels
+    model = build_model(about.experiment, len(labels) if labels is not None else 0)
+    load_weights(model, checkpoint, file)
+    return Run(path.stem, about.experiment, model, about.reading, about.iteration)
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a checkpoint says of its run."""
+
+    experiment: GoalExperiment
+    """A `VlnExperiment` where it acts."""
+    reading: Reading
+    iteration: int
+
+
+def described(checkpoint: Checkpoint, path: Path) -> Description:
+    """Experiment, words and labels that a checkpoint names.
+
+    Raises:
+        DataError: one of them is missing, or settings are unknown.
+    """
+    about = checkpoint.about
+    if about.get("kind") == BACKBONE:
+        shown = path.stem if path.parent == FOLDER else path
+        hint = "name a run of ghosts train; backbones are for ghosts tiles --backbone"
+        raise DataError("a backbone, not a run", file=shown, hint=hint)
+    for field in ("experiment", "iteration", "vocabulary", "labels"):
+        if field not in about:
+            hint = "it is no run of ghosts train; name another"
+            raise DataError("missing in the checkpoint's description", file=path, field=field, hint=hint)
+    experiment = _experiment(about["experiment"], path)
+    if type(about["iteration"]) is not int:
+        raise DataError("expected a whole number", file=path, field="iteration", value=about["iteration"], hint=_AGAIN)
+    labels = LabelSet.from_list(about["labels"], path) if about["labels"] is not None else None
+    reading = replace(
+        reading_of(experiment),
+        # Of what a preset for any world was trained on.
+        source="images" if labels is None else "landmarks",
+        vocabulary=_vocabulary(about["vocabulary"], path),
+        labels=labels,
+        tiles=about.get("tiles"),
+    )
+    return Description(experiment, reading, about["iteration"])
+
+
+def _experiment(values: Any, path: Path) -> GoalExperiment:
+    kind = VlnExperiment if isinstance(values, dict) and "navigation" in values else GoalExperiment
+    try:
+        return from_dict(kind, values, "experiment")
+    except ConfigError as error:
+        hint = "it was written by another version; train again or use the version that wrote it"
+        raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
+
+
+def _vocabulary(words: Any, path: Path) -> Vocabulary:
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise DataError("expected a list of words", file=path, field="vocabulary", value=words, hint=_AGAIN)
+    try:
+        return Vocabulary(tuple(words))
+    except DataError as error:
+        raise error.in_file(path) from None

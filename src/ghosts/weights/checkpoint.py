@@ -1,0 +1,153 @@
+"""Checkpoints: one safetensors file with weights, optimiser state and everything needed to go on or to reproduce.
+
+The description (JSON) travels in the file's own metadata, so a checkpoint is whole or not there at all.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from ghosts import __version__
+from ghosts.errors import DataError
+from ghosts.files import atomic_path, parse_json
+
+FORMAT, OLD_FORMAT = 3, 2
+"""In the old one, names of a model's weights start with `model.`: there was another module around it."""
+LAST, BEST = "last.safetensors", "best.safetensors"
+BACKBONE = "small-backbone"
+"""What the checkpoint of a backbone calls its kind; runs of `ghosts train` have none."""
+
+
+_DAMAGED = "copy it again, or remove it and train again"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Tensors by name ("model/…", "ema/…", "optimiser/…") and their description."""
+
+    tensors: dict[str, Tensor]
+    about: dict[str, Any]
+
+    def part(self, name: str) -> dict[str, Tensor]:
+        """Tensors under `name/`, without the prefix."""
+        prefix = f"{name}/"
+        return {key.removeprefix(prefix): value for key, value in self.tensors.items() if key.startswith(prefix)}
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """The model's weights, averaged ones where there are any."""
+        return {**self.part("model"), **self.part("ema")}
+
+
+def provenance() -> dict[str, Any]:
+    """Versions and command, recorded with every result."""
+    return {
+        "ghosts": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+    }
+
+
+def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+    """Write a checkpoint atomically."""
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {"format": str(FORMAT), "about": json.dumps(about), "checksum": str(_checksum(kept))}
+    with atomic_path(path) as temporary:
+        # Not save_file: it writes under a temporary name of its own first, which a killed process would leave behind.
+        temporary.write_bytes(save(kept, metadata))
+
+
+def _checksum(tensors: dict[str, Tensor]) -> int:
+    """CRC-32 of all bytes in the order of their names."""
+    total = 0
+    for name in sorted(tensors):
+        total = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, total)
+    return total
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint.
+
+    Raises:
+        DataError: it is missing, damaged, or of another format version.
+    """
+    if not path.is_file():
+        raise DataError("no such checkpoint", file=path, hint="train one with: ghosts train goal")
+    try:
+        # The whole file at once: safe_open opens it again for the tensors, and a training run may replace it meanwhile.
+        content = path.read_bytes()
+        tensors = load(content)
+        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
+    except (SafetensorError, OSError):
+        raise DataError("no checkpoint, or a damaged checkpoint", file=path, hint=_DAMAGED) from None
+    if metadata.get("format") not in (str(FORMAT), str(OLD_FORMAT)):
+        hint = f"this version reads formats {OLD_FORMAT} and {FORMAT}; train again or use the version that wrote it"
+        raise DataError("unknown checkpoint format", file=path, field="format", value=metadata.get("format"), hint=hint)
+    if metadata.get("checksum") != str(_checksum(tensors)):
+        raise DataError("damaged checkpoint (its checksum differs)", file=path, hint=_DAMAGED)
+    if metadata["format"] == str(OLD_FORMAT):
+        tensors = {name.replace("/model.", "/", 1): value for name, value in tensors.items()}
+    about = parse_json(metadata.get("about", "null"), path)
+    if not isinstance(about, dict):
+        raise DataError("expected an object in its description", file=path, field="about", value=about, hint=_DAMAGED)
+    return Checkpoint(tensors, about)
+
+
+def export_weights(checkpoint: Path, out: Path) -> dict[str, Any]:
+    """Write a checkpoint's model in float16, without the optimiser's state: weights to ship or to send.
+
+    Args:
+        checkpoint: `best.safetensors` or `last.safetensors` of a run.
+        out: file to write.
+
+    Returns:
+        What the file says of itself: config, vocabulary, labels, scores, versions and the command that trained it.
+    """
+    stored = load_checkpoint(checkpoint)
+    half = {
+        f"model/{name}": value.half() if value.dtype == torch.float32 else value
+        for name, value in stored.weights.items()
+    }
+    save_checkpoint(out, half, stored.about)
+    return stored.about
+
+
+def load_weights(model: nn.Module, checkpoint: Checkpoint, path: Path) -> None:
+    """Put a checkpoint's weights into a model, for evaluation.
+
+    Raises:
+        DataError: they do not fit.
+    """
+    try:
+        model.load_state_dict(checkpoint.weights)
+    except RuntimeError:
+        problem = f"weights do not fit the settings ({misfit(model.state_dict(), checkpoint.weights)})"
+        raise DataError(problem, file=path, hint=_DAMAGED) from None
+    model.eval()
+
+
+def misfit(ours: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> str:
+    """In words, the first of a model's weights that is missing or of another size, or a weight it does not have."""
+    for name, value in ours.items():
+        if name not in weights:
+            return f"{name} is missing"
+        if weights[name].shape != value.shape:
+            return f"{name} has the size {_size(weights[name])}, expected {_size(value)}"
+    return "the model has no " + next((name for name in weights if name not in ours), "such weights")
+
+
+def _size(value: Tensor) -> str:
+    return " × ".join(map(str, value.shape)) or "of one number"

@@ -1,0 +1,64 @@
+"""Whether the instructions of a world are true of its houses: each is read back and held against the geometry."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ghosts import __version__
+from ghosts.errors import DataError, GhostsError
+from ghosts.files import read_object
+from ghosts.language.episodes import Instruction, each_instruction
+from ghosts.world.check import Finding
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.houses.graph.sight import things_seen
+from ghosts.world.houses.words.truth import contradictions
+from ghosts.world.houses.world import load_house
+
+
+def check_words(root: DataRoot, command: str) -> tuple[int, list[Finding]]:
+    """Read every instruction of a data root of houses.
+
+    Args:
+        root: any data root; in one that is not made of houses nothing is read.
+        command: writes the made instructions again.
+
+    Returns:
+        How many instructions were read, and one finding per instruction that says what is not so.
+    """
+    world, read, findings = root.path / "world.json", 0, list[Finding]()
+    if not world.is_file():
+        return read, findings
+    try:
+        version = read_object(world).get("version")
+        if version != __version__:
+            raise DataError(f"made by ghosts {version}; the houses of {__version__} may differ")
+        told: dict[str, list[tuple[str, Instruction]]] = defaultdict(list)
+        for split in root.splits:
+            for item in each_instruction(root.episodes(split)):
+                told[item.episode.scan].append((split, item))
+        for scan, items in told.items():
+            for split, item, wrong in _untrue(root, scan, items):
+                where = str(root.path / "r2r" / f"R2R_{split}.json")
+                problem = f"instruction {item.instr_id} is not true of house {scan}: {'; '.join(wrong)}"
+                findings.append(Finding("wrong", "words", where, problem, command))
+            read += len(items)
+    except GhostsError as error:
+        findings.append(Finding("note", "words", str(world), f"instructions not checked: {error}"))
+    return read, findings
+
+
+def _untrue(
+    root: DataRoot, scan: str, items: list[tuple[str, Instruction]]
+) -> Iterator[tuple[str, Instruction, list[str]]]:
+    """The instructions that contradict their house, and what is wrong."""
+    house, graph = load_house(root.path, scan), root.graph(scan)
+    seen = things_seen(house, graph.position_m)
+    ground_m = graph.position_m.copy()
+    ground_m[:, 2] -= graph.height_m
+    for split, item in items:
+        rows = [graph.index(name) for name in item.episode.path]
+        if len(rows) > 1:  # of the test split only the start is known
+            wrong = contradictions(house, ground_m[rows], item.episode.heading_rad, seen[rows], item.text)
+            if wrong:
+                yield split, item, wrong

@@ -1,0 +1,1 @@
+"""Kinds of objects, and finding each its place in a room."""

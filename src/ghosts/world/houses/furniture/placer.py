@@ -1,0 +1,330 @@
+"""Finding free places in one room: no overlaps, clearances kept, and lanes of 0.7 m between all its doors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import ndimage
+
+from ghosts.world.houses.furniture.catalogue import KINDS
+from ghosts.world.houses.furniture.kit import Model, build, stand
+from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, in_front, overlap
+from ghosts.world.houses.house import Opening, Room, Stair, Thing
+from ghosts.world.houses.plan.layout import Rect
+from ghosts.world.houses.plan.rooms import WALL_M
+
+CELL_M = 0.1
+LANE_HALF_M = 0.36
+_SKIRT_M = 0.02
+_SIDES = (("S", math.pi / 2), ("N", -math.pi / 2), ("W", 0.0), ("E", math.pi))
+
+
+@dataclass
+class Placer:
+    """The state of one room while it is furnished."""
+
+    room: Room
+    openings: list[Opening]
+    stairs: tuple[Stair, ...]
+    rng: np.random.Generator
+    solids: list[Rect] = field(default_factory=list)
+    keep_free: list[Rect] = field(default_factory=list)
+    uses: list[WallUse] = field(default_factory=list)
+    things: list[Thing] = field(default_factory=list)
+    gates: list[tuple[float, float]] = field(default_factory=list)
+    """Points that must stay joined: inside every door, at the foot and head of a stair."""
+
+    def __post_init__(self) -> None:
+        room = self.room
+        for opening in self.openings:
+            side, inward = self.side_of(opening)
+            reach = opening.width_m / 2 + 0.08
+            middle = opening.x_m if opening.along == "x" else opening.y_m
+            margin = 0.26 if opening.kind == "window" else 0.1
+            bottom, top = opening.bottom_z_m - room.floor_z_m, opening.top_z_m - room.floor_z_m
+            self.uses.append(WallUse(side, middle - reach - margin, middle + reach + margin, bottom - 0.05, top + 0.1))
+            if opening.kind == "window":
+                continue
+            deep = WALL_M / 2 + 1.0
+            x, y = opening.x_m, opening.y_m
+            ends = (x + inward[0] * deep, y + inward[1] * deep)
+            wide = (reach, 0.0) if opening.along == "x" else (0.0, reach)
+            self.keep_free.append(
+                Rect(
+                    min(x, ends[0]) - wide[0],
+                    min(y, ends[1]) - wide[1],
+                    max(x, ends[0]) + wide[0],
+                    max(y, ends[1]) + wide[1],
+                )
+            )
+            self.gates.append((x + inward[0] * 0.5, y + inward[1] * 0.5))
+        for stair in self.stairs:
+            if room.index in stair.rooms:
+                self._keep_stair(stair)
+
+    def _keep_stair(self, stair: Stair) -> None:
+        up = 1.0 if stair.head_m[1] > stair.foot_m[1] else -1.0
+        half = stair.width_m / 2
+        low, high = sorted((stair.foot_m[1], stair.head_m[1]))
+        x = stair.foot_m[0]
+        self.solids.append(Rect(x - half - 0.08, low, x + half + 0.08, high))
+        self.keep_free.append(Rect(x - half - 0.9, low - 1.1, x + half + 0.9, high + 1.1))
+        end = stair.foot_m[1] - up * 0.5 if self.room.index == stair.rooms[0] else stair.head_m[1] + up * 0.5
+        self.gates.append((x, end))
+
+    def side_of(self, opening: Opening) -> tuple[str, tuple[float, float]]:
+        """Which wall of the room an opening is in, and the direction into the room."""
+        if opening.along == "x":
+            return ("S", (0.0, 1.0)) if abs(opening.y_m - self.room.y0_m) < 0.2 else ("N", (0.0, -1.0))
+        return ("W", (1.0, 0.0)) if abs(opening.x_m - self.room.x0_m) < 0.2 else ("E", (-1.0, 0.0))
+
+    def wall_range(self, side: str) -> tuple[float, float]:
+        """From and to, along a wall."""
+        room = self.room
+        return (room.x0_m, room.x1_m) if side in "SN" else (room.y0_m, room.y1_m)
+
+    def at_wall(self, side: str, along: float, off: float) -> tuple[float, float]:
+        """The point `off` metres in front of a wall, at `along`."""
+        room = self.room
+        return {
+            "S": (along, room.y0_m + off),
+            "N": (along, room.y1_m - off),
+            "W": (room.x0_m + off, along),
+            "E": (room.x1_m - off, along),
+        }[side]
+
+    def walkable(self, extra: Rect | None = None) -> bool:
+        """Whether a walker of 0.7 m width can get from any gate to any other."""
+        room = self.room
+        nx, ny = (int((hi - lo) / CELL_M) + 1 for lo, hi in ((room.x0_m, room.x1_m), (room.y0_m, room.y1_m)))
+        free = np.zeros((ny, nx), bool)
+        edge = math.ceil(LANE_HALF_M / CELL_M)
+        free[edge:-edge, edge:-edge] = True
+        for rect in self.solids + ([extra] if extra is not None else []):
+            grown = grow(rect, LANE_HALF_M)
+            i0, i1 = (math.ceil((v - room.y0_m) / CELL_M - 1e-9) for v in (grown.y0, grown.y1))
+            j0, j1 = (math.ceil((v - room.x0_m) / CELL_M - 1e-9) for v in (grown.x0, grown.x1))
+            free[max(i0, 0) : max(i1, 0), max(j0, 0) : max(j1, 0)] = False
+        marks, _ = ndimage.label(free)
+        if not marks.any():
+            return False
+        found = set()
+        for x, y in self.gates:
+            i, j = (y - room.y0_m) / CELL_M, (x - room.x0_m) / CELL_M
+            window = marks[max(round(i) - 2, 0) : round(i) + 3, max(round(j) - 2, 0) : round(j) + 3]
+            near = window[window > 0]
+            if near.size == 0:
+                return False
+            found.add(int(near[0]))
+        return len(found) <= 1
+
+    def fits(self, model: Model, x: float, y: float, yaw: float, *, strict: bool = True) -> bool:
+        """Whether an object may stand at a place: inside, on nothing, out of the way, in front of no window."""
+        spec = KINDS[model.kind]
+        rect = around(model.half_m, x, y, yaw)
+        if not self._inside(rect):
+            return False
+        if not spec.blocks:
+            return not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids) or not strict
+        if any(overlap(rect, solid, 0.003) for solid in self.solids):
+            return False
+        if any(overlap(rect, zone) for zone in self.keep_free if strict or zone in self.keep_free[: len(self.gates)]):
+            return False
+        if strict and self._hides_window(rect, 2 * model.half_m[2] + model.bottom_m):
+            return False
+        return self.walkable(rect)
+
+    def _inside(self, rect: Rect, margin_m: float = 0.0) -> bool:
+        """Whether a rectangle lies in the room, at least `margin_m` from its walls."""
+        return min(self._gaps(rect).values()) >= margin_m
+
+    def _gaps(self, rect: Rect) -> dict[str, float]:
+        """Distance of a rectangle from each wall; negative beyond it."""
+        room = self.room
+        return {
+            "S": rect.y0 - room.y0_m,
+            "N": room.y1_m - rect.y1,
+            "W": rect.x0 - room.x0_m,
+            "E": room.x1_m - rect.x1,
+        }
+
+    def _hides_window(self, rect: Rect, top_m: float) -> bool:
+        gaps = self._gaps(rect)
+        for use in self.uses:
+            low, high = (rect.x0, rect.x1) if use.side in "SN" else (rect.y0, rect.y1)
+            if gaps[use.side] < 0.35 and top_m > use.bottom_m and low < use.high and use.low < high:
+                return True
+        return False
+
+    def add(self, model: Model, x: float, y: float, z_m: float, yaw: float) -> Thing:
+        """Put an object at a place and remember what it takes."""
+        spec = KINDS[model.kind]
+        thing = stand(model, spec, self.room.index, x, y, z_m, yaw)
+        self.things.append(thing)
+        if spec.blocks and z_m < self.room.floor_z_m + 0.3:
+            rect = footprint(thing)
+            self.solids.append(rect)
+            self._use_walls(rect, 2 * model.half_m[2] + model.bottom_m)
+            if spec.clear_m > 0:
+                self.keep_free.append(in_front(model.half_m, x, y, yaw, spec.clear_m))
+        return thing
+
+    def _use_walls(self, rect: Rect, top_m: float) -> None:
+        for side, gap in self._gaps(rect).items():
+            if gap < 0.3:
+                low, high = (rect.x0, rect.x1) if side in "SN" else (rect.y0, rect.y1)
+                self.uses.append(WallUse(side, low, high, 0.0, top_m))
+
+    def make(self, kind: str) -> Model:
+        """Build an object of a kind."""
+        return build(kind, KINDS[kind], self.rng)
+
+    def along_wall(self, kind: str, *, strict: bool = True) -> Thing | None:
+        """Stand an object with its back to a wall."""
+        model = self.make(kind)
+        spots = []
+        for side, yaw in _SIDES:
+            low, high = self.wall_range(side)
+            room_left = high - low - 2 * model.half_m[1] - 0.06
+            if room_left < 0:
+                continue
+            steps = max(1, int(room_left / 0.15))
+            spots += [(side, yaw, low + 0.03 + model.half_m[1] + room_left * k / steps) for k in range(steps + 1)]
+        return self._at_a_wall(model, spots, strict)
+
+    def _at_a_wall(self, model: Model, spots: list[tuple[str, float, float]], strict: bool) -> Thing | None:
+        """Stand an object at one of some spots (wall, yaw, place along it), tried in any order."""
+        for k in self.rng.permutation(len(spots)):
+            side, yaw, along = spots[int(k)]
+            x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
+            if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
+                return self.add(model, x, y, self.room.floor_z_m, yaw)
+        return None
+
+    def _front_is_free(self, model: Model, x: float, y: float, yaw: float, strict: bool) -> bool:
+        spec = KINDS[model.kind]
+        if spec.clear_m <= 0:
+            return True
+        zone = in_front(model.half_m, x, y, yaw, spec.clear_m if strict else 0.45)
+        return self._inside(zone, -0.01) and not any(overlap(zone, solid) for solid in self.solids)
+
+    def in_corner(self, kind: str, *, strict: bool = True) -> Thing | None:
+        """Stand an object in a corner, its back to one of the two walls."""
+        model = self.make(kind)
+        spots = []
+        for side, yaw in _SIDES:
+            low, high = self.wall_range(side)
+            for along in (low + model.half_m[1] + _SKIRT_M + 0.01, high - model.half_m[1] - _SKIRT_M - 0.01):
+                spots.append((side, yaw, along))
+        return self._at_a_wall(model, spots, strict)
+
+    def in_middle(self, kind: str, *, strict: bool = True) -> Thing | None:
+        """Stand or lay an object near the middle of the room, free on all sides."""
+        model, room, spec = self.make(kind), self.room, KINDS[kind]
+        wide, deep = room.x1_m - room.x0_m, room.y1_m - room.y0_m
+        yaw = 0.0 if wide < deep else math.pi / 2
+        if self.rng.random() < 0.15 and spec.blocks:
+            yaw += math.pi / 2
+        for _ in range(30):
+            x = room.center_m[0] + float(self.rng.normal(0, 0.1 * wide))
+            y = room.center_m[1] + float(self.rng.normal(0, 0.1 * deep))
+            rect = around(model.half_m, x, y, yaw)
+            gap = (spec.clear_m if strict else 0.45) if spec.blocks else 0.1
+            grown = grow(rect, gap)
+            if not self._inside(grown):
+                continue
+            if spec.blocks and any(overlap(grown, solid) for solid in self.solids):
+                continue
+            if self.fits(model, x, y, yaw, strict=strict):
+                return self.add(model, x, y, room.floor_z_m, yaw)
+        return None
+
+    def beside(self, kind: str, host: Thing, gap: float) -> Thing | None:
+        """Stand an object next to its host, backs in line."""
+        model = self.make(kind)
+        c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
+        for side in self.rng.permutation([-1.0, 1.0]).tolist():
+            dx = model.half_m[0] - host.half_m[0]
+            dy = side * (host.half_m[1] + model.half_m[1] + gap)
+            x, y = host.center_m[0] + dx * c - dy * s, host.center_m[1] + dx * s + dy * c
+            if self.fits(model, x, y, host.yaw_rad):
+                return self.add(model, x, y, self.room.floor_z_m, host.yaw_rad)
+        return None
+
+    def in_front(self, kind: str, host: Thing, gap: float, *, facing: bool) -> Thing | None:
+        """Stand an object before its host, turned to it or the same way."""
+        model = self.make(kind)
+        c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
+        reach = host.half_m[0] + model.half_m[0] + gap
+        x, y = host.center_m[0] + c * reach, host.center_m[1] + s * reach
+        yaw = host.yaw_rad + (math.pi if facing else 0.0)
+        if self.fits(model, x, y, yaw, strict=False):
+            return self.add(model, x, y, self.room.floor_z_m, yaw)
+        return None
+
+    def around(self, kind: str, host: Thing, most: int) -> list[Thing]:
+        """Stand up to `most` objects around a table, facing it."""
+        model = self.make(kind)
+        hx, hy = host.half_m[0], host.half_m[1]
+        gap = model.half_m[0] - 0.12 if kind == "chair" else model.half_m[0] + 0.06
+        rows = max(1, int(2 * hy / 0.62))
+        places = [
+            (sx * (hx + gap), (i - (rows - 1) / 2) * 0.62, math.pi if sx > 0 else 0.0)
+            for i in range(rows)
+            for sx in (1, -1)
+        ]
+        if kind == "chair":
+            places += [(0.0, sy * (hy + gap), -sy * math.pi / 2) for sy in (1, -1)]
+        made = []
+        host_rect = footprint(host)
+        c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
+        others = [rect for rect in self.solids if rect != host_rect]
+        for dx, dy, turn in places[:most]:
+            x, y = host.center_m[0] + dx * c - dy * s, host.center_m[1] + dx * s + dy * c
+            rect = around(model.half_m, x, y, host.yaw_rad + turn)
+            free = not any(overlap(rect, other, 0.03) for other in others)
+            free = free and not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
+            if free and self._inside(rect, 0.1) and self.walkable(rect):
+                made.append(self.add(model, x, y, self.room.floor_z_m, host.yaw_rad + turn))
+                others.append(rect)
+        return made
+
+    def on_top(self, kind: str, host: Thing, height_m: float, shift: float) -> Thing:
+        """Put a small object on its host, `shift` metres to its left."""
+        model = self.make(kind)
+        c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
+        x, y = host.center_m[0] - shift * s, host.center_m[1] + shift * c
+        return self.add(model, x, y, self.room.floor_z_m + height_m, host.yaw_rad)
+
+    def on_wall(self, kind: str, host: Thing | None = None) -> Thing | None:
+        """Hang an object on a free stretch of wall, or above its host."""
+        model, spec = self.make(kind), KINDS[kind]
+        height = spec.height_m + (float(self.rng.uniform(-0.05, 0.15)) if kind == "painting" else 0.0)
+        top = height + model.bottom_m + 2 * model.half_m[2]
+        spots: list[tuple[str, float, float]] = []
+        for side, yaw in _SIDES:
+            low, high = self.wall_range(side)
+            low, high = low + model.half_m[1] + 0.12, high - model.half_m[1] - 0.12
+            if host is not None:
+                if abs(math.remainder(yaw - host.yaw_rad, 2 * math.pi)) < 0.1:
+                    spots = [(side, yaw, host.center_m[0] if side in "SN" else host.center_m[1])]
+            elif high > low:
+                spots += [(side, yaw, float(u)) for u in np.linspace(low, high, 9)]
+        for k in self.rng.permutation(len(spots)):
+            side, yaw, along = spots[int(k)]
+            use = WallUse(side, along - model.half_m[1] - 0.08, along + model.half_m[1] + 0.08, height, top)
+            if any(
+                u.side == use.side
+                and u.low < use.high
+                and use.low < u.high
+                and u.bottom_m < use.top_m
+                and use.bottom_m < u.top_m
+                for u in self.uses
+            ):
+                continue
+            x, y = self.at_wall(side, along, model.half_m[0] + 0.002)
+            self.uses.append(use)
+            return self.add(model, x, y, self.room.floor_z_m + height, yaw)
+        return None

@@ -1,0 +1,1 @@
+"""Where a walker fits: viewpoints, the navigation graph, and paths over it."""

@@ -1,0 +1,178 @@
+"""Where a walker fits in a house.
+
+A walker is an upright body 0.4 m wide. On a storey it moves on the floor; on a stair its ground rises along the flight.
+Obstacles are the bounding boxes of things that block and every upright piece of the shell.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ghosts.world.houses.house import House, Stair
+
+BODY_RADIUS_M = 0.2
+# A body is tested from just above the floor (rugs and thresholds are stepped over) to above its head.
+BODY_BOTTOM_M, BODY_TOP_M = 0.08, 1.75
+# The nose of a step lies above the straight line from foot to head by at most about one step.
+STAIR_BOTTOM_M = 0.4
+_FLAT_LABELS = ("floor", "ceiling")
+
+
+@dataclass(frozen=True)
+class Obstacles:
+    """Upright boxes a body must keep clear of."""
+
+    center_m: Float[np.ndarray, "o 2"]
+    half_m: Float[np.ndarray, "o 2"]
+    yaw_rad: Float[np.ndarray, " o"]
+    z_m: Float[np.ndarray, "o 2"]
+    """Bottom and top."""
+    flat: Bool[np.ndarray, " o"]
+    """Floors and ceilings, which only matter on stairs."""
+    hole: Bool[np.ndarray, " o"]
+    """Stair wells: no obstacle to a walker who takes the stair."""
+
+    @staticmethod
+    def of(house: House) -> Obstacles:
+        """The obstacles of a house: blocking things, the shell, and the wells of its stairs."""
+        boxes = [(t.center_m, t.half_m, t.yaw_rad, False, False) for t in house.things if t.blocks]
+        boxes += [(p.center_m, p.half_m, p.yaw_rad, p.label in _FLAT_LABELS, False) for p in house.shell]
+        for stair in house.stairs:
+            (fx, fy, fz), (hx, hy, hz) = stair.foot_m, stair.head_m
+            middle = ((fx + hx) / 2, (fy + hy) / 2, (fz + hz) / 2)
+            well = (stair_length_m(stair) / 2, stair.width_m / 2, 9.0)
+            boxes.append((middle, well, math.atan2(hy - fy, hx - fx), False, True))
+        center = np.array([box[0] for box in boxes], float).reshape(-1, 3)
+        half = np.array([box[1] for box in boxes], float).reshape(-1, 3)
+        return Obstacles(
+            center[:, :2],
+            half[:, :2],
+            np.array([box[2] for box in boxes], float),
+            np.stack([center[:, 2] - half[:, 2], center[:, 2] + half[:, 2]], 1),
+            np.array([box[3] for box in boxes], bool),
+            np.array([box[4] for box in boxes], bool),
+        )
+
+    def clearance_m(
+        self,
+        start_m: Float[np.ndarray, "n 2"],
+        end_m: Float[np.ndarray, "n 2"],
+        z_m: Float[np.ndarray, "n 2"],
+        on_stair: bool = False,
+    ) -> Float[np.ndarray, " n"]:
+        """Distance from segments of the plan to the nearest obstacle that overlaps a range of heights.
+
+        Args:
+            start_m: first points.
+            end_m: last points (equal to the first for a standing body).
+            z_m: bottom and top of the body.
+            on_stair: whether floors and ceilings count and stair wells do not.
+        """
+        use = ~self.hole if on_stair else ~self.flat
+        distance = _segment_box_distance(start_m, end_m, self.center_m[use], self.half_m[use], self.yaw_rad[use])
+        overlap = (self.z_m[use, 0] < z_m[:, 1:]) & (self.z_m[use, 1] > z_m[:, :1])
+        return np.where(overlap, distance, np.inf).min(1, initial=np.inf)
+
+
+def _segment_box_distance(
+    start_m: np.ndarray, end_m: np.ndarray, center_m: np.ndarray, half_m: np.ndarray, yaw_rad: np.ndarray
+) -> np.ndarray:
+    """Distance in the plane between every segment (n) and every turned rectangle (o)."""
+    cos, sin = np.cos(yaw_rad), np.sin(yaw_rad)
+
+    def localise(point: np.ndarray) -> np.ndarray:
+        delta = point[:, None, :] - center_m
+        return np.stack([delta[..., 0] * cos + delta[..., 1] * sin, delta[..., 1] * cos - delta[..., 0] * sin], -1)
+
+    a, b = localise(start_m), localise(end_m)
+    # Ends to the rectangle, corners to the segment; 0 when they cross.
+    best = np.minimum(_to_box(a, half_m), _to_box(b, half_m))
+    way = b - a
+    length2 = np.maximum((way**2).sum(-1), 1e-18)
+    for sx, sy in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+        corner = half_m * np.array([sx, sy])
+        along = np.clip(((corner - a) * way).sum(-1) / length2, 0.0, 1.0)
+        best = np.minimum(best, np.linalg.norm(a + along[..., None] * way - corner, axis=-1))
+    safe = np.where(np.abs(way) < 1e-12, 1e-12, way)
+    low, high = (-half_m - a) / safe, (half_m - a) / safe
+    enter = np.maximum(np.minimum(low, high).max(-1), 0.0)
+    leave = np.minimum(np.maximum(low, high).min(-1), 1.0)
+    return np.where(enter <= leave, 0.0, best)
+
+
+def _to_box(point: np.ndarray, half_m: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(np.maximum(np.abs(point) - half_m, 0.0), axis=-1)
+
+
+def stair_length_m(stair: Stair) -> float:
+    """Horizontal length of a flight."""
+    return math.hypot(stair.head_m[0] - stair.foot_m[0], stair.head_m[1] - stair.foot_m[1])
+
+
+def stair_coordinates(stair: Stair, xy_m: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, "n 2"]:
+    """Distance along a flight from its foot, and across from its middle line (left positive)."""
+    foot, head = np.array(stair.foot_m[:2]), np.array(stair.head_m[:2])
+    axis = (head - foot) / stair_length_m(stair)
+    delta = xy_m - foot
+    return np.stack([delta @ axis, delta @ np.array([-axis[1], axis[0]])], 1)
+
+
+def stair_ground_m(stair: Stair, along_m: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Height of the ground along a flight: the lower floor before its foot, the upper one beyond its head."""
+    share = np.clip(along_m / stair_length_m(stair), 0.0, 1.0)
+    return stair.foot_m[2] + share * (stair.head_m[2] - stair.foot_m[2])
+
+
+def standing_room_m(obstacles: Obstacles, xy_m: Float[np.ndarray, "n 2"], floor_z_m: float) -> Float[np.ndarray, " n"]:
+    """Distance from points of a storey's floor to the nearest obstacle of a standing body."""
+    low, high = floor_z_m + BODY_BOTTOM_M, floor_z_m + BODY_TOP_M
+    use = ~obstacles.flat & (obstacles.z_m[:, 0] < high) & (obstacles.z_m[:, 1] > low)
+    best = np.full(len(xy_m), np.inf)
+    for center, half, yaw in zip(obstacles.center_m[use], obstacles.half_m[use], obstacles.yaw_rad[use]):
+        delta = xy_m - center
+        cos, sin = math.cos(yaw), math.sin(yaw)
+        x = np.maximum(np.abs(delta[:, 0] * cos + delta[:, 1] * sin) - half[0], 0.0)
+        y = np.maximum(np.abs(delta[:, 1] * cos - delta[:, 0] * sin) - half[1], 0.0)
+        np.minimum(best, np.hypot(x, y), out=best)
+    return best
+
+
+def walkable_floor(
+    obstacles: Obstacles, start_m: Float[np.ndarray, "n 2"], end_m: Float[np.ndarray, "n 2"], floor_z_m: float
+) -> Bool[np.ndarray, " n"]:
+    """Whether a body can walk straight from point to point on one storey."""
+    body = np.tile([floor_z_m + BODY_BOTTOM_M, floor_z_m + BODY_TOP_M], (len(start_m), 1))
+    return obstacles.clearance_m(start_m, end_m, body) >= BODY_RADIUS_M
+
+
+def walkable_stair(obstacles: Obstacles, stair: Stair, start_m: Any, end_m: Any) -> bool:
+    """Whether a body can walk straight between two points on or beside a flight, entering it at its ends.
+
+    Args:
+        obstacles: the house's obstacles.
+        stair: the flight.
+        start_m: x, y and the height of the ground.
+        end_m: the same at the other end.
+    """
+    start, end = np.asarray(start_m[:2], float), np.asarray(end_m[:2], float)
+    pieces = max(1, math.ceil(float(np.linalg.norm(end - start)) / 0.1))
+    share = np.linspace(0.0, 1.0, pieces + 1)[:, None]
+    points = start + share * (end - start)
+    place = stair_coordinates(stair, points)
+    on_flight = (place[:, 0] > 1e-6) & (place[:, 0] < stair_length_m(stair) - 1e-6)
+    if (on_flight & (np.abs(place[:, 1]) > stair.width_m / 2 - BODY_RADIUS_M + 1e-6)).any():
+        return False
+    ground = stair_ground_m(stair, place[:, 0])
+    # The upper floor may reach over the foot of the flight (and the lower under its head): no way from there.
+    if abs(ground[0] - start_m[2]) > 0.1 or abs(ground[-1] - end_m[2]) > 0.1:
+        return False
+    near = (place[:, 0] > -0.3) & (place[:, 0] < stair_length_m(stair) + 0.3)
+    bottom = np.where(near[:-1] | near[1:], STAIR_BOTTOM_M, BODY_BOTTOM_M)
+    low, high = np.minimum(ground[:-1], ground[1:]), np.maximum(ground[:-1], ground[1:])
+    body = np.stack([low + bottom, high + BODY_TOP_M], 1)
+    return bool((obstacles.clearance_m(points[:-1], points[1:], body, on_stair=True) >= BODY_RADIUS_M - 0.02).all())

@@ -1,0 +1,101 @@
+"""From a seed to a house: layout, room kinds, openings, stair, shell and furniture."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ghosts.world.houses.furniture.furnish import furnish
+from ghosts.world.houses.house import House, Opening, Room, Stair
+from ghosts.world.houses.plan.kinds import assign_kinds
+from ghosts.world.houses.plan.layout import Slot, make_layout
+from ghosts.world.houses.plan.openings import make_openings
+from ghosts.world.houses.plan.rooms import ROOM_HEIGHT_M, STOREY_M, WALL_M, choose_finishes
+from ghosts.world.houses.plan.shell import build_shell, make_stair
+
+_ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
+
+
+def make_house(seed: int) -> House:
+    """Make the house of a seed: the same seed gives the same house on any machine.
+
+    Args:
+        seed: any integer ≥ 0.
+
+    Returns:
+        A furnished house of 6–14 rooms on one or two storeys; every room can be reached by walking.
+    """
+    for attempt in range(50):
+        rng = np.random.default_rng([seed, attempt])
+        slots = make_layout(rng)
+        kinds = assign_kinds(slots, rng)
+        rooms = tuple(_room(index, slot, kind) for index, (slot, kind) in enumerate(zip(slots, kinds)))
+        stairs = _stairs(slots, rooms, rng)
+        openings = make_openings(slots, rooms, stairs, rng)
+        if openings is not None and _all_reachable(rooms, openings, stairs):
+            break
+    else:
+        raise AssertionError(f"seed {seed}: no house in 50 attempts")
+    finishes = choose_finishes(kinds, rng)
+    shell = build_shell(rooms, openings, stairs, finishes)
+    things = furnish(rooms, openings, stairs, rng)
+    return House(house_name(seed), seed, rooms, openings, stairs, things, shell)
+
+
+def house_name(seed: int) -> str:
+    """An 11-character identifier like Matterport's, unique by seed (below 2^32), the same everywhere.
+
+    Example:
+        >>> house_name(0) != house_name(1), len(house_name(7))
+        (True, 11)
+    """
+    # Multiplication by an odd number and xor-shifts are one-to-one on 64 bits, so names differ when seeds do.
+    mask = (1 << 58) - 1
+    value = seed & mask
+    for factor in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9):
+        value = (value * factor + 0x1234567) & mask
+        value ^= value >> 29
+    digits = []
+    for _ in range(10):
+        value, digit = divmod(value, 57)
+        digits.append(_ALPHABET[digit])
+    return "h" + "".join(digits)
+
+
+def _room(index: int, slot: Slot, kind: str) -> Room:
+    half, rect = WALL_M / 2, slot.rect
+    floor = slot.storey * STOREY_M
+    return Room(
+        index,
+        kind,
+        slot.storey,
+        round(rect.x0 + half, 3),
+        round(rect.y0 + half, 3),
+        round(rect.x1 - half, 3),
+        round(rect.y1 - half, 3),
+        floor,
+        floor + ROOM_HEIGHT_M,
+    )
+
+
+def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator) -> tuple[Stair, ...]:
+    wells = [room for room, slot in zip(rooms, slots) if slot.role == "stair"]
+    if len(wells) < 2:
+        return ()
+    # The flight lies against the wall away from the hallways, so that their doors stay free.
+    middle = np.mean([(s.rect.x0 + s.rect.x1) / 2 for s in slots if s.role != "stair"])
+    against = "E" if wells[0].center_m[0] > middle else "W"
+    return (make_stair(wells[0], wells[1], against, bool(rng.random() < 0.5)),)
+
+
+def _all_reachable(rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...]) -> bool:
+    joined = [opening.rooms for opening in openings if opening.inner]
+    joined += [stair.rooms for stair in stairs]
+    reached, queue = {0}, [0]
+    while queue:
+        here = queue.pop()
+        for a, b in joined:
+            for there in (b,) if a == here else (a,) if b == here else ():
+                if there not in reached:
+                    reached.add(there)
+                    queue.append(there)
+    return len(reached) == len(rooms)

@@ -1,0 +1,296 @@
+"""Where rooms lie: hallways first, strips of rooms along them, sliced and sometimes split in depth.
+
+Coordinates are centre lines of walls, multiples of 0.1 m. Storeys of a house share a skeleton, so the stair fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+Side = Literal["N", "S", "E", "W"]
+Role = Literal["hall", "stair", "entry", "hub", "room", "back"]
+STAIR_HALL_WIDTH_M = 2.6
+STAIR_HALL_LENGTH_M = 7.0
+HALL_WIDTH_M = (1.7, 2.1)
+
+
+@dataclass(frozen=True)
+class Rect:
+    """A rectangle of the plan, in metres."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    @property
+    def width(self) -> float:
+        """Extent along x."""
+        return self.x1 - self.x0
+
+    @property
+    def depth(self) -> float:
+        """Extent along y."""
+        return self.y1 - self.y0
+
+    @property
+    def area(self) -> float:
+        """Width times depth."""
+        return self.width * self.depth
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for a room, bounded by centre lines of walls."""
+
+    rect: Rect
+    role: Role
+    storey: int
+    parent: int = -1
+    """For a back room: index of the slot it is reached through."""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A band of rooms along a hallway that lies on its `side`."""
+
+    rect: Rect
+    side: Side
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Hallways, the stair's place, and strips; `upper` counts the halls and strips that the upper storey has too."""
+
+    halls: tuple[tuple[Rect, Role], ...]
+    strips: tuple[Strip, ...]
+    stair: Rect | None = None
+    upper: tuple[int, int] = (0, 0)
+
+
+def shared_wall(a: Rect, b: Rect) -> tuple[str, float, float, float] | None:
+    """The wall that two rectangles share: (axis it runs along, its coordinate, from, to), or None.
+
+    Example:
+        >>> shared_wall(Rect(0, 0, 4, 3), Rect(1, 3, 6, 5))
+        ('x', 3, 1, 4)
+    """
+    for y in {a.y0, a.y1} & {b.y0, b.y1}:
+        low, high = max(a.x0, b.x0), min(a.x1, b.x1)
+        if high - low > 0.05 and (a.y1 == y) != (b.y1 == y):
+            return "x", y, low, high
+    for x in {a.x0, a.x1} & {b.x0, b.x1}:
+        low, high = max(a.y0, b.y0), min(a.y1, b.y1)
+        if high - low > 0.05 and (a.x1 == x) != (b.x1 == x):
+            return "y", x, low, high
+    return None
+
+
+def _between(rng: np.random.Generator, low: float, high: float) -> float:
+    return round(float(rng.uniform(low, high)), 1)
+
+
+def _rect(x0: float, y0: float, x1: float, y1: float) -> Rect:
+    return Rect(round(x0, 1), round(y0, 1), round(x1, 1), round(y1, 1))
+
+
+def _stair_rect(rng: np.random.Generator, x0: float, low: float, high: float, top: float) -> Rect:
+    """A stair hall right of x0, long enough for the flight, that covers the hallway's end from `low` to `high`."""
+    length = round(max(STAIR_HALL_LENGTH_M, high - low), 1)
+    first, last = max(0.0, high - length), max(0.0, min(low, top - length))
+    y0 = _between(rng, min(first, last), max(first, last))
+    return _rect(x0, y0, x0 + STAIR_HALL_WIDTH_M, y0 + length)
+
+
+def _central(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """A straight hallway with rooms on both sides."""
+    width, south, north = _between(rng, *HALL_WIDTH_M), _between(rng, 3.4, 5.2), _between(rng, 3.4, 5.2)
+    length = _between(rng, 6.4, 8.2) if storeys == 2 else _between(rng, 8.5, 13.5)
+    shift = _between(rng, 0.0, 1.5) if rng.random() < 0.4 else 0.0
+    top = south + width + north
+    strips = [
+        Strip(_rect(0.0, 0.0, length, south), "N"),
+        Strip(_rect(shift, south + width, length, top), "S"),
+    ]
+    stair = None
+    if storeys == 2:
+        stair = _stair_rect(rng, round(length, 1), south, south + width, top)
+    elif rng.random() < 0.5:
+        strips.append(Strip(_rect(length, 0.0, length + _between(rng, 3.4, 4.8), top), "W"))
+    return Skeleton(((_rect(0.0, south, length, south + width), "hall"),), tuple(strips), stair, (1, 2))
+
+
+def _tee(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """A hallway, and an entryway that meets it in the middle."""
+    width, entry = _between(rng, *HALL_WIDTH_M), _between(rng, 2.0, 2.6)
+    south, north = _between(rng, 3.4, 4.8), _between(rng, 3.4, 5.0)
+    left, right = _between(rng, 3.2, 6.0), _between(rng, 3.2, 6.0)
+    length, top = left + entry + right, south + width + north
+    stair = _stair_rect(rng, round(length, 1), south, south + width, top) if storeys == 2 else None
+    return Skeleton(
+        ((_rect(0.0, south, length, south + width), "hall"), (_rect(left, 0.0, left + entry, south), "entry")),
+        (
+            Strip(_rect(0.0, south + width, length, top), "S"),
+            Strip(_rect(0.0, 0.0, left, south), "N"),
+            Strip(_rect(left + entry, 0.0, length, south), "N"),
+        ),
+        stair,
+        (1, 1),
+    )
+
+
+def _ell(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """An L-shaped hallway with rooms along both arms."""
+    width, south = _between(rng, *HALL_WIDTH_M), _between(rng, 3.4, 4.6)
+    length, arm = _between(rng, 5.0, 8.0), _between(rng, 4.4, 6.4)
+    east = _between(rng, 3.4, 4.8)
+    top = south + width + arm
+    halls: tuple[tuple[Rect, Role], ...] = (
+        (_rect(0.0, south, length, south + width), "hall"),
+        (_rect(length, south, length + width, top), "hall"),
+    )
+    strips = (
+        Strip(_rect(0.0, 0.0, length + width, south), "N"),
+        Strip(_rect(0.0, south + width, length, top), "S"),
+        Strip(_rect(length + width, south, length + width + east, top), "W"),
+    )
+    stair = None
+    if storeys == 2:
+        stair = _stair_rect(rng, -STAIR_HALL_WIDTH_M, south, south + width, top)
+    return Skeleton(halls, strips, stair, (1, 1))
+
+
+def _ring(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """A hallway all round a core; the west arm holds the stair."""
+    width, south, north = _between(rng, 1.6, 1.8), _between(rng, 3.4, 4.6), _between(rng, 3.4, 4.6)
+    west = STAIR_HALL_WIDTH_M if storeys == 2 else width
+    core_x = _between(rng, 3.6, 6.4)
+    core_y = _between(rng, 3.8, 4.6) if storeys == 2 else _between(rng, 2.6, 4.4)
+    x1, y1 = west + core_x + width, south + core_y + 2 * width
+    ring_y1 = round(y1, 1)
+    arm: tuple[Rect, Role] = (_rect(0.0, south, west, ring_y1), "hall")
+    halls: list[tuple[Rect, Role]] = [
+        (_rect(west, south, x1, south + width), "hall"),
+        (_rect(west, ring_y1 - width, x1, ring_y1), "hall"),
+        (_rect(x1 - width, south + width, x1, ring_y1 - width), "hall"),
+    ]
+    strips = (
+        Strip(_rect(0.0, 0.0, x1, south), "N"),
+        Strip(_rect(west, south + width, x1 - width, ring_y1 - width), "S"),
+        Strip(_rect(0.0, ring_y1, x1, ring_y1 + north), "S"),
+    )
+    if storeys == 2:
+        return Skeleton(tuple(halls), strips, arm[0], (1, 2))
+    return Skeleton((arm, *halls), strips)
+
+
+def _hub(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """A great living room with rooms around it and a short hallway behind."""
+    x, y = _between(rng, 5.0, 7.0), _between(rng, 4.4, 6.0)
+    west, east, north = _between(rng, 3.2, 4.4), _between(rng, 3.2, 4.4), _between(rng, 3.2, 4.4)
+    width = _between(rng, *HALL_WIDTH_M)
+    halls: tuple[tuple[Rect, Role], ...] = (
+        (_rect(-west, y, x + east, y + width), "hall"),
+        (_rect(0.0, 0.0, x, y), "hub"),
+    )
+    strips = (
+        Strip(_rect(-west, y + width, x + east, y + width + north), "S"),
+        Strip(_rect(-west, 0.0, 0.0, y), "E"),
+        Strip(_rect(x, 0.0, x + east, y), "W"),
+    )
+    stair = None
+    if storeys == 2:
+        stair = _stair_rect(rng, round(x + east, 1), y, y + width, y + width + north)
+        if stair.y0 < y - 0.05 and rng.random() < 0.5:
+            stair = _rect(stair.x0, y, stair.x1, y + STAIR_HALL_LENGTH_M)
+    return Skeleton(halls, strips, stair, (1, 1))
+
+
+STYLES: dict[str, Callable[[np.random.Generator, int], Skeleton]] = {
+    "central": _central,
+    "tee": _tee,
+    "ell": _ell,
+    "ring": _ring,
+    "hub": _hub,
+}
+
+
+def _cuts(rng: np.random.Generator, length: float, fewer: float) -> list[float]:
+    """Widths that add up to `length`, at least 2.2 m each where there is room, uneven on purpose."""
+    count = max(1, round(length / (float(rng.uniform(2.9, 4.6)) * fewer)))
+    count = min(count, max(1, int(length / 2.2)))
+    share = rng.dirichlet(np.full(count, 2.0)) * (length - 2.2 * count)
+    edges = np.round(np.cumsum(2.2 + share), 1)
+    edges[-1] = length
+    return [float(edge) for edge in edges]
+
+
+def _slice(strip: Strip, rng: np.random.Generator, fewer: float) -> list[tuple[Rect, Rect | None]]:
+    """Cut a strip into rooms; a deep one may get a back room at the far side from the hallway."""
+    rect, rooms = strip.rect, []
+    across = strip.side in "NS"
+    start = 0.0
+    for end in _cuts(rng, rect.width if across else rect.depth, fewer):
+        if across:
+            piece = _rect(rect.x0 + start, rect.y0, rect.x0 + end, rect.y1)
+        else:
+            piece = _rect(rect.x0, rect.y0 + start, rect.x1, rect.y0 + end)
+        start = end
+        back = None
+        deep = piece.depth if across else piece.width
+        if (
+            deep >= 4.5
+            and (piece.width if across else piece.depth) <= 4.6
+            and rng.random() < (0.75 if deep > 5 else 0.4)
+        ):
+            part = _between(rng, 1.7, min(2.4, deep - 2.8))
+            piece, back = _split(piece, strip.side, part)
+        rooms.append((piece, back))
+    return rooms
+
+
+def _split(rect: Rect, side: Side, part: float) -> tuple[Rect, Rect]:
+    if side == "N":
+        return replace(rect, y0=round(rect.y0 + part, 1)), replace(rect, y1=round(rect.y0 + part, 1))
+    if side == "S":
+        return replace(rect, y1=round(rect.y1 - part, 1)), replace(rect, y0=round(rect.y1 - part, 1))
+    if side == "E":
+        return replace(rect, x0=round(rect.x0 + part, 1)), replace(rect, x1=round(rect.x0 + part, 1))
+    return replace(rect, x1=round(rect.x1 - part, 1)), replace(rect, x0=round(rect.x1 - part, 1))
+
+
+def make_layout(rng: np.random.Generator) -> list[Slot]:
+    """Slots of a house with 6–14 rooms. Hallways come first on each storey."""
+    style = list(STYLES)[int(rng.choice(len(STYLES), p=[0.24, 0.2, 0.2, 0.18, 0.18]))]
+    storeys = 2 if rng.random() < 0.45 else 1
+    for _ in range(400):
+        skeleton = STYLES[style](rng, storeys)
+        fewer = float(rng.uniform(0.85, 1.35))
+        slots: list[Slot] = []
+        for storey in range(storeys):
+            halls, strips = skeleton.halls, skeleton.strips
+            if storey:
+                halls, strips = halls[: skeleton.upper[0]], strips[: skeleton.upper[1]]
+            slots += [Slot(rect, role, storey) for rect, role in halls]
+            if skeleton.stair is not None:
+                slots.append(Slot(skeleton.stair, "stair", storey))
+            for strip in strips:
+                for piece, back in _slice(strip, rng, fewer):
+                    slots.append(Slot(piece, "room", storey))
+                    if back is not None:
+                        slots.append(Slot(back, "back", storey, len(slots) - 1))
+        if 6 <= len(slots) <= 14 and _rooms_wide_enough(slots):
+            return slots
+    raise AssertionError(f"no {style} layout with 6–14 rooms in 400 attempts")
+
+
+def _rooms_wide_enough(slots: list[Slot]) -> bool:
+    """Whether every room has 1.6 m each way and real rooms exist on each storey."""
+    return all(min(slot.rect.width, slot.rect.depth) >= 1.6 for slot in slots) and all(
+        sum(slot.role in ("room", "hub") for slot in slots if slot.storey == storey) >= (4 if storey == 0 else 2)
+        for storey in {slot.storey for slot in slots}
+    )

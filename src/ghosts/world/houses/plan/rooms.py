@@ -1,0 +1,218 @@
+"""Room kinds: how large they are, what they like to lie beside, and what their floors and walls are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+Color = tuple[float, float, float]
+T = TypeVar("T")
+
+WALL_M = 0.16
+"""Thickness of every wall; two rooms share it, half each."""
+ROOM_HEIGHT_M = 2.7
+STOREY_M = 3.0
+"""From floor to floor: room height and slab."""
+DOOR_WIDTH_M = 0.9
+DOOR_HEIGHT_M = 2.05
+PASSAGE_HEIGHT_M = 2.3
+
+
+@dataclass(frozen=True)
+class RoomKind:
+    """What a kind of room is like."""
+
+    area_m2: tuple[float, float]
+    """Plausible floor area, from and to; the plan prefers, but does not force it."""
+    weight: float
+    """How often it is wished for, beyond the rooms every house has."""
+    storeys: tuple[int, ...]
+    """Storeys of a two-storey house where it may lie."""
+    beside: tuple[str, ...] = ()
+    """Kinds it likes to share a wall with."""
+    back: bool = False
+    """Whether it may be reached through another room only."""
+    open_to_hall: float = 0.0
+    """Probability that it opens to a hallway by a wide passage instead of a door."""
+    floors: tuple[str, ...] = ("planks",)
+    """Floor materials to choose from."""
+    walls: tuple[str, ...] = ("paint",)
+    """Wall materials to choose from."""
+    most: int = 1
+    """At most so many in a house."""
+
+
+ROOM_KINDS: dict[str, RoomKind] = {
+    "living room": RoomKind(
+        (17.0, 45.0),
+        0.3,
+        (0, 1),
+        ("dining room", "kitchen", "entryway"),
+        False,
+        0.75,
+        ("planks", "parquet", "planks", "carpet"),
+        ("paint", "paint", "stripes"),
+        2,
+    ),
+    "kitchen": RoomKind(
+        (9.0, 20.0),
+        0.0,
+        (0,),
+        ("dining room", "living room"),
+        False,
+        0.55,
+        ("tile", "checker", "planks"),
+        ("paint",),
+        1,
+    ),
+    "dining room": RoomKind(
+        (10.0, 22.0), 3.0, (0,), ("kitchen", "living room"), False, 0.6, ("planks", "parquet"), ("paint", "stripes"), 1
+    ),
+    "bedroom": RoomKind(
+        (10.0, 22.0),
+        2.5,
+        (0, 1),
+        ("bathroom", "closet"),
+        False,
+        0.0,
+        ("carpet", "planks", "carpet"),
+        ("paint", "paint", "stripes"),
+        4,
+    ),
+    "bathroom": RoomKind(
+        (4.0, 9.5), 1.2, (0, 1), ("bedroom",), True, 0.0, ("tile", "checker", "marble"), ("wall tile",), 3
+    ),
+    "office": RoomKind((7.0, 16.0), 1.8, (0, 1), (), True, 0.0, ("planks", "carpet"), ("paint", "paint", "brick"), 2),
+    "laundry room": RoomKind(
+        (4.0, 9.0), 2.2, (0, 1), ("kitchen", "bathroom"), True, 0.0, ("tile", "checker"), ("paint",), 1
+    ),
+    "closet": RoomKind((2.5, 6.5), 2.2, (0, 1), ("bedroom",), True, 0.0, ("carpet", "planks"), ("paint",), 2),
+    "library": RoomKind(
+        (9.0, 20.0), 1.6, (0, 1), ("living room", "office"), False, 0.15, ("parquet", "planks"), ("paint", "stripes"), 1
+    ),
+    "gym": RoomKind((10.0, 22.0), 1.4, (0, 1), (), False, 0.0, ("rubber", "planks"), ("paint", "brick"), 1),
+    "entryway": RoomKind(
+        (4.0, 10.0), 3.0, (0,), ("living room",), False, 0.7, ("tile", "marble", "planks"), ("paint",), 1
+    ),
+    "nursery": RoomKind(
+        (8.0, 16.0), 1.6, (0, 1), ("bedroom",), False, 0.0, ("carpet", "planks"), ("stripes", "paint"), 1
+    ),
+    "music room": RoomKind(
+        (11.0, 24.0), 1.6, (0, 1), ("living room",), False, 0.2, ("parquet", "planks"), ("paint", "brick"), 1
+    ),
+    "pantry": RoomKind((2.5, 6.0), 1.5, (0,), ("kitchen",), True, 0.0, ("tile", "checker"), ("paint",), 1),
+    "hallway": RoomKind((4.0, 30.0), 0.0, (0, 1), (), False, 1.0, ("planks", "tile", "parquet"), ("paint",), 9),
+    "stair hall": RoomKind((12.0, 30.0), 0.0, (0, 1), (), False, 1.0, ("planks", "parquet"), ("paint",), 9),
+}
+"""Every room kind by its name, as people say it."""
+
+HALLS = ("hallway", "stair hall", "entryway")
+"""Kinds that other rooms open to."""
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Surfaces of one room."""
+
+    floor: str
+    floor_color: Color
+    wall: str
+    wall_color: Color
+    trim_color: Color
+
+
+_WOODS: tuple[Color, ...] = (
+    (0.42, 0.25, 0.12),
+    (0.30, 0.16, 0.075),
+    (0.55, 0.37, 0.20),
+    (0.20, 0.105, 0.055),
+    (0.47, 0.31, 0.17),
+    (0.36, 0.27, 0.19),
+)
+_PAINTS: tuple[Color, ...] = (
+    (0.82, 0.79, 0.72),
+    (0.78, 0.72, 0.60),
+    (0.70, 0.76, 0.78),
+    (0.62, 0.70, 0.62),
+    (0.80, 0.68, 0.58),
+    (0.66, 0.66, 0.70),
+    (0.84, 0.82, 0.80),
+    (0.55, 0.65, 0.72),
+    (0.76, 0.70, 0.44),
+    (0.72, 0.56, 0.50),
+    (0.46, 0.56, 0.50),
+    (0.38, 0.46, 0.58),
+    (0.62, 0.56, 0.68),
+    (0.80, 0.76, 0.66),
+)
+_TILES: tuple[Color, ...] = (
+    (0.78, 0.77, 0.74),
+    (0.55, 0.56, 0.57),
+    (0.72, 0.62, 0.50),
+    (0.42, 0.50, 0.54),
+    (0.62, 0.38, 0.26),
+    (0.80, 0.78, 0.70),
+)
+_WALL_TILES: tuple[Color, ...] = (
+    (0.80, 0.82, 0.82),
+    (0.55, 0.72, 0.76),
+    (0.62, 0.75, 0.66),
+    (0.82, 0.78, 0.70),
+    (0.50, 0.60, 0.74),
+    (0.80, 0.66, 0.64),
+)
+_CARPETS: tuple[Color, ...] = (
+    (0.62, 0.56, 0.47),
+    (0.45, 0.47, 0.52),
+    (0.50, 0.42, 0.36),
+    (0.36, 0.44, 0.50),
+    (0.58, 0.48, 0.46),
+    (0.42, 0.50, 0.42),
+)
+_FLOOR_COLORS: dict[str, tuple[Color, ...]] = {
+    "planks": _WOODS,
+    "parquet": _WOODS,
+    "tile": _TILES,
+    "checker": ((0.80, 0.80, 0.78), (0.78, 0.74, 0.66)),
+    "marble": ((0.82, 0.80, 0.78), (0.70, 0.72, 0.72)),
+    "carpet": _CARPETS,
+    "rubber": ((0.10, 0.10, 0.11), (0.13, 0.14, 0.17)),
+}
+_WALL_COLORS: dict[str, tuple[Color, ...]] = {
+    "paint": _PAINTS,
+    "stripes": _PAINTS,
+    "wall tile": _WALL_TILES,
+    "brick": ((0.48, 0.22, 0.15), (0.62, 0.58, 0.54), (0.40, 0.24, 0.18)),
+}
+
+
+def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
+    """One of the options, each as likely."""
+    return options[int(rng.integers(len(options)))]
+
+
+def choose_finishes(kinds: list[str], rng: np.random.Generator) -> list[Finish]:
+    """Surfaces for every room; hallways of a house share theirs, and its wooden floors share one wood.
+
+    Args:
+        kinds: one per room.
+        rng: source of the choices.
+    """
+    wood = pick(rng, _WOODS)
+    hall_paint, hall_floor = pick(rng, _PAINTS[:8]), pick(rng, ROOM_KINDS["hallway"].floors)
+    hall_color = wood if hall_floor in ("planks", "parquet") else pick(rng, _FLOOR_COLORS[hall_floor])
+    trim: Color = (0.86, 0.85, 0.82) if rng.random() < 0.75 else wood
+    finishes = []
+    for kind in kinds:
+        floor, wall = pick(rng, ROOM_KINDS[kind].floors), pick(rng, ROOM_KINDS[kind].walls)
+        floor_color = pick(rng, _FLOOR_COLORS[floor])
+        if floor in ("planks", "parquet") and rng.random() < 0.7:
+            floor_color = wood
+        wall_color = pick(rng, _WALL_COLORS[wall])
+        if kind in ("hallway", "stair hall"):
+            floor, floor_color, wall, wall_color = hall_floor, hall_color, "paint", hall_paint
+        finishes.append(Finish(floor, floor_color, wall, wall_color, trim))
+    return finishes

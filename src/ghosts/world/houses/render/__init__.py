@@ -1,0 +1,1 @@
+"""From solids to pictures: ray caster, light, materials, panoramas."""

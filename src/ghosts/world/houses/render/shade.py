@@ -1,0 +1,179 @@
+"""Shading: from hits to colours. Materials, lights, shadows, ambient light and occlusion, smooth edges, tone."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ghosts.world.houses.render import lighting
+from ghosts.world.houses.render.materials import evaluate
+from ghosts.world.houses.render.raycast import Frames, Hits, intersect
+from ghosts.world.houses.render.scene import Scene
+from ghosts.world.houses.render.textures import SurfacePoints
+from ghosts.world.houses.render.volume import room_of, sample
+from ghosts.world.houses.solids import BOX, CYLINDER, TINY
+
+_EXPOSURE = 0.56
+_CPU_CHUNK = 131072
+"""Pixels shaded at once on the CPU: temporaries stay in its caches."""
+_NEIGHBOURS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))
+_AMBIENT = 0.95
+
+
+def shade(scene: Scene, frames: Frames, hits: Hits) -> Tensor:
+    """Colours of all pixels, uint8 `m h w 3`."""
+    rays = frames.rays()
+    length = rays.square().sum(-1, keepdim=True).sqrt()
+    view = (rays / length).view(-1, 3)
+    reach = hits.distance.nan_to_num(posinf=0.0).view(-1, 1)
+    start = frames.origin[:, None].expand(-1, frames.height * frames.width, -1).reshape(-1, 3)
+    index = hits.index.view(-1)
+    size = reach[:, 0] * (2.0 / frames.width * float(frames.right[0].norm()))
+    step = _CPU_CHUNK if index.device.type == "cpu" else len(index)
+    parts = [
+        radiance(scene, index[p], start[p] + view[p] * reach[p], view[p], size[p])
+        for p in (slice(k, k + step) for k in range(0, len(index), step))
+    ]
+    color = to_display(torch.cat(parts)).view(*hits.index.shape, 3)
+    return (smooth_edges(scene, frames, hits, color) * 255.0 + 0.5).to(torch.uint8)
+
+
+def smooth_edges(scene: Scene, frames: Frames, hits: Hits, color: Tensor) -> Tensor:
+    """Blend colours along the outlines of solids.
+
+    Four more rays go through each pixel whose right or lower neighbour shows another solid (and that neighbour), but
+    only at the solids seen there and beside; a ray takes the colour of the neighbour whose solid it meets.
+    """
+    index = hits.index
+    edge = torch.zeros_like(index, dtype=torch.bool)
+    across, down = index[:, :, 1:] != index[:, :, :-1], index[:, 1:] != index[:, :-1]
+    edge[:, :, 1:] |= across
+    edge[:, :, :-1] |= across
+    edge[:, 1:] |= down
+    edge[:, :-1] |= down
+    m, i, j = edge.nonzero(as_tuple=True)
+    if len(m) == 0:
+        return color
+    rows = torch.stack([(i + di).clamp(0, frames.height - 1) for di, _ in _NEIGHBOURS], 1)
+    cols = torch.stack([(j + dj).clamp(0, frames.width - 1) for _, dj in _NEIGHBOURS], 1)
+    ids = index[m[:, None], rows, cols]
+    near = color[m[:, None], rows, cols]
+    origin = frames.origin[m][:, None].expand(-1, len(_NEIGHBOURS), -1).reshape(-1, 3)
+    total = torch.zeros_like(near[:, 0])
+    for di, dj in ((-0.125, -0.375), (0.375, -0.125), (0.125, 0.375), (-0.375, 0.125)):
+        u = (j + 0.5 + dj) * (2.0 / frames.width) - 1.0
+        v = (i + 0.5 + di) * (2.0 / frames.height) - 1.0
+        ray = frames.forward[m] + frames.right[m] * u[:, None] + frames.down[m] * v[:, None]
+        ray = torch.where(ray.abs() < TINY, TINY, ray)
+        ray = ray[:, None].expand(-1, len(_NEIGHBOURS), -1).reshape(-1, 3)
+        t = intersect(scene.solids, ids.view(-1).clamp(min=0), origin, ray).view(ids.shape)
+        t = torch.where(ids < 0, torch.full_like(t, 1e6), t)
+        total += near.gather(1, t.argmin(1)[:, None, None].expand(-1, 1, 3))[:, 0]
+    result = color.clone()
+    result[m, i, j] = total / 4
+    return result
+
+
+def to_display(linear: Tensor) -> Tensor:
+    """Tone curve and gamma: linear light to sRGB-like values in 0..1."""
+    x = linear * _EXPOSURE
+    toned = x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14)
+    return toned.clamp(0.0, 1.0).pow(1.0 / 2.2)
+
+
+def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Tensor) -> Tensor:
+    """Linear light that leaves points towards the eye.
+
+    Args:
+        scene: the scene.
+        index: solid at each point, −1 for none, `n`.
+        point: world coordinates, `n 3`.
+        view: directions of sight, `n 3`.
+        size: width of a pixel there in metres, `n`.
+    """
+    out = torch.zeros_like(point)
+    seen = (index >= 0).nonzero()[:, 0]
+    if len(seen) < len(index):
+        index, point, view, size = index[seen], point[seen], view[seen], size[seen]
+    own, normal, points = _surface(scene, index, point, view, size)
+    albedo, emission = torch.empty_like(point), torch.empty_like(point)
+    gloss = torch.empty_like(own[:, 0])
+    material = scene.material[index]
+    for number in material.unique().tolist():
+        where = (material == number).nonzero()[:, 0]
+        part = SurfacePoints(*(value[where] for value in points))
+        surface = evaluate(number, part)
+        albedo[where], emission[where], gloss[where] = surface.albedo, surface.emission, surface.gloss
+    # Mouldings and frames lie flat on walls, which the voxels beside them would count as occlusion.
+    slim = scene.own_half[index].sort(-1).values[:, 1] < 0.055
+    out[seen] = albedo * _light(scene, point, normal, view, gloss, albedo, slim) + emission
+    return out
+
+
+def _light(
+    scene: Scene, point: Tensor, normal: Tensor, view: Tensor, gloss: Tensor, albedo: Tensor, slim: Tensor
+) -> Tensor:
+    """Incoming light over π, with highlights folded in relative to the albedo."""
+    room = room_of(scene.volume, point + normal * 0.07)
+    # Noise by position: the same surface point gets the same dither from every view.
+    seed = torch.sin(point[:, 0] * 129.9 + point[:, 1] * 782.3 + point[:, 2] * 377.1)
+    dither = torch.stack([_fraction(seed * 4375.85), _fraction(seed * 2646.19)]).sub_(0.5).mul_(1.4)
+    straight = lighting.direct(scene.lights, point + normal * 0.02, normal, room, dither)
+    close = sample(scene.volume, scene.volume.near, point + normal * 0.15)[0]
+    close = torch.where(slim, 0.35 * close, close)
+    field = sample(scene.volume, scene.volume.field, point + normal * 0.36)
+    open_sky = (1.0 - 0.95 * close).clamp(0.0, 1.0).pow_(1.3) * (1.0 - 0.75 * field[3]).clamp_(0.0, 1.0)
+    light = straight * (0.35 + 0.65 * open_sky)[:, None] + _AMBIENT * (field[:3] * open_sky).T
+    shiny = (gloss > 0).nonzero()[:, 0]
+    light[shiny] *= 1.0 + _shine(
+        scene, point[shiny], normal[shiny], view[shiny], room[shiny], gloss[shiny], albedo[shiny]
+    )
+    return light
+
+
+def _shine(
+    scene: Scene, point: Tensor, normal: Tensor, view: Tensor, room: Tensor, gloss: Tensor, albedo: Tensor
+) -> Tensor:
+    """Highlight of the room's lamp and the sheen of grazing sight, relative to the diffuse light."""
+    lamps = torch.stack([scene.lights.position[chosen[0]].mean(0) for chosen in scene.lights.table])
+    half = lamps[room] - point
+    half = half * half.square().sum(-1, keepdim=True).rsqrt() - view
+    glint = (half * normal).sum(-1).square() / half.square().sum(-1).clamp(min=1e-6)
+    rim = (1.0 + (view * normal).sum(-1)).clamp(0.0, 1.0) ** 4
+    return (gloss * (1.2 * glint**24 + 0.5 * rim))[:, None] / (albedo + 0.15)
+
+
+def _fraction(x: Tensor) -> Tensor:
+    return x - x.floor()
+
+
+def _surface(
+    scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Tensor
+) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+    """Own coordinates, world normals, and the fields of `SurfacePoints`."""
+    form, half, turn = scene.solids.form[index], scene.own_half[index], scene.own_turn[index]
+    offset = point - scene.solids.center[index]
+    c, s = turn[:, 0], turn[:, 1]
+    own = torch.stack([offset[:, 0] * c + offset[:, 1] * s, offset[:, 1] * c - offset[:, 0] * s, offset[:, 2]], -1)
+    reach = own.abs() / half
+    boxy = (form <= BOX)[:, None]
+    axis = (own.abs() - half).argmax(-1)
+    flat = torch.zeros_like(own).scatter_(1, axis[:, None], own.gather(1, axis[:, None]).sign())
+    round_ = own / (half * half)
+    cap = (form == CYLINDER) & (reach[:, 2] > 1.0 - 1e-3 / half[:, 2].clamp(min=1e-2))
+    round_ = torch.where((form == CYLINDER)[:, None], round_ * torch.tensor([1.0, 1.0, 0.0], device=own.device), round_)
+    lid = torch.stack([torch.zeros_like(c), torch.zeros_like(c), own[:, 2].sign()], -1)
+    round_ = torch.where(cap[:, None], lid, round_)
+    local = torch.where(boxy, flat, round_)
+    local = local / local.square().sum(-1, keepdim=True).sqrt().clamp(min=1e-9)
+    normal = torch.stack([local[:, 0] * c - local[:, 1] * s, local[:, 0] * s + local[:, 1] * c, local[:, 2]], -1)
+    level = torch.where(boxy[:, 0], axis == 2, cap)
+    sideways = boxy[:, 0] & (axis == 1)
+    angle = torch.atan2(own[:, 1], own[:, 0]) * torch.minimum(half[:, 0], half[:, 1])
+    u = torch.where(level | sideways, own[:, 0], torch.where(boxy[:, 0], own[:, 1], angle))
+    v = torch.where(level, own[:, 1], own[:, 2])
+    ru = torch.where(level | sideways, half[:, 0], half[:, 1])
+    rv = torch.where(level, half[:, 1], half[:, 2])
+    # A pixel covers more of a surface that is seen at a slant.
+    size = size * (view * normal).sum(-1).abs().clamp(min=0.06).rsqrt()
+    return own, normal, (u, v, ru, rv, own, level.float(), view, normal, scene.color[index], size, index)

@@ -1,0 +1,1 @@
+"""Paths in words: facts, grammar, instructions, and the reader that checks them."""

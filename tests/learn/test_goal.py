@@ -1,0 +1,113 @@
+"""Goal prediction as it is trained: batches, losses, and what every kind of model predicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from lightning.fabric import Fabric
+from torch.testing import assert_close
+
+from ghosts.act.baselines import HandCoded, _from_heat, hand_coded_heat
+from ghosts.data.batches import Batch
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import TRAIN
+from ghosts.learn.goal import FilterTask, LingUNetTask, goal_task
+from ghosts.learn.task import Selection, Share
+from ghosts.mapping.mapper import draw_masks
+from ghosts.types import Grid
+from landmark_world import load, make_landmark_root, small_experiment
+from reference.maps import maps_from_cells
+
+EXPERIMENT = replace(
+    small_experiment(), baseline=replace(small_experiment().baseline, levels=2, channels=4, language=4, output=8)
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return load(make_landmark_root(tmp_path_factory.mktemp("world") / "root"), EXPERIMENT)
+
+
+@pytest.fixture(scope="module")
+def batch(data: Dataset) -> Batch:
+    examples = data.examples(TRAIN)[::9][:3]
+    return data.batch(examples, [[item.start, item.start, item.goal] for item in examples])
+
+
+@pytest.mark.parametrize("kind", ["filter", "lingunet"])
+def test_predictions_are_distributions_and_loss_has_gradients(data: Dataset, batch: Batch, kind: str) -> None:
+    assert data.labels is not None
+    assert batch.seen.cells.labels is not None
+    task = goal_task(replace(EXPERIMENT, kind=kind), data)
+    assert isinstance(task, FilterTask if kind == "filter" else LingUNetTask)
+    prediction = task.model.eval().predict(batch.briefing, batch.seen)
+    grid = EXPERIMENT.model.belief_grid if kind == "filter" else EXPERIMENT.model.mapper.grid
+    assert prediction.grid == grid
+    assert prediction.goal.shape == (3, 3, grid.rows, grid.cols)
+    assert_close(prediction.goal.sum((-2, -1)), torch.ones(3, 3))
+    assert bool((prediction.goal >= 0).all())
+    half_m = grid.rows * grid.cell_m / 2
+    assert float(prediction.goal_xy_m.abs().max()) <= half_m
+    # Labels that nobody saw do not learn.
+    masks = draw_masks(EXPERIMENT.model.mapper, 3, torch.Generator().manual_seed(0))
+    task.train()(replace(batch, masks=masks)).backward()
+    embedding = task.model.features.embedding
+    assert embedding is not None
+    assert embedding.weight.grad is not None
+    seen = torch.zeros(len(data.labels), dtype=torch.bool)
+    seen[batch.seen.cells.labels.label] = True
+    assert bool((embedding.weight.grad[seen].abs().sum(1) > 0).any())
+    assert float(embedding.weight.grad[~seen].abs().sum()) == 0.0
+
+
+def test_heat_without_anything_positive_is_uniform() -> None:
+    heat = torch.full((1, 2, 4, 5), -1.0)
+    heat[0, 1, 2, 3], heat[0, 1, 0, 0] = 3.0, 1.0
+    found = _from_heat(heat, Grid(4, 5, 1.0))
+    assert_close(found.goal[0, 0], torch.full((4, 5), 0.05))
+    assert found.goal[0, 1, 2, 3] == 0.75
+    assert found.goal_xy_m[0, 1].tolist() == [1.0, 0.5]
+
+
+def test_hand_coded_sees_what_was_seen_by_each_step(batch: Batch) -> None:
+    model, cells = HandCoded(EXPERIMENT.model), batch.seen.cells
+    assert list(model.parameters()) == []
+    prediction = model.predict(batch.briefing, batch.seen)
+    grid = EXPERIMENT.model.mapper.grid
+    _, observed = maps_from_cells(replace(cells, features=torch.zeros(len(cells.item), 1)))
+    for step in range(3):
+        seen = observed[:, : step + 1].any(1)
+        heat = hand_coded_heat(seen, batch.briefing.start_xy_m, grid)
+        assert_close(prediction.goal[:, step], heat / heat.sum((-2, -1), keepdim=True))
+        best = heat.flatten(1).argmax(1).numpy()
+        xy = np.stack([(best % 32 - 15.5) * 0.5, (best // 32 - 15.5) * 0.5], 1)
+        np.testing.assert_allclose(prediction.goal_xy_m[:, step].numpy(), xy)
+    assert torch.equal(prediction.goal[:, 0], prediction.goal[:, 1])  # standing still shows nothing new
+    assert not torch.equal(prediction.goal[:, 1], prediction.goal[:, 2])
+
+
+def test_a_batch_does_not_depend_on_how_many_processes_share_it(data: Dataset) -> None:
+    model = replace(EXPERIMENT.model, mapper=replace(EXPERIMENT.model.mapper, dropout=0.3))
+    task = goal_task(replace(EXPERIMENT, model=model), data)
+    whole, halves = task.draw(5, Share()), [task.draw(5, Share(rank, 2)) for rank in range(2)]
+    assert whole.masks is not None
+    assert len(whole.masks.input) == 4
+    for rank, half in enumerate(halves):
+        assert half.masks is not None
+        assert torch.equal(half.masks.input, whole.masks.input[rank::2])
+        assert torch.equal(half.path_xy_m, whole.path_xy_m[rank::2])
+        assert torch.equal(half.seen_m2, whole.seen_m2[rank::2])
+        words = half.briefing.tokens
+        assert torch.equal(words, whole.briefing.tokens[rank::2, : words.shape[1]])
+    assert not torch.equal(task.draw(6, Share()).path_xy_m, whole.path_xy_m)
+
+
+def test_nothing_is_scored_without_a_selection(data: Dataset) -> None:
+    fabric = Fabric(accelerator="cpu", devices=1)
+    assert goal_task(EXPERIMENT, data).score(fabric) == {}
+    scored = goal_task(EXPERIMENT, data, Selection("val_seen", data.examples("val_seen")[:3])).score(fabric)
+    assert list(scored) == ["val_seen success", "val_seen error"]
+    assert 0.0 <= scored["val_seen success"] <= 1.0 < scored["val_seen error"]

@@ -1,0 +1,50 @@
+"""What every task on episodes draws: its share of a batch, symmetries, dropped words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from tests.data.makers import contents
+
+from ghosts.data.dataset import Dataset
+from ghosts.learn.goal import goal_task
+from ghosts.learn.task import Share
+from landmark_world import load, make_landmark_root, small_experiment
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return load(make_landmark_root(tmp_path_factory.mktemp("world") / "root"), small_experiment())
+
+
+def test_a_batch_does_not_depend_on_the_number_of_processes(data: Dataset) -> None:
+    task = goal_task(small_experiment(batch=6, word_dropout=0.3, quarters=True), data)
+    whole = task.draw(5, Share())
+    for world in (2, 3):
+        for rank in range(world):
+            part, mine = task.draw(5, Share(rank, world)), slice(rank, None, world)
+            for name in ("path_xy_m", "path_heading_rad", "goal_seen", "seen_m2"):
+                assert torch.equal(getattr(part, name), getattr(whole, name)[mine]), name
+            for name in ("start_xy_m", "start_heading_rad"):
+                assert torch.equal(getattr(part.briefing, name), getattr(whole.briefing, name)[mine]), name
+            assert torch.equal(part.masks.input, whole.masks.input[mine])
+            assert torch.equal(part.masks.state, whole.masks.state[mine])
+            width = part.briefing.tokens.shape[1]
+            assert torch.equal(part.briefing.tokens, whole.briefing.tokens[mine, :width])
+            assert not bool(whole.briefing.tokens[mine, width:].any())
+            cells = {(s, i * world + rank, r, c): labels for (s, i, r, c), labels in contents(part).items()}
+            assert cells == {key: labels for key, labels in contents(whole).items() if key[1] % world == rank}
+
+
+def test_shares_of_symmetries_and_dropped_words(data: Dataset) -> None:
+    task = goal_task(small_experiment(batch=50, mirrored=0.3, quarters=True, word_dropout=0.2), data)
+    drawn = [task.draw_symmetry(np.random.default_rng([1, number])) for number in range(1000)]
+    assert abs(np.mean([item.mirrored for item in drawn]) - 0.3) < 4.0 * math.sqrt(0.3 * 0.7 / 1000)
+    for quarters in range(4):
+        assert abs(np.mean([item.quarters == quarters for item in drawn]) - 0.25) < 4.0 * math.sqrt(0.1875 / 1000)
+    tokens = torch.cat([task.draw(number, Share()).briefing.tokens.flatten() for number in range(4)])
+    words = int((tokens > 0).sum())
+    assert abs(float((tokens == 1).sum()) / words - 0.2) < 4.0 * math.sqrt(0.16 / words)

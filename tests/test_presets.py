@@ -1,0 +1,38 @@
+"""Presets: what they observe, the paper's numbers, and that they survive a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ghosts.config import GoalExperiment, from_dict, to_dict
+from ghosts.presets import PRESETS, preset
+
+
+def test_presets_survive_json() -> None:
+    for name in PRESETS:
+        experiment = preset(name)
+        changed = replace(experiment, train=replace(experiment.train, seed=7))
+        assert from_dict(GoalExperiment, to_dict(changed)) == changed
+
+
+def test_every_preset_says_what_it_observes() -> None:
+    images = {"houses-filter", "houses-filter-xy", "houses-filter-joint", "houses-lingunet", "paper"}
+    assert {name for name in PRESETS if preset(name).observation == "images"} == images
+    assert {name for name in PRESETS if preset(name).observation == "any"} == {"hand-coded", "tiny"}
+    assert {preset(name).model.mapper.features for name in images - {"paper"}} == {64}
+
+
+def test_paper_preset_has_the_papers_numbers() -> None:
+    paper = preset("paper")
+    language, mapper, motion, train = paper.model.language, paper.model.mapper, paper.model.filter.motion, paper.train
+    assert (language.embedding, language.hidden, language.attention, language.decoder_context) == (
+        300,
+        256,
+        "dot",
+        False,
+    )
+    assert (mapper.features, mapper.channels, mapper.rows, mapper.cols, mapper.cell_m) == (768, 128, 96, 96, 0.5)
+    assert (mapper.convolution, mapper.kernel, mapper.dropout) == ("sparse", 3, 0.5)
+    assert (motion.kind, motion.kernel, paper.model.filter.headings) == ("joint", 7, 4)
+    assert (train.optimiser, train.learning_rate, train.weight_decay) == ("adam", 1e-3, 1e-7)
+    assert (train.batch, train.iterations, train.schedule) == (5, 8000, "constant")

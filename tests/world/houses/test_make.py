@@ -1,0 +1,116 @@
+"""Houses of many seeds: sizes, kinds, ways between rooms, stairs."""
+
+from __future__ import annotations
+
+import pytest
+
+from ghosts.world.houses.house import House, Opening
+from ghosts.world.houses.make import house_name, make_house
+from ghosts.world.houses.plan.rooms import ROOM_KINDS, WALL_M
+from ghosts.world.houses.plan.shell import RISERS, stair_hole
+from world.houses.made import house
+
+SEEDS = range(50)
+
+
+def doors(plan: House) -> list[Opening]:
+    return [o for o in plan.openings if o.kind != "window" and o.rooms[1] >= 0]
+
+
+def test_same_seed_same_house() -> None:
+    assert make_house(11) == make_house(11)
+    assert make_house(11).rooms != make_house(12).rooms
+
+
+def test_names_are_unique_and_long_enough() -> None:
+    names = {house_name(seed) for seed in range(5000)}
+    assert len(names) == 5000
+    assert {len(name) for name in names} == {11}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rooms(seed: int) -> None:
+    plan = house(seed)
+    assert 6 <= len(plan.rooms) <= 14
+    assert {room.kind for room in plan.rooms} <= set(ROOM_KINDS)
+    assert [room.index for room in plan.rooms] == list(range(len(plan.rooms)))
+    assert {"kitchen", "bedroom", "bathroom", "living room"} <= {room.kind for room in plan.rooms}
+    for room in plan.rooms:
+        assert min(room.x1_m - room.x0_m, room.y1_m - room.y0_m) >= 1.4, room
+        assert room.ceiling_z_m - room.floor_z_m == pytest.approx(2.7)
+    for a in plan.rooms:
+        for b in plan.rooms[: a.index]:
+            apart = a.storey != b.storey or (
+                min(a.x1_m, b.x1_m) + WALL_M / 2 <= max(a.x0_m, b.x0_m)
+                or min(a.y1_m, b.y1_m) + WALL_M / 2 <= max(a.y0_m, b.y0_m)
+            )
+            assert apart, f"seed {seed}: {a} and {b} overlap"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_room_can_be_reached(seed: int) -> None:
+    plan = house(seed)
+    joined = [o.rooms for o in doors(plan)] + [s.rooms for s in plan.stairs]
+    reached = {0}
+    for _ in plan.rooms:
+        reached |= {b for a, b in joined if a in reached} | {a for a, b in joined if b in reached}
+    assert reached == set(range(len(plan.rooms)))
+    assert len({room.storey for room in plan.rooms}) == len(plan.stairs) + 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_openings_lie_in_the_walls_of_their_rooms(seed: int) -> None:
+    plan = house(seed)
+    fronts = [o for o in plan.openings if o.kind == "door" and o.rooms[1] < 0]
+    assert len(fronts) == 1
+    for opening in plan.openings:
+        if opening.kind == "door":
+            assert opening.width_m == pytest.approx(0.9)
+            assert opening.top_z_m - opening.bottom_z_m == pytest.approx(2.05)
+        for index in opening.rooms:
+            if index < 0:
+                continue
+            room = plan.rooms[index]
+            if opening.along == "x":
+                across, low, high, at = (room.y0_m, room.y1_m), room.x0_m, room.x1_m, opening.x_m
+                level = opening.y_m
+            else:
+                across, low, high, at = (room.x0_m, room.x1_m), room.y0_m, room.y1_m, opening.y_m
+                level = opening.x_m
+            assert min(abs(level - wall) for wall in across) == pytest.approx(WALL_M / 2, abs=0.011)
+            assert low < at - opening.width_m / 2
+            assert at + opening.width_m / 2 < high
+
+
+def test_stairs_are_comfortable_and_open_above() -> None:
+    found = 0
+    for seed in SEEDS:
+        plan = house(seed)
+        for stair in plan.stairs:
+            found += 1
+            lower, upper = (plan.rooms[index] for index in stair.rooms)
+            assert (lower.kind, upper.kind) == ("stair hall", "stair hall")
+            assert stair.foot_m[2] == lower.floor_z_m
+            assert stair.head_m[2] == upper.floor_z_m
+            assert 0.17 <= (stair.head_m[2] - stair.foot_m[2]) / RISERS <= 0.20
+            hole_x, hole_y = stair_hole(stair)
+            middle = ((hole_x[0] + hole_x[1]) / 2, (hole_y[0] + hole_y[1]) / 2)
+            over = [
+                p
+                for p in plan.shell
+                if p.label in ("floor", "ceiling")
+                and abs(p.center_m[0] - middle[0]) < p.half_m[0]
+                and abs(p.center_m[1] - middle[1]) < p.half_m[1]
+                and lower.floor_z_m + 0.1 < p.center_m[2] < upper.ceiling_z_m - 0.1
+            ]
+            assert not over, f"seed {seed}: a slab closes the stair"
+    assert found >= 10
+
+
+def test_houses_differ() -> None:
+    counts = {len(house(seed).rooms) for seed in SEEDS}
+    kinds = {room.kind for seed in SEEDS for room in house(seed).rooms}
+    assert len(counts) >= 7
+    assert kinds == set(ROOM_KINDS)
+    loops = sum(len(doors(house(seed))) + len(house(seed).stairs) >= len(house(seed).rooms) for seed in SEEDS)
+    assert loops >= 20, "many houses need a cycle"
