@@ -10,7 +10,7 @@ import torch
 import ghosts.bench.growth
 import ghosts.bench.mattersim
 import ghosts.bench.model
-import ghosts.bench.simulator
+import ghosts.bench.renderer
 from ghosts.bench.growth import TINY_RANGES, Point, Ranges
 from ghosts.bench.measure import Measurement
 from ghosts.bench.model import Row
@@ -67,9 +67,9 @@ def test_simulator_prints_both_and_their_ratio(
         rows = [("free", "free headings", "frames/s", 312.4, 156.2, 2.0), ("start", "started", "s", 0.25, None, None)]
         return [ghosts.bench.mattersim.Row(*row) for row in rows]
 
-    sweeps = [ghosts.bench.simulator.Row("sweeps", "cpu", 1234.0)]
+    sweeps = [ghosts.bench.renderer.Row("sweeps", "cpu", 1234.0)]
     monkeypatch.setattr(ghosts.bench.mattersim, "measure_mattersim", fake)
-    monkeypatch.setattr(ghosts.bench.simulator, "measure_simulator", lambda device, seconds: sweeps)
+    monkeypatch.setattr(ghosts.bench.renderer, "measure_renderer", lambda device, seconds: sweeps)
     out = tmp_path / "bench.json"
     bench.main(["simulator", "--against", str(tmp_path), "--seconds", "2", "--out", str(out)])
     assert asked == [(2.0, tmp_path, ())]

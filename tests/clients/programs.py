@@ -80,7 +80,7 @@ def places(locations: Any) -> list[Any]:
     return [[item.viewpointId, item.ix, item.rel_heading, item.rel_elevation, item.rel_distance] for item in locations]
 
 
-def look(observation: dict[str, Any]) -> list[Any]:
+def shown(observation: dict[str, Any]) -> list[Any]:
     """What every environment of R2R shows."""
     names = ("instr_id", "scan", "viewpoint", "viewIndex", "heading", "elevation")
     return [*(observation[name] for name in names), places(observation["navigableLocations"])]
@@ -158,7 +158,7 @@ def duet(checkout: Path) -> Any:
     batch = env.R2RNavBatch(features, data, "connectivity", batch_size=64)
     seen, draw, observations = [], random.Random(0), batch.reset()
     for _ in range(STEPS):
-        seen += [[look(item), item["position"], item["candidate"], item["distance"]] for item in observations]
+        seen += [[shown(item), item["position"], item["candidate"], item["distance"]] for item in observations]
         for number, item in enumerate(observations):
             to = draw.choice(item["candidate"])
             where = ([item["scan"]], [to["viewpointId"]], [draw.uniform(0, 6)], [0])
@@ -182,7 +182,7 @@ def envdrop(checkout: Path) -> Any:
     batch = env.R2RBatch(features, batch_size=16, splits=["train"])
     seen, draw, observations = [], random.Random(0), batch.reset()
     for _ in range(STEPS):
-        seen += [[look(item), item["candidate"], item["teacher"], item["distance"]] for item in observations]
+        seen += [[shown(item), item["candidate"], item["teacher"], item["distance"]] for item in observations]
         observations = batch.step(actions(observations, draw))
     return seen
 
@@ -193,7 +193,7 @@ def speaker_follower(checkout: Path) -> Any:
     env = importlib.import_module("env")
     batch = env.R2RBatch([env.NoImageFeatures()], batch_size=8, splits=["train"], beam_size=2)
     walks, moves = batch.shortest_paths_to_goals(batch.reset(), STEPS)
-    return [[[look(item), item["adj_loc_list"]] for item in walk] for walk in walks] + moves
+    return [[[shown(item), item["adj_loc_list"]] for item in walk] for walk in walks] + moves
 
 
 @dataclass(frozen=True)

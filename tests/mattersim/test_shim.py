@@ -102,9 +102,7 @@ def test_another_module_is_never_touched(tmp_path: Path, monkeypatch: pytest.Mon
         shim.install(2, elsewhere)
 
 
-def test_folders_and_versions_that_will_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="--version 1 and --version 2; got 3"):
-        shim.install(3, tmp_path)
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(DataError, match=r"packages cannot be written here; .*python -m venv"):
         shim.install(2, tmp_path)
@@ -124,8 +122,9 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         assert said in capsys.readouterr().out
     with pytest.raises(ConfigError, match="not both"):
         command.main(["--install-shim", "--remove-shim"])
-    with pytest.raises(ConfigError, match="--version must be 1 or 2, got 4"):
+    with pytest.raises(SystemExit):
         command.main(["--version", "4"])
+    assert "invalid choice" in capsys.readouterr().err
     (tmp_path / "MatterSim.py").write_text("")
     command.main([])
     assert "which is not of this package" in capsys.readouterr().out

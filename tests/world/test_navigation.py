@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from ghosts.world.graph import NavGraph, load_graph, shortest_walks
-from ghosts.world.navigation import HEADING_STEP_RAD, View, _by_angle, _by_single_precision, candidates, look, turn
+from ghosts.world.navigation import (
+    HEADING_STEP_RAD,
+    View,
+    _by_angle,
+    _by_single_precision,
+    candidates,
+    turn,
+    view_towards,
+)
 
 
 def star(around_m: np.ndarray) -> NavGraph:
@@ -29,7 +37,7 @@ def test_both_ways_to_compute_candidates_agree(seed: int) -> None:
     random = np.random.default_rng(seed)
     graph = star(random.normal(size=(8, 3)))
     for _ in range(50):
-        view = look(random.uniform(-7, 7), random.uniform(-1, 1))
+        view = view_towards(random.uniform(-7, 7), random.uniform(-1, 1))
         for hfov in (None, 1.4, 4.0, 7.0):
             quick, exact = _by_angle(graph.ways(0), view, hfov), _by_single_precision(graph.ways(0), view, hfov)
             assert quick is not None
@@ -39,7 +47,7 @@ def test_both_ways_to_compute_candidates_agree(seed: int) -> None:
 
 def test_at_equal_angles_the_order_is_the_file_s() -> None:
     graph = star(np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 2.0, 0.0]]))
-    view = look(0.0, 0.0)
+    view = view_towards(0.0, 0.0)
     assert _by_angle(graph.ways(0), view, None) is None
     assert [item.row for item in candidates(graph, 0, view)] == [0, 4, 1, 2, 3]
     assert [item.row for item in candidates(graph, 0, View(math.pi, 0.0, 0))] == [0, 3, 1, 2, 4]
@@ -47,8 +55,8 @@ def test_at_equal_angles_the_order_is_the_file_s() -> None:
 
 def test_a_viewpoint_straight_above_is_in_no_field_of_view() -> None:
     graph = star(np.array([[0.0, 0.0, 2.0], [0.0, 1.0, 0.0]]))
-    assert [item.row for item in candidates(graph, 0, look(0.1, 0.0), 6.0)] == [0, 2]
-    (_, ahead, above) = candidates(graph, 0, look(0.1, 0.2))
+    assert [item.row for item in candidates(graph, 0, view_towards(0.1, 0.0), 6.0)] == [0, 2]
+    (_, ahead, above) = candidates(graph, 0, view_towards(0.1, 0.2))
     assert (ahead.row, above.row) == (2, 1)
     assert (above.turn_rad, above.rise_rad, above.distance_m) == pytest.approx((0.0, math.pi / 2 - 0.2, 2.0))
 
@@ -64,7 +72,7 @@ def test_a_viewpoint_straight_above_is_in_no_field_of_view() -> None:
     ],
 )
 def test_discretised_views(heading: float, elevation: float, number: int) -> None:
-    view = look(heading, elevation, discretised=True)
+    view = view_towards(heading, elevation, discretised=True)
     assert view.number == number
     assert view.heading_rad == (number % 12) * HEADING_STEP_RAD
     assert turn(view, -5.0, 0.0, discretised=True).number % 12 == (number - 1) % 12
@@ -74,6 +82,6 @@ def test_discretised_views(heading: float, elevation: float, number: int) -> Non
 def test_recorded_buildings_need_no_second_look(navigation: Path) -> None:
     """In a real building no two angles are equal: the quick way answers nearly always."""
     graph = load_graph(navigation / "connectivity" / "17DRP5sb8fy_connectivity.json")
-    views = [look(step * HEADING_STEP_RAD, 0.0) for step in range(12)]
+    views = [view_towards(step * HEADING_STEP_RAD, 0.0) for step in range(12)]
     answers = [_by_angle(graph.ways(row), view, 1.4) for row in range(len(graph.ids)) for view in views]
     assert sum(answer is None for answer in answers) <= 1

@@ -84,8 +84,8 @@ _ROWS = {
     "cached": (f"{LARGEST} viewpoints, all in the cache", "frames/s", "large"),
     "preloaded": (f"{LARGEST} viewpoints, preloaded", "frames/s", "large"),
     "turn": ("turns, nothing rendered", "steps/s", "many"),
-    "look": ("turns and a look at where to go", "steps/s", "many"),
-    "discretised look": ("the same, discretised views", "steps/s", "many"),
+    "reach": ("turns, and where one may go", "steps/s", "many"),
+    "discretised reach": ("the same, discretised views", "steps/s", "many"),
     "walk": ("moves, in all directions", "steps/s", "many"),
     "start": ("64 simulators started", "s", "many"),
 }

@@ -63,7 +63,7 @@ def frames(root: Path, *, count: int = 24, batch: int = 1, **settings: Any) -> C
 
 
 def turns(root: Path, *, read: bool, move: bool = False, **settings: Any) -> Callable[[int], int]:
-    """Actions without rendering, alone or with a look at where one may go."""
+    """Actions without rendering, alone or with a question where one may go."""
     sim = simulator(root, RenderingEnabled=False, **settings)
     scans = (root / "connectivity" / "scans.txt").read_text(encoding="utf-8").split()
     names = viewpoints(root, scans[0])
@@ -103,8 +103,8 @@ WORK: dict[str, Callable[[Path], Callable[[int], int]]] = {
     "cached": lambda root: frames(root, count=1000, DepthEnabled=True, CacheSize=1000),
     "preloaded": lambda root: frames(root, count=1000, DepthEnabled=True, PreloadingEnabled=True),
     "turn": lambda root: turns(root, read=False),
-    "look": lambda root: turns(root, read=True),
-    "discretised look": lambda root: turns(root, read=True, DiscretizedViewingAngles=True),
+    "reach": lambda root: turns(root, read=True),
+    "discretised reach": lambda root: turns(root, read=True, DiscretizedViewingAngles=True),
     "walk": lambda root: turns(root, read=True, move=True, RestrictedNavigation=False),
     "start": lambda root: start(root, count=64),
 }

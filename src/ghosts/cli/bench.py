@@ -122,9 +122,9 @@ def main(arguments: list[str]) -> None:
 
 
 def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
-    """Measure and print the simulator."""
+    """Measure and print the drop-in for MatterSim and the renderer of panoramas."""
     from ghosts.bench.mattersim import measure_mattersim
-    from ghosts.bench.simulator import measure_simulator
+    from ghosts.bench.renderer import measure_renderer
 
     console = Console(width=max(Console().width, 100))
     rows: list[dict[str, Any]] = []
@@ -140,8 +140,8 @@ def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
         if options.against is not None:
             console.print("Medians of stretches in which both took turns; ratio: how many times as fast, or as lean.")
     if not options.only:
-        table = Table("simulator", "device", "frames/s")
-        for frames in measure_simulator(options.device, seconds=options.seconds):
+        table = Table("panorama renderer", "device", "frames/s")
+        for frames in measure_renderer(options.device, seconds=options.seconds):
             table.add_row(frames.what, frames.device, f"{frames.frames_per_s:,.0f}")
             rows.append(asdict(frames))
         console.print(table)

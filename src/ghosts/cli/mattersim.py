@@ -18,12 +18,11 @@ class Options:
     """Write a module `MatterSim` among this Python's packages. Another one that is there stays as it is."""
     remove_shim: bool = False
     """Take that module away again."""
-    version: int = 2
+    version: shim.Version = 2
     """2: the newer interface (a batch, lists). 1: the older one (one simulator, plain values, `init`)."""
 
     def __post_init__(self) -> None:
         require(not (self.install_shim and self.remove_shim), "give --install-shim or --remove-shim, not both", "both")
-        require(self.version in shim.NAMES, "--version must be 1 or 2", self.version)
 
 
 def main(arguments: list[str]) -> None:

@@ -176,7 +176,7 @@ class Simulator(Settings):
         for number in range(len(self._states)):
             scan = text(scanId[number])
             building = self._building(scan)
-            view = self._look(real(heading[number]), real(elevation[number]))
+            view = self._view(real(heading[number]), real(elevation[number]))
             begun.append((scan, building, building.row(text(viewpointId[number])), view, hfov))
         for state, episode in zip(self._states, begun):
             state._begin(*episode)

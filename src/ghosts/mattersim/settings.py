@@ -6,7 +6,7 @@ import math
 from typing import SupportsFloat
 
 from ghosts.types import Intrinsics
-from ghosts.world.navigation import DEFAULT_ELEVATION_LIMITS_RAD, View, look, turn
+from ghosts.world.navigation import DEFAULT_ELEVATION_LIMITS_RAD, View, turn, view_towards
 
 
 def real(value: SupportsFloat) -> float:
@@ -72,8 +72,10 @@ class Settings:
         """Angle within which a viewpoint is navigable, by the originals' formula."""
         return self._vfov * self._width / self._height
 
-    def _look(self, heading: float, elevation: float) -> View:
-        return look(heading, elevation, discretised=self._discretised, elevation_limits_rad=self._elevation_limits)
+    def _view(self, heading: float, elevation: float) -> View:
+        return view_towards(
+            heading, elevation, discretised=self._discretised, elevation_limits_rad=self._elevation_limits
+        )
 
     def _turn(self, view: View, heading: float, elevation: float) -> View:
         limits = self._elevation_limits

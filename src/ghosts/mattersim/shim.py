@@ -8,29 +8,26 @@ import sysconfig
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Literal
 
-from ghosts.errors import ConfigError, DataError
+from ghosts.errors import DataError
 from ghosts.files import write_text
 
+Version = Literal[1, 2]
+"""2: the newer interface, 1: the older one."""
 _MARK = "# Made by `ghosts mattersim --install-shim`; `ghosts mattersim --remove-shim` takes it away.\n"
-_IMPORTS = {
+_IMPORTS: dict[Version, str] = {
     1: "from ghosts.mattersim.v1 import SimState, Simulator, ViewPoint  # noqa: F401\n",
     2: "from ghosts.mattersim import SimState, Simulator, ViewPoint, cbf  # noqa: F401\n",
 }
-NAMES = {1: "the older interface (one simulator, plain values)", 2: "the newer interface (a batch, lists)"}
+NAMES: dict[Version, str] = {
+    1: "the older interface (one simulator, plain values)",
+    2: "the newer interface (a batch, lists)",
+}
 
 
-def shim_text(version: int) -> str:
-    """What the shim says.
-
-    Args:
-        version: 2 for the newer interface, 1 for the older one.
-
-    Raises:
-        ConfigError: another version.
-    """
-    if version not in _IMPORTS:
-        raise ConfigError(f"MatterSim has two interfaces, --version 1 and --version 2; got {version}")
+def shim_text(version: Version) -> str:
+    """What the shim says."""
     return _MARK + _IMPORTS[version]
 
 
@@ -40,7 +37,7 @@ class Found:
 
     path: Path | None
     """None for nothing."""
-    version: int | None
+    version: Version | None
     """Of our shim; None for another module."""
 
 
@@ -64,10 +61,10 @@ def find(folder: Path | None = None) -> Found:
     text = path.read_text(encoding="utf-8", errors="replace") if path.suffix == ".py" and path.is_file() else ""
     if not text.startswith(_MARK):
         return Found(path, None)
-    return Found(path, next(version for version in _IMPORTS if version == 2 or "ghosts.mattersim.v1" in text))
+    return Found(path, 1 if _IMPORTS[1] in text else 2)
 
 
-def install(version: int, folder: Path | None = None) -> Path:
+def install(version: Version, folder: Path | None = None) -> Path:
     """Write the shim; one of the other version is replaced.
 
     Raises:

@@ -110,7 +110,7 @@ class Simulator(Settings):
         scanId, viewpointId = text(scanId), text(viewpointId)
         building = self._building(scanId)
         row = building.row(viewpointId) if viewpointId else random_row(self._random, scanId, building.included)
-        view = self._look(real(heading), real(elevation))
+        view = self._view(real(heading), real(elevation))
         self._walker.start(scanId, building, row, view, self._hfov())
         self._draw()
 

@@ -11,7 +11,7 @@ from ghosts.mattersim.building import Building, Panoramas, Place
 from ghosts.types import Intrinsics
 from ghosts.world.camera import FacesInView, bands, faces_in_view, sample_depth, sample_rgb
 from ghosts.world.navigation import Ranked, View, ranked
-from ghosts.world.simulator import for_each
+from ghosts.world.renderer import for_each
 
 
 class Walker:

@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
     distance_m: float
 
 
-def look(
+def view_towards(
     heading_rad: float,
     elevation_rad: float,
     *,
@@ -77,7 +77,7 @@ def turn(
     if discretised:
         heading_delta_rad = HEADING_STEP_RAD * _sign(heading_delta_rad)
         elevation_delta_rad = ELEVATION_STEP_RAD * _sign(elevation_delta_rad)
-    return look(
+    return view_towards(
         view.heading_rad + heading_delta_rad,
         view.elevation_rad + elevation_delta_rad,
         discretised=discretised,

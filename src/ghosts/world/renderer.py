@@ -1,4 +1,4 @@
-"""The simulator: batches of views and panoramic sweeps as arrays the mapper takes. It holds caches, never a state."""
+"""Batches of views and panoramic sweeps from panoramas, as arrays that the mapper takes. It keeps caches, no state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from ghosts import geometry
-from ghosts.types import Intrinsics, Pose, Sweep
+from ghosts.types import Intrinsics, Sweep
 from ghosts.world.camera import faces_in_view, sample_depth_m, sample_rgb
 from ghosts.world.graph import NavGraph
 from ghosts.world.store import PanoramaStore
@@ -25,7 +25,7 @@ SWEEP_HEADINGS = 12
 SWEEP_ELEVATION_RAD = math.radians(-30.0)
 
 
-class Simulator:
+class PanoramaRenderer:
     """Renders what a camera at a viewpoint sees.
 
     Args:
@@ -96,12 +96,6 @@ class Simulator:
         """Render a whole panoramic sweep of several viewpoints: `headings` views, evenly spaced from +y clockwise."""
         ring = [(step * geometry.TAU / headings, elevation_rad) for step in range(headings)]
         return self.render(scans, viewpoints, [ring] * len(viewpoints), camera)
-
-    def pose(self, scan: str, viewpoint: str, heading_rad: float, elevation_rad: float = 0.0) -> Pose:
-        """World pose of a camera at a viewpoint."""
-        graph = self.graph_of(scan)
-        x, y, z = graph.position_m[graph.index(viewpoint)].tolist()
-        return Pose(x, y, z, heading_rad, elevation_rad)
 
 
 def for_each(work: Callable[[int], None], count: int, threads: int | None = None) -> None:

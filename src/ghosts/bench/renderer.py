@@ -1,4 +1,4 @@
-"""How many RGB-D frames per second the simulator renders: whole sweeps on the CPU, single views on a GPU."""
+"""How many RGB-D frames per second are rendered from panoramas: whole sweeps on the CPU, single views on a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ghosts import geometry
 from ghosts.types import Intrinsics
 from ghosts.world.camera_torch import make_bank, render_views, view_matrices
 from ghosts.world.graph import NavGraph, shortest_walks
-from ghosts.world.simulator import SWEEP_CAMERA, SWEEP_HEADINGS, Simulator
+from ghosts.world.renderer import SWEEP_CAMERA, SWEEP_HEADINGS, PanoramaRenderer
 from ghosts.world.store import Panorama, PanoramaStore
 
 LARGE = Intrinsics(640, 480, math.radians(60.0))
@@ -32,7 +32,7 @@ class Row:
     frames_per_s: float
 
 
-def measure_simulator(device: str, *, seconds: float = 3.0, panoramas: int = 24, face_px: int = 512) -> list[Row]:
+def measure_renderer(device: str, *, seconds: float = 3.0, panoramas: int = 24, face_px: int = 512) -> list[Row]:
     """Measure all rows on a device ("cpu" or "cuda").
 
     Args:
@@ -47,12 +47,12 @@ def measure_simulator(device: str, *, seconds: float = 3.0, panoramas: int = 24,
 
 def _cpu_rows(store: _MadeUp, seconds: float) -> list[Row]:
     rows = []
-    simulator = Simulator(lambda scan: store.graph, store)
+    renderer = PanoramaRenderer(lambda scan: store.graph, store)
     for batch in (1, 4):
 
         def once(step: int, batch: int = batch) -> None:
             names = [store.graph.ids[(step * batch + k) % len(store.graph.ids)] for k in range(batch)]
-            simulator.sweep([store.graph.scan] * batch, names)
+            renderer.sweep([store.graph.scan] * batch, names)
 
         rate = _rate(once, batch * SWEEP_HEADINGS, seconds, warm_up=2)
         size = f"{SWEEP_CAMERA.width} × {SWEEP_CAMERA.height}"
