@@ -74,7 +74,7 @@ def test_simulator_prints_both_and_their_ratio(
     bench.main(["simulator", "--against", str(tmp_path), "--seconds", "2", "--out", str(out)])
     assert asked == [(2.0, tmp_path, ())]
     printed = capsys.readouterr().out
-    for text in ("free headings [free]", "312", "156", " 2 ", "0.25", "1,234", "both took turns"):
+    for text in ("free headings [free]", "312", "156", " 2 ", "0.25", "1,234", "both took turns", "drawn by"):
         assert text in printed
     assert [row["what"] for row in json.loads(out.read_text())["rows"]] == ["free headings", "started", "sweeps"]
     bench.main(["simulator", "--only", "free", "start"])

@@ -12,6 +12,7 @@ import torch
 
 from ghosts.errors import ConfigError
 from ghosts.types import Intrinsics
+from ghosts.world import camera as camera_module
 from ghosts.world.camera import faces_in_view, ray_cosine, sample_depth, sample_depth_m, sample_distance, sample_rgb
 from ghosts.world.camera_torch import make_bank, render_views, view_matrices
 from ghosts.world.graph import load_graph
@@ -20,6 +21,13 @@ from makers import upright_rotation
 from reference.cube import bilinear, off_seams, texels
 
 GOLDEN_CASES = [0, 3, 7, 8, *range(10, 19), 25]
+
+
+@pytest.fixture(params=["native", "opencv"], autouse=True)
+def _drawn_by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever draws, the answers are the same."""
+    drawing = request.getfixturevalue("kernel") if request.param == "native" else None
+    monkeypatch.setattr(camera_module, "native", lambda: drawing)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +43,7 @@ def test_recorded_images(golden: Path, navigation: Path, recorded: dict[str, dic
     graph = load_graph(navigation / "connectivity" / f"{case['scan']}_connectivity.json")
     panorama = PanoramaStore(folder / "scans").load(case["scan"], case["viewpoint"])
     rotation = graph.rotation[graph.index(case["viewpoint"])]
-    view = faces_in_view(camera, rotation, case["heading"], case["elevation"], panorama.face_px).with_masks()
+    view = faces_in_view(camera, rotation, case["heading"], case["elevation"], panorama.face_px).ready()
     answer = np.load(folder / case["file"])
     picture = sample_rgb(panorama, view)
     off = np.abs(picture[every].astype(int) - answer["rgb"]).max(-1)
@@ -76,7 +84,7 @@ def face_panorama(face_px: int = 16) -> Panorama:
 )
 def test_each_face_is_where_it_should_be(heading: float, elevation: float, face: int) -> None:
     camera, panorama = Intrinsics(8, 6, 0.5), face_panorama()
-    view = faces_in_view(camera, upright_rotation(0.0), heading, elevation, panorama.face_px).with_masks()
+    view = faces_in_view(camera, upright_rotation(0.0), heading, elevation, panorama.face_px).ready()
     assert (sample_rgb(panorama, view) == face * 40).all()
     depth = sample_depth_m(panorama, view)
     np.testing.assert_allclose(depth, (face + 1) * ray_cosine(camera), rtol=1e-6)
@@ -87,7 +95,7 @@ def test_missing_depth_stays_missing_and_is_not_mixed() -> None:
     assert whole.depth is not None
     panorama = Panorama.from_rgb(whole.rgb, whole.depth * np.tile(np.array([0, 1], np.uint16), 48))
     camera = Intrinsics(40, 30, 1.2)
-    depth = sample_depth_m(panorama, faces_in_view(camera, np.eye(3), 0.4, -0.3, 16).with_masks())
+    depth = sample_depth_m(panorama, faces_in_view(camera, np.eye(3), 0.4, -0.3, 16).ready())
     metres = depth / ray_cosine(camera)
     assert (depth == 0).mean() > 0.3
     assert np.isin(np.round(metres[depth > 0], 3), np.arange(1, 7)).all()
@@ -107,7 +115,7 @@ def test_views_equal_an_exact_reference(seed: int) -> None:
     panorama = Panorama.from_rgb(
         random.integers(0, 256, (*strip, 3), dtype=np.uint8), random.integers(1, 60000, strip, dtype=np.uint16)
     )
-    view = faces_in_view(camera, rotation, heading, elevation, 64).with_masks()
+    view = faces_in_view(camera, rotation, heading, elevation, 64).ready()
     column, row = texels(camera, rotation, heading, elevation, 64)
     clear = off_seams(camera, rotation, heading, elevation)
     off = np.abs(sample_rgb(panorama, view) - bilinear(panorama, column, row))
@@ -153,7 +161,7 @@ def test_torch_batch_equals_single_views(device: str) -> None:
     assert depth is not None
     rgb, depth = rgb.cpu(), depth.cpu()
     for k, number in enumerate(which):
-        view = faces_in_view(camera, rotations[k], float(headings[k]), float(elevations[k]), 32).with_masks()
+        view = faces_in_view(camera, rotations[k], float(headings[k]), float(elevations[k]), 32).ready()
         off = np.abs(rgb[k].numpy().astype(int) - sample_rgb(panoramas[number], view))
         assert (off <= 1).mean() > 0.999
         same = np.isclose(depth[k].numpy(), sample_depth_m(panoramas[number], view), rtol=1e-5)

@@ -33,7 +33,7 @@ def test_sweep_is_the_paper_s_and_each_view_is_right(root: Path) -> None:
             heading = view * math.pi / 6
             seen = faces_in_view(
                 SWEEP_CAMERA, graph.rotation[row], heading, math.radians(-30), panorama.face_px
-            ).with_masks()
+            ).ready()
             np.testing.assert_array_equal(sweep.rgb[number, view], sample_rgb(panorama, seen))
             expected = sample_depth_m(panorama, seen)
             np.testing.assert_array_equal(sweep.depth_m[number, view], expected)

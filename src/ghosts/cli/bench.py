@@ -125,6 +125,7 @@ def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
     """Measure and print the drop-in for MatterSim and the renderer of panoramas."""
     from ghosts.bench.mattersim import measure_mattersim
     from ghosts.bench.renderer import measure_renderer
+    from ghosts.world.native import native
 
     console = Console(width=max(Console().width, 100))
     rows: list[dict[str, Any]] = []
@@ -137,6 +138,7 @@ def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
                 rows.append(asdict(row))
                 status.update(f"measured {row.what}")
         console.print(table)
+        console.print(f"Ours are drawn by {'the compiled kernel' if native() is not None else 'OpenCV'}.")
         if options.against is not None:
             console.print("Medians of stretches in which both took turns; ratio: how many times as fast, or as lean.")
     if not options.only:

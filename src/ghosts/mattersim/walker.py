@@ -9,7 +9,7 @@ import numpy as np
 
 from ghosts.mattersim.building import Building, Panoramas, Place
 from ghosts.types import Intrinsics
-from ghosts.world.camera import FacesInView, bands, faces_in_view, sample_depth, sample_rgb
+from ghosts.world.camera import FacesInView, bands, faces_in_view, sample_rgb, sample_rgbd
 from ghosts.world.navigation import Ranked, View, ranked
 from ghosts.world.renderer import for_each
 
@@ -83,14 +83,15 @@ class Painter:
         for walker in walkers:
             assert walker.building is not None, "only a walker that has started sees"
             panorama = self.panoramas.get(walker.scan, walker.building.graph.ids[walker.row])
-            seen.append((panorama, walker.faces(self.camera, panorama.face_px, self.keep).with_masks()))
+            seen.append((panorama, walker.faces(self.camera, panorama.face_px, self.keep).ready()))
 
         rows = bands(self.camera)
 
         def one(item: int) -> None:
             number, band = divmod(item, len(rows))
-            sample_rgb(*seen[number], out=rgb[number], bgr=True, rows=rows[band])
-            if depth is not None:
-                sample_depth(*seen[number], out=depth[number], rows=rows[band])
+            if depth is None:
+                sample_rgb(*seen[number], out=rgb[number], bgr=True, rows=rows[band])
+            else:
+                sample_rgbd(*seen[number], rgb[number], depth[number], bgr=True, rows=rows[band])
 
         for_each(one, len(walkers) * len(rows))

@@ -76,7 +76,7 @@ class PanoramaRenderer:
             graph, row = self.graph_of(scans[number]), rows[number]
             panorama = self.store.load(scans[number], viewpoints[number])
             heading, elevation = views[number][view]
-            seen = faces_in_view(camera, graph.rotation[row], heading, elevation, panorama.face_px).with_masks()
+            seen = faces_in_view(camera, graph.rotation[row], heading, elevation, panorama.face_px).ready()
             sample_rgb(panorama, seen, out=rgb[number, view])
             if panorama.faces_depth is not None:
                 sample_depth_m(panorama, seen, out=depth[number, view])

@@ -110,13 +110,13 @@ def test_views_from_the_skybox_equal_direct_views(scene: Scene, house: House, pa
     for heading, elevation in ((0.3, 0.0), (2.0, 0.5), (4.4, -0.5)):
         frame = render.view_frame(spots(house)[0], heading, elevation, camera, "cpu")
         direct = render.render_frames(scene, frame)
-        seen = faces_in_view(camera, POSE_ROTATION, heading, elevation, FACE).with_masks()
+        seen = faces_in_view(camera, POSE_ROTATION, heading, elevation, FACE).ready()
         distance = np.abs(sample_depth_m(panorama, seen) - direct.depth_m[0] * ray_cosine(camera))
         assert np.median(distance) < 0.008
         color = np.abs(sample_rgb(panorama, seen).astype(float) - direct.rgb[0])
         assert np.median(color) <= 3.0
         assert color.mean() < 8.0
-        wrong = faces_in_view(camera, POSE_ROTATION, heading + 0.1, elevation, FACE).with_masks()
+        wrong = faces_in_view(camera, POSE_ROTATION, heading + 0.1, elevation, FACE).ready()
         errors.append(np.abs(sample_depth_m(panorama, wrong) - direct.depth_m[0] * ray_cosine(camera)).mean())
         assert errors[-1] > 2 * distance.mean(), "the test must notice a turn of 0.1 rad"
 
