@@ -40,6 +40,8 @@ def test_two_modules_take_turns(tmp_path: Path) -> None:
     assert turn.original is not None
     assert turn.ratio is not None
     assert turn.ratio > 0.0
+    assert turn.cpu_ratio is not None
+    assert turn.cpu_ratio > 0.0
     assert (start.unit, memory.unit) == ("s", "MB")
     assert start.ratio == pytest.approx(start.original / start.ours)  # how many times as fast
 

@@ -43,6 +43,8 @@ class Row:
     """None where there is no build of it to measure."""
     ratio: float | None
     """How many times as fast (or as lean) ours is: the median of rounds in which both took turns."""
+    cpu_ratio: float | None = None
+    """The same by processor time of all threads, which other work on the machine disturbs less."""
 
 
 def measure_mattersim(seconds: float, against: Path | None = None, work: tuple[str, ...] = ()) -> Iterator[Row]:
@@ -98,17 +100,23 @@ def _rows(kind: str, what: str, unit: str, modules: list[Path], root: Path, seco
         workers = [stack.enter_context(_worker(module, root, kind)) for module in modules]
         answers = [[_ask(worker, stretch) for worker in workers] for _ in range(rounds)]
 
-    def row(what: str, unit: str, key: str, sign: int) -> Row:
-        values = np.array([[answer[key] for answer in turn] for turn in answers])
-        ours, *original = np.median(values, axis=0).tolist()
-        ratio = [float(np.median((values[:, 0] / values[:, 1]) ** sign))] if original else [None]
-        return Row(kind, what, unit, ours, original[0] if original else None, ratio[0])
+    def values(key: str) -> np.ndarray:
+        return np.array([[answer[key] for answer in turn] for turn in answers])
 
+    def ratio(key: str, sign: int) -> float | None:
+        both = values(key)
+        return float(np.median((both[:, 0] / both[:, 1]) ** sign)) if against else None
+
+    def row(what: str, unit: str, key: str, sign: int, cpu_ratio: float | None = None) -> Row:
+        ours, *original = np.median(values(key), axis=0).tolist()
+        return Row(kind, what, unit, ours, original[0] if against else None, ratio(key, sign), cpu_ratio)
+
+    against = len(modules) > 1
     if kind == "start":
         yield row(what, unit, "seconds", -1)
         yield row("their memory", "MB", "more_mb", -1)
     else:
-        yield row(what, unit, "rate", 1)
+        yield row(what, unit, "rate", 1, ratio("cpu_rate", 1))
 
 
 @contextmanager

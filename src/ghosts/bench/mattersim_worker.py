@@ -127,14 +127,20 @@ def main(folder: str, root: str, work: str) -> None:
     print("ready", flush=True)
     step = 0
     for line in sys.stdin:
-        begun, done = time.perf_counter(), 0
+        begun, busy, done = time.perf_counter(), time.process_time(), 0
         while True:
             done += once(step)
             step += 1
             seconds = time.perf_counter() - begun
             if seconds >= float(line):
                 break
-        answer = {"rate": done / seconds, "seconds": seconds, "more_mb": resident_mb() - before}
+        busy = time.process_time() - busy
+        answer = {
+            "rate": done / seconds,
+            "cpu_rate": done / busy,
+            "seconds": seconds,
+            "more_mb": resident_mb() - before,
+        }
         print(json.dumps(answer), flush=True)
 
 
