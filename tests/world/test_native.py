@@ -57,6 +57,18 @@ def test_colour_and_depth_at_once_touch_only_their_rows(
     np.testing.assert_array_equal(depth, expected_depth)
 
 
+def test_depth_of_a_panorama_without_is_refused(panorama: Panorama, kernel: native.Native) -> None:
+    view = faces_in_view(Intrinsics(8, 6, 1.1), np.eye(3), 0.7, -0.5, 40)
+    colour_only = Panorama(panorama.faces_rgbx, None)
+    with pytest.raises(AssertionError, match="loaded without depth"):
+        kernel.draw(colour_only, view, range(6), depth=np.empty((6, 8), np.uint16))
+    rgb = np.empty((6, 8, 3), np.uint8)
+    kernel.draw(colour_only, view, range(6), rgb=rgb)
+    expected = np.empty_like(rgb)
+    kernel.draw(panorama, view, range(6), rgb=expected)
+    np.testing.assert_array_equal(rgb, expected)
+
+
 def test_installations_build_it_where_they_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hook, folder = build_hook(), tmp_path / "src" / "ghosts" / "world"
     folder.mkdir(parents=True)

@@ -306,8 +306,7 @@ class Simulator(Settings):
             for state in self._states:
                 building = state._walker.building
                 assert building is not None, "an episode has begun"
-                names = [name for name, included in zip(building.graph.ids, building.included) if included]
-                self._painter.panoramas.preload(state._walker.scan, names)
+                self._painter.panoramas.preload(state._walker.scan, building.names)
         loaded = time.perf_counter()
         depth = [state._depth[..., 0] for state in self._states] if self._depth else None
         self._painter.draw([state._walker for state in self._states], [state._rgb for state in self._states], depth)

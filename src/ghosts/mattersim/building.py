@@ -69,6 +69,11 @@ class Building:
         """Of each row."""
         return self.graph.included.tolist()
 
+    @cached_property
+    def names(self) -> list[str]:
+        """Of the included viewpoints."""
+        return [name for name, included in zip(self.graph.ids, self.included) if included]
+
 
 _buildings: WeakValueDictionary[tuple[str, int, int, int, int], Building] = WeakValueDictionary()
 

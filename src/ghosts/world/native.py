@@ -63,6 +63,11 @@ class Native:
             factor: these rows, float32: what distances are multiplied by.
         """
         width, side = view.intrinsics.width, panorama.faces_rgbx.shape[1]
+        faces_depth = panorama.faces_depth
+        assert depth is None or faces_depth is not None, "the panorama was loaded without depth"
+        # The kernel goes by addresses: what it is given must lie as it expects.
+        assert panorama.faces_rgbx.flags.c_contiguous
+        assert faces_depth is None or (faces_depth.flags.c_contiguous and faces_depth.shape[1] == side)
         starts = []
         for array in (rgb, depth, factor):
             assert array is None or (array.flags.c_contiguous and array.size % (len(rows) * width) == 0)
@@ -75,7 +80,6 @@ class Native:
             to_rgb, to_depth, by = (
                 None if start is None else start + corner * size for start, size in zip(starts, (3, 2, 4))
             )
-            faces_depth = panorama.faces_depth
             self._draw(
                 panorama.faces_rgbx[part.face].ctypes.data,
                 None if faces_depth is None else faces_depth[part.face].ctypes.data,
