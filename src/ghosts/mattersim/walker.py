@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -72,7 +73,7 @@ class Painter:
     keep: bool
 
     def draw(self, walkers: list[Walker], rgb: list[np.ndarray], depth: list[np.ndarray] | None) -> None:
-        """Draw what each walker sees, in bands of rows that all cores share.
+        """Draw what each walker sees. Cores share the images, or bands of their rows when there are fewer images.
 
         Args:
             walkers: that have started.
@@ -85,7 +86,8 @@ class Painter:
             panorama = self.panoramas.get(walker.scan, walker.building.graph.ids[walker.row])
             seen.append((panorama, walker.faces(self.camera, panorama.face_px, self.keep).ready()))
 
-        rows = bands(self.camera)
+        whole = len(walkers) >= (os.cpu_count() or 1)
+        rows: list[range | None] = [None] if whole else [*bands(self.camera)]
 
         def one(item: int) -> None:
             number, band = divmod(item, len(rows))

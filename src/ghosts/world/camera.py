@@ -190,7 +190,7 @@ def _spans(
 
 
 def bands(intrinsics: Intrinsics) -> list[range]:
-    """Rows of an image in bands that are drawn one by one, so that what is drawn stays in a core's cache."""
+    """Rows of an image in bands that are drawn one by one, so that what OpenCV draws stays in a core's cache."""
     height = max(1, BAND_PX // intrinsics.width)
     return [range(top, min(top + height, intrinsics.height)) for top in range(0, intrinsics.height, height)]
 
@@ -214,10 +214,11 @@ def sample_rgb(
     """
     out = np.empty((view.intrinsics.height, view.intrinsics.width, 3), np.uint8) if out is None else out
     kernel = native()
+    if kernel is not None:
+        band = range(view.intrinsics.height) if rows is None else rows
+        kernel.draw(panorama, view, band, rgb=out[band.start : band.stop], bgr=bgr)
+        return out
     for band in bands(view.intrinsics) if rows is None else [rows]:
-        if kernel is not None:
-            kernel.draw(panorama, view, band, rgb=out[band.start : band.stop], bgr=bgr)
-            continue
         rgbx = np.empty((len(band), view.intrinsics.width, 4), np.uint8)
         _draw(panorama.faces_rgbx, view, band, rgbx, cv2.INTER_LINEAR)
         code = cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB
@@ -264,9 +265,9 @@ def sample_rgbd(
         sample_rgb(panorama, view, out=rgb, bgr=bgr, rows=rows)
         sample_depth(panorama, view, out=depth, rows=rows)
         return
-    for band in bands(view.intrinsics) if rows is None else [rows]:
-        within, factor = slice(band.start, band.stop), ray_cosine(view.intrinsics)
-        kernel.draw(panorama, view, band, rgb=rgb[within], bgr=bgr, depth=depth[within], factor=factor[within])
+    band = range(view.intrinsics.height) if rows is None else rows
+    within, factor = slice(band.start, band.stop), ray_cosine(view.intrinsics)
+    kernel.draw(panorama, view, band, rgb=rgb[within], bgr=bgr, depth=depth[within], factor=factor[within])
 
 
 def sample_depth_m(
