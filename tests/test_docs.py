@@ -113,7 +113,7 @@ def test_every_module_has_its_place_in_the_design() -> None:
         name = package.relative_to(SOURCE).as_posix()
         if name != ".":
             assert named[name] == {path.stem for path in package.glob("*.py")} - {"__init__"}, f"docs/design.md: {name}"
-    alone = named["foundations"] | named["mattersim"] | named["presets"]
+    alone = named["foundations"] | named["presets"]
     assert alone == {path.stem for path in SOURCE.glob("*.py")} - {"__init__"}
 
 

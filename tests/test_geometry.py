@@ -15,16 +15,23 @@ from hypothesis import strategies as st
 
 from ghosts import errors, geometry
 from ghosts.errors import ConfigError
+from ghosts.mattersim import minstd
 from ghosts.types import Grid, Intrinsics, Pose
 
 angles = st.floats(-50.0, 50.0)
 
 
-@pytest.mark.parametrize("module", [geometry, errors])
+@pytest.mark.parametrize("module", [geometry, errors, minstd])
 def test_examples_in_docstrings(module: object) -> None:
     failed, tried = doctest.testmod(module)
     assert tried > 0
     assert failed == 0
+
+
+@given(angles, st.floats(-1.6, 1.6))
+def test_rotation_of_one_view_is_that_of_many(heading: float, elevation: float) -> None:
+    expected = geometry.camera_to_world(np.zeros(3), heading, elevation)[:3, :3]
+    np.testing.assert_allclose(geometry.camera_rotation(heading, elevation), expected, atol=1e-12)
 
 
 @given(angles)

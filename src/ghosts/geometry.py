@@ -82,6 +82,13 @@ def camera_to_world(position_m: Any, heading_rad: Any, elevation_rad: Any = 0.0)
     return matrix
 
 
+def camera_rotation(heading_rad: float, elevation_rad: float) -> Float[np.ndarray, "3 3"]:
+    """The first 3 × 3 numbers of `camera_to_world` for a single view, at a tenth of the cost."""
+    sine, cosine = math.sin(heading_rad), math.cos(heading_rad)
+    rise, level = math.sin(elevation_rad), math.cos(elevation_rad)
+    return np.array([[cosine, rise * sine, level * sine], [-sine, rise * cosine, level * cosine], [0.0, -level, rise]])
+
+
 def pixel_rays(intrinsics: Intrinsics) -> Float[np.ndarray, "h w 3"]:
     """Rays through the pixel centres in the camera frame, with z = 1: multiply by z-depth to un-project."""
     focal = intrinsics.focal_px

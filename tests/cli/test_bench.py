@@ -8,7 +8,9 @@ import pytest
 import torch
 
 import ghosts.bench.growth
+import ghosts.bench.mattersim
 import ghosts.bench.model
+import ghosts.bench.renderer
 from ghosts.bench.growth import TINY_RANGES, Point, Ranges
 from ghosts.bench.measure import Measurement
 from ghosts.bench.model import Row
@@ -53,6 +55,33 @@ def test_a_missing_gpu_is_named(what: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ConfigError, match="torch finds no CUDA device here; use --device cpu"):
         bench.main([what, "--device", "cuda"])
+
+
+def test_simulator_prints_both_and_their_ratio(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked: list[object] = []
+
+    def fake(*options: object) -> list[ghosts.bench.mattersim.Row]:
+        asked.append(options)
+        rows = [("free", "free headings", "frames/s", 312.4, 156.2, 2.0), ("start", "started", "s", 0.25, None, None)]
+        return [ghosts.bench.mattersim.Row(*row) for row in rows]
+
+    sweeps = [ghosts.bench.renderer.Row("sweeps", "cpu", 1234.0)]
+    monkeypatch.setattr(ghosts.bench.mattersim, "measure_mattersim", fake)
+    monkeypatch.setattr(ghosts.bench.renderer, "measure_renderer", lambda device, seconds: sweeps)
+    out = tmp_path / "bench.json"
+    bench.main(["simulator", "--against", str(tmp_path), "--seconds", "2", "--out", str(out)])
+    assert asked == [(2.0, tmp_path, ())]
+    printed = capsys.readouterr().out
+    for text in ("free headings [free]", "312", "156", " 2 ", "0.25", "1,234", "both took turns", "drawn by"):
+        assert text in printed
+    assert [row["what"] for row in json.loads(out.read_text())["rows"]] == ["free headings", "started", "sweeps"]
+    bench.main(["simulator", "--only", "free", "start"])
+    assert asked[1] == (3.0, None, ("free", "start"))
+    assert "1,234" not in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="--against measures on --device cpu, got 'cuda'"):
+        bench.main(["simulator", "--against", str(tmp_path), "--device", "cuda"])
 
 
 def test_growth_prints_writes_and_draws(

@@ -29,7 +29,7 @@ from ghosts.presets import tiny
 from ghosts.types import Grid, Intrinsics
 from ghosts.world.camera_torch import make_bank
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.simulator import Simulator
+from ghosts.world.renderer import PanoramaRenderer
 from image_roots import make_image_root
 from reference.projection import project
 
@@ -76,11 +76,11 @@ def test_stored_tiles_equal_direct_projection(pictures: Path, made: Path) -> Non
     root = DataRoot(pictures)
     bank, _ = load_tile_bank(root, SCANS, READING)
     grid = Grid(96, 96, 0.5)
-    simulator = Simulator(root.graph, root.panoramas())
+    renderer = PanoramaRenderer(root.graph, root.panoramas())
     model = small_backbone()
     for scan, row in (("house0", 0), ("house2", 1)):
         graph = root.graph(scan)
-        sweep = simulator.sweep([scan], [graph.ids[row]], camera=CAMERA)
+        sweep = renderer.sweep([scan], [graph.ids[row]], camera=CAMERA)
         poses = torch.from_numpy(
             camera_to_world(graph.position_m[row], np.arange(12) * np.pi / 6.0, np.full(12, -np.pi / 6.0))
         )[None]
@@ -109,7 +109,9 @@ def test_sweeps_from_resident_panoramas_equal_the_simulators(pictures: Path) -> 
     rows = included(root, "house1")
     bank = make_bank([root.panoramas().load("house1", root.graph("house1").ids[row]) for row in rows], "cpu")
     rgb, depth = sweep_on_device(bank, root.graph("house1").rotation[rows[1:]], 1, maker.settings)
-    expected, distance = sweep_on_cpu(Simulator(root.graph, root.panoramas()), "house1", rows[1:], maker.settings)
+    expected, distance = sweep_on_cpu(
+        PanoramaRenderer(root.graph, root.panoramas()), "house1", rows[1:], maker.settings
+    )
     assert (rgb.int() - expected.int()).abs().max() <= 1
     # A ray through a texel's border may round either way.
     assert ((depth - distance).abs() < 1e-4).float().mean() > 0.999

@@ -16,10 +16,12 @@ import cv2
 import numpy as np
 
 from ghosts.types import Intrinsics
-from ghosts.world.camera import sampling_map
 from ghosts.world.graph import load_graph
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from reference.cube import texels  # noqa: E402
+
 LARGE_PX = 64 * 64
 """Pictures of more pixels are thinned."""
 SIDE_PX = 110
@@ -73,9 +75,9 @@ def looked_at(source: Path, cases: list[dict], face_px: int) -> np.ndarray:
         graph = load_graph(source / "connectivity" / f"{case['scan']}_connectivity.json")
         camera = Intrinsics(case["width"], case["height"], case["vfov"])
         rotation = graph.rotation[graph.index(case["viewpoint"])]
-        where = sampling_map(camera, rotation, case["heading"], case["elevation"], face_px)
+        column, row = texels(camera, rotation, case["heading"], case["elevation"], face_px)
         every = np.s_[:: case["stride"], :: case["stride"]]
-        seen[np.rint(where.row[every]).astype(int), np.rint(where.column[every]).astype(int)] = 1
+        seen[np.rint(row[every]).astype(int), np.rint(column[every]).astype(int)] = 1
     return cv2.dilate(seen, np.ones((3, 3), np.uint8)).astype(bool)
 
 

@@ -17,23 +17,24 @@ from ghosts.types import Intrinsics
 from ghosts.view import style
 from ghosts.view.paint import paint
 from ghosts.view.panorama import cube_texels, equirect, equirect_rays
-from ghosts.world.camera import CUBE_FACES, sampling_map
+from ghosts.world.camera import CUBE_FACES
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.images import DEPTH_UNITS_PER_M
 from ghosts.world.store import Panorama, PanoramaStore
 from makers import SCAN, upright_rotation
+from reference.cube import texels
 
 
 @pytest.mark.parametrize(("heading", "elevation"), [(0.3, -0.5), (2.0, 0.4), (4.0, 0.0)])
 def test_texels_are_the_cameras(heading: float, elevation: float) -> None:
-    """The same rays look at the same texels as the simulator's pinhole camera."""
+    """The same rays look at the same texels as those of the cameras' reference."""
     camera, rotation = Intrinsics(24, 18, 1.0), upright_rotation(0.7)
-    where = sampling_map(camera, rotation, heading, elevation, 64)
+    expected = texels(camera, rotation, heading, elevation, 64)
     turn = geometry.camera_to_world(np.zeros(3), heading, elevation)[:3, :3]
     column, row = cube_texels(geometry.pixel_rays(camera) @ turn.T, rotation, 64)
-    np.testing.assert_allclose(column, where.column, atol=2e-3)
-    np.testing.assert_allclose(row, where.row, atol=2e-3)
+    np.testing.assert_allclose(column, expected[0], atol=2e-3)
+    np.testing.assert_allclose(row, expected[1], atol=2e-3)
 
 
 def test_rays_of_the_panorama() -> None:

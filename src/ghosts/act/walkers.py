@@ -9,7 +9,7 @@ import numpy as np
 
 from ghosts.types import Intrinsics
 from ghosts.world.graph import NavGraph
-from ghosts.world.navigation import HEADING_STEP_RAD, HEADINGS, candidates, look, turn
+from ghosts.world.navigation import HEADING_STEP_RAD, HEADINGS, candidates, turn, view_towards
 
 WalkerName = Literal["random", "stop", "shortest"]
 CAMERA = Intrinsics(640, 480, math.radians(60.0))
@@ -35,7 +35,7 @@ def walk_random(graph: NavGraph, start: int, random: np.random.Generator, moves:
     """
     # The simulator's own horizontal field of view: not the lens's 75°, see `world.navigation.candidates`.
     hfov_rad = CAMERA.vfov_rad * CAMERA.width / CAMERA.height
-    view = look(float(random.integers(HEADINGS)) * HEADING_STEP_RAD, 0.0, discretised=True)
+    view = view_towards(float(random.integers(HEADINGS)) * HEADING_STEP_RAD, 0.0, discretised=True)
     rows, turns = [start], 0
     while len(rows) <= moves and turns < HEADINGS:
         ahead = candidates(graph, rows[-1], view, hfov_rad)

@@ -22,17 +22,22 @@ from ghosts.files import write_json
 
 @dataclass(frozen=True)
 class Simulator:
-    """RGB-D frames per second of the simulator."""
+    """The drop-in for MatterSim, alone or in turn with a build of the original; sweeps; on a GPU, views."""
 
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""
+    against: Path | None = None
+    """A folder with a build of the original (its MatterSim….so), measured in turn with ours on the CPU."""
     seconds: float = 3.0
     """How long each row is measured."""
+    only: tuple[str, ...] = ()
+    """Some rows of the drop-in, by the words in brackets (discretised, free, start, …); all rows by default."""
     out: Path | None = None
     """Also write the figures here, as JSON."""
 
     def __post_init__(self) -> None:
         require(0.0 < self.seconds < math.inf, "--seconds must be positive", self.seconds)
+        require(self.against is None or self.device == "cpu", "--against measures on --device cpu", self.device)
 
 
 @dataclass(frozen=True)
@@ -117,16 +122,37 @@ def main(arguments: list[str]) -> None:
 
 
 def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
-    """Measure and print the simulator."""
-    from ghosts.bench.simulator import measure_simulator
+    """Measure and print the drop-in for MatterSim and the renderer of panoramas."""
+    from ghosts.bench.mattersim import measure_mattersim
+    from ghosts.bench.renderer import measure_renderer
+    from ghosts.world.native import native
 
-    table = Table("what", "device", "frames per second", "original on a CPU")
-    rows = measure_simulator(options.device, seconds=options.seconds)
-    for row in rows:
-        original = "" if row.original_fps is None else f"{row.original_fps:.0f}"
-        table.add_row(row.what, row.device, f"{row.frames_per_s:,.0f}", original)
-    Console().print(table)
-    return [asdict(row) for row in rows]
+    console = Console(width=max(Console().width, 100))
+    rows: list[dict[str, Any]] = []
+    if options.device == "cpu":
+        table = Table("drop-in for MatterSim", "", "ours", "original", "ratio", "by CPU time")
+        with console.status("measuring") as status:
+            for row in measure_mattersim(options.seconds, options.against, options.only):
+                figures = (_figure(value) for value in (row.ours, row.original, row.ratio, row.cpu_ratio))
+                table.add_row(f"{row.what} \\[{row.name}]", row.unit, *figures)
+                rows.append(asdict(row))
+                status.update(f"measured {row.what}")
+        console.print(table)
+        console.print(f"Ours are drawn by {'the compiled kernel' if native() is not None else 'OpenCV'}.")
+        if options.against is not None:
+            console.print("Medians of stretches in which both took turns; ratio: how many times as fast, or as lean.")
+    if not options.only:
+        table = Table("panorama renderer", "device", "frames/s")
+        for frames in measure_renderer(options.device, seconds=options.seconds):
+            table.add_row(frames.what, frames.device, f"{frames.frames_per_s:,.0f}")
+            rows.append(asdict(frames))
+        console.print(table)
+    return rows
+
+
+def _figure(value: float | None) -> str:
+    """Three digits, or nothing."""
+    return "" if value is None else f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
 
 
 def model_rows(options: Model) -> list[dict[str, Any]]:

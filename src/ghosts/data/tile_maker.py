@@ -24,7 +24,7 @@ from ghosts.mapping.points import Points, points_from_rgbd
 from ghosts.mapping.tiles import Tiles, join_tiles, tiles_from_points
 from ghosts.world.camera_torch import PanoramaBank, make_bank, render_views, view_matrices
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.simulator import Simulator
+from ghosts.world.renderer import PanoramaRenderer
 from ghosts.world.store import Panorama, PanoramaStore
 
 BATCH = 8
@@ -39,11 +39,11 @@ def sweep_poses(root: DataRoot, scan: str, rows: Sequence[int], settings: TileSe
 
 
 def sweep_on_cpu(
-    simulator: Simulator, scan: str, rows: Sequence[int], settings: TileSettings
+    renderer: PanoramaRenderer, scan: str, rows: Sequence[int], settings: TileSettings
 ) -> tuple[UInt8[Tensor, "b v h w 3"], Float[Tensor, "b v h w"]]:
-    """Colour and z-depth of the sweeps at some viewpoints, by the simulator."""
-    names = [simulator.graph_of(scan).ids[row] for row in rows]
-    sweep = simulator.sweep(
+    """Colour and z-depth of the sweeps at some viewpoints."""
+    names = [renderer.graph_of(scan).ids[row] for row in rows]
+    sweep = renderer.sweep(
         [scan] * len(names),
         names,
         camera=settings.camera,
@@ -91,8 +91,8 @@ def sweep_points(
 class TileMaker:
     """Makes the tiles of whole buildings.
 
-    On the CPU the simulator renders; on a GPU a building's panoramas are resident while it is worked on, and the next
-    building's are decoded meanwhile.
+    On the CPU `PanoramaRenderer` renders. On a GPU a building's panoramas are resident while it is worked on, and the
+    next building's are decoded meanwhile.
     """
 
     root: DataRoot
@@ -104,9 +104,9 @@ class TileMaker:
     def buildings(self, scans: Sequence[str]) -> Iterator[tuple[str, Tiles]]:
         """Tiles of each building's included viewpoints, float16 on the CPU, building by building."""
         if self.device.type == "cpu":
-            simulator = Simulator(self.root.graph, self.root.panoramas())
+            renderer = PanoramaRenderer(self.root.graph, self.root.panoramas())
             for scan in scans:
-                yield scan, self.building(scan, partial(self._cpu, simulator, scan))
+                yield scan, self.building(scan, partial(self._cpu, renderer, scan))
             return
         store = self.root.panoramas(cache_bytes=0)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -145,7 +145,7 @@ class TileMaker:
             begin = time.perf_counter()
             store = self.root.panoramas()
             if self.device.type == "cpu":
-                sweep = self._cpu(Simulator(self.root.graph, store), scan, 0)
+                sweep = self._cpu(PanoramaRenderer(self.root.graph, store), scan, 0)
             else:
                 names = [self.root.graph(scan).ids[row] for row in rows]
                 sweep = self._gpu(make_bank([store.load(scan, name) for name in names], self.device), scan, 0)
@@ -153,8 +153,8 @@ class TileMaker:
             seconds = time.perf_counter() - begin
         return seconds / len(rows), cells / len(rows) * (2 * self.settings.channels + 8)
 
-    def _cpu(self, simulator: Simulator, scan: str, at: int) -> tuple[Tensor, Tensor]:
-        return sweep_on_cpu(simulator, scan, included(self.root, scan)[at : at + self.batch], self.settings)
+    def _cpu(self, renderer: PanoramaRenderer, scan: str, at: int) -> tuple[Tensor, Tensor]:
+        return sweep_on_cpu(renderer, scan, included(self.root, scan)[at : at + self.batch], self.settings)
 
     def _gpu(self, bank: PanoramaBank, scan: str, at: int) -> tuple[Tensor, Tensor]:
         rows = included(self.root, scan)[at : at + self.batch]

@@ -30,7 +30,7 @@ from ghosts.files import atomic_path, sha256_file
 from ghosts.mapping.tiles import Tiles
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.simulator import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS
+from ghosts.world.renderer import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS
 
 FORMAT = "ghosts-tiles-1"
 FOLDER = "tiles"

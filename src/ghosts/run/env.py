@@ -29,8 +29,8 @@ from ghosts.types import SUCCESS_M, Intrinsics
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import LabelSet
 from ghosts.world.landmarks.source import LandmarkSource, labels_met, training_labels
-from ghosts.world.navigation import Candidate, candidates, look
-from ghosts.world.simulator import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS, Simulator
+from ghosts.world.navigation import Candidate, candidates, view_towards
+from ghosts.world.renderer import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS, PanoramaRenderer
 
 STOP = 0
 MAX_LANDMARKS = 2048
@@ -53,7 +53,7 @@ class RgbdObserver:
     """A panoramic sweep of RGB-D images."""
 
     def __init__(self, root: DataRoot, camera: Intrinsics, headings: int, elevation_rad: float) -> None:
-        self._simulator = Simulator(root.graph, root.panoramas())
+        self._renderer = PanoramaRenderer(root.graph, root.panoramas())
         self._camera, self._headings, self._elevation_rad = camera, headings, elevation_rad
         shape = (headings, camera.height, camera.width)
         self.space: dict[str, spaces.Space[Any]] = {
@@ -64,7 +64,7 @@ class RgbdObserver:
 
     def observe(self, scan: str, viewpoint: str) -> dict[str, Any]:
         """Colour, z-depth and poses of the views."""
-        sweep = self._simulator.sweep(
+        sweep = self._renderer.sweep(
             [scan],
             [viewpoint],
             camera=self._camera,
@@ -186,7 +186,7 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
             raise UnknownNameError("instruction", str(wanted), self._by_id)
         self._graph = self._root.graph(self._episode.episode.scan)
         self._row = self._graph.index(self._episode.episode.path[0])
-        self._heading_rad = look(self._episode.episode.heading_rad, 0.0).heading_rad
+        self._heading_rad = view_towards(self._episode.episode.heading_rad, 0.0).heading_rad
         self._path, self._steps = [self._row], 0
         return self._observe(), self._info()
 
@@ -218,7 +218,7 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         return {item.episode.scan for item in self._instructions}
 
     def _candidates(self) -> list[Candidate]:
-        return candidates(self._graph, self._row, look(self._heading_rad, 0.0))[1:]
+        return candidates(self._graph, self._row, view_towards(self._heading_rad, 0.0))[1:]
 
     def _observe(self) -> dict[str, Any]:
         table = np.zeros((self._most, 3), np.float32)

@@ -29,7 +29,7 @@ from ghosts.run.load import Run
 from ghosts.types import Intrinsics
 from ghosts.world.landmarks.labels import LabelSet
 from ghosts.world.landmarks.source import LandmarkView
-from ghosts.world.simulator import SWEEP_CAMERA
+from ghosts.world.renderer import SWEEP_CAMERA
 
 SAME_PLACE_M = 5e-5
 """Viewpoints nearer than this to each other are one. Candidates come as float32 angles and distances, right to some

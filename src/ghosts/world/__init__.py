@@ -1,1 +1,1 @@
-"""Buildings: navigation graph, panorama store, cube-map camera, simulator."""
+"""Buildings: navigation graph, panorama store, cube-map camera, renderer."""

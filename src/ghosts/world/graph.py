@@ -7,6 +7,7 @@ all pairs are computed once per building and cached on disk under the hash of th
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-from jaxtyping import Bool, Float, Int16
+from jaxtyping import Bool, Float, Float32, Int16
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from ghosts import geometry
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import atomic_path, cache_dir, is_finite, read_json
 
@@ -25,6 +27,19 @@ CACHE_VERSION = 1
 _AGAIN = "take the file again from where it came from"
 FARTHEST_M = 1e6  # no building is there; a damaged number is, and its square overflows
 ROTATION_TOLERANCE = 1e-2  # released poses are orthonormal to 1e-5; a swapped or scaled matrix is off by far more
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """What leads away from a viewpoint, in the original simulator's single precision."""
+
+    seen: list[tuple[int, float, float, float]]
+    """Of each viewpoint reachable in one move, in file order: row, heading and angle above the horizon in radians,
+    distance in metres. The heading is not a number where it is straight above or below."""
+    east_north: Float32[np.ndarray, "2 n"]
+    """Level displacement in metres."""
+    direction: Float32[np.ndarray, "2 n"]
+    """The same as unit vectors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +85,17 @@ class NavGraph:
     def neighbours(self, row: int) -> list[int]:
         """Rows reachable in one move, in file order."""
         return list(self._neighbours[row])
+
+    @cached_property
+    def _ways(self) -> dict[int, Ways]:
+        return {}
+
+    def ways(self, row: int) -> Ways:
+        """What leads away from a viewpoint; computed once."""
+        found = self._ways.get(row)
+        if found is None:
+            found = self._ways[row] = _ways(self.position_m.astype(np.float32), row, self._neighbours[row])
+        return found
 
     def path(self, start: int, goal: int) -> list[int]:
         """Rows of the shortest walk, both ends included.
@@ -178,6 +204,18 @@ def shortest_walks(
     next_hop = before.T.astype(np.int16)
     next_hop[next_hop < 0] = -1
     return distance, next_hop
+
+
+def _ways(position_m: Float32[np.ndarray, "n 3"], row: int, others: list[int]) -> Ways:
+    east, north, up = (position_m[others] - position_m[row]).T
+    flat = np.sqrt(east * east + north * north)
+    distance = np.sqrt(east * east + north * north + up * up)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        direction = np.stack([east, north]) * (np.float32(1.0) / flat)
+    heading = np.where(flat > 0.0, geometry.heading_of(np.stack([east, north], -1)), np.nan)
+    rise = map(math.atan2, up.tolist(), flat.tolist())
+    seen = list(zip(others, heading.tolist(), rise, distance.tolist()))
+    return Ways(seen, np.stack([east, north]), direction)
 
 
 _SAID = {str: "a text", bool: "true or false", list: "a list"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import cv2
@@ -26,12 +27,32 @@ def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray,
     Raises:
         DataError: the file is missing, empty, truncated, damaged, or not six square faces wide.
     """
+    image = _read_colour(path, hint)
+    _check_strip(path, image)
+    return image
+
+
+def read_skybox_faces(paths: Sequence[Path]) -> UInt8[np.ndarray, "f w 3"]:
+    """Read six colour faces from a file each, as they are in the Matterport3D release; RGB, side by side.
+
+    Raises:
+        DataError: as `read_skybox_rgb`, or the faces differ in size.
+    """
+    images = [_read_colour(path, None) for path in paths]
+    size = images[0].shape[0]
+    for path, image in zip(paths, images):
+        if image.shape[:2] != (size, size):
+            found = f"found {image.shape[1]} × {image.shape[0]} pixels"
+            raise DataError(f"expected a square face of {size} pixels, {found}", file=path, hint=_AGAIN)
+    return cv2.hconcat(images)
+
+
+def _read_colour(path: Path, hint: str | None) -> UInt8[np.ndarray, "h w 3"]:
     data = _read(path, hint)
     check_whole(path, data)
     image = decode(data, cv2.IMREAD_COLOR)
     if image is None:
         raise DataError("cannot be decoded as a colour image", file=path, hint=_AGAIN)
-    _check_strip(path, image)
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 

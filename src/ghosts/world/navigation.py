@@ -6,12 +6,13 @@ The rules, their order and their rounding are those of the original simulator (`
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from ghosts import geometry
-from ghosts.world.graph import NavGraph
+from ghosts.world.graph import NavGraph, Ways
 
 HEADINGS = 12
 HEADING_STEP_RAD = geometry.TAU / HEADINGS
@@ -19,18 +20,16 @@ ELEVATION_STEP_RAD = math.radians(30.0)
 DEFAULT_ELEVATION_LIMITS_RAD = (-0.94, 0.94)
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """Where a camera looks."""
 
     heading_rad: float
     elevation_rad: float
-    index: int
+    number: int
     """Of the 36 discretised views: 0–11 down, 12–23 level, 24–35 up; 0 when views are not discretised."""
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A viewpoint that can be reached in one move (or the present one), relative to the camera."""
 
     row: int
@@ -42,7 +41,7 @@ class Candidate:
     distance_m: float
 
 
-def look(
+def view_towards(
     heading_rad: float,
     elevation_rad: float,
     *,
@@ -56,7 +55,9 @@ def look(
     if not discretised:
         low, high = elevation_limits_rad
         return View(heading, max(min(elevation_rad, high), low), 0)
-    step = math.floor(heading / HEADING_STEP_RAD + 0.5) % HEADINGS
+    steps = heading / HEADING_STEP_RAD
+    step = int(steps)
+    step = (step + 1 if steps - step >= 0.5 else step) % HEADINGS
     if elevation_rad < -ELEVATION_STEP_RAD / 2.0:
         level = -1
     else:
@@ -74,14 +75,18 @@ def turn(
 ) -> View:
     """Turn the camera; with discretised views deltas count by their sign only, one step each."""
     if discretised:
-        heading_delta_rad = HEADING_STEP_RAD * float(np.sign(heading_delta_rad))
-        elevation_delta_rad = ELEVATION_STEP_RAD * float(np.sign(elevation_delta_rad))
-    return look(
+        heading_delta_rad = HEADING_STEP_RAD * _sign(heading_delta_rad)
+        elevation_delta_rad = ELEVATION_STEP_RAD * _sign(elevation_delta_rad)
+    return view_towards(
         view.heading_rad + heading_delta_rad,
         view.elevation_rad + elevation_delta_rad,
         discretised=discretised,
         elevation_limits_rad=elevation_limits_rad,
     )
+
+
+def _sign(value: float) -> int:
+    return (value > 0.0) - (value < 0.0)
 
 
 def candidates(graph: NavGraph, row: int, view: View, hfov_rad: float | None = None) -> list[Candidate]:
@@ -93,20 +98,59 @@ def candidates(graph: NavGraph, row: int, view: View, hfov_rad: float | None = N
         view: where it looks.
         hfov_rad: with restricted navigation, the angle within which a viewpoint must lie; None for all directions.
     """
-    found = [Candidate(row, 0.0, 0.0, 0.0)]
-    # The original keeps positions and the horizon direction in float32; the sums below are then in float64.
-    position = graph.position_m.astype(np.float32)
-    angle = geometry.heading_to_angle(view.heading_rad)
-    ahead_x, ahead_y = np.float32(math.cos(angle)), np.float32(math.sin(angle))
-    for other in graph.neighbours(row):
-        delta = position[other] - position[row]
-        flat = float(np.hypot(delta[0], delta[1]))
-        forward = float(delta[0] * ahead_x + delta[1] * ahead_y)
-        right = float(delta[0] * ahead_y - delta[1] * ahead_x)
-        if hfov_rad is not None and flat > 0.0 and forward / flat < math.cos(hfov_rad / 2.0):
-            continue
-        rise = math.atan2(float(delta[2]), flat) - view.elevation_rad
-        distance = float(np.sqrt(np.float32((delta * delta).sum())))
-        found.append(Candidate(other, math.atan2(right, forward), rise, distance))
-    found[1:] = sorted(found[1:], key=lambda item: math.hypot(item.turn_rad, item.rise_rad))
+    found = [Candidate(*item[1:]) for item in ranked(graph, row, view, hfov_rad)]
+    return [Candidate(row, 0.0, 0.0, 0.0), *found]
+
+
+Ranked = tuple[float, int, float, float, float]
+"""Angle from the view's centre, then what a `Candidate` has."""
+
+
+def ranked(graph: NavGraph, row: int, view: View, hfov_rad: float | None = None) -> list[Ranked]:
+    """As `candidates`, without the present viewpoint, as plain tuples: this is the innermost loop of a step."""
+    ways = graph.ways(row)
+    found = _by_angle(ways, view, hfov_rad)
+    return found if found is not None else _by_single_precision(ways, view, hfov_rad)
+
+
+_NOISE_RAD = 1e-6  # more than twice what single precision adds to an angle
+
+
+def _by_angle(ways: Ways, view: View, hfov_rad: float | None) -> list[Ranked] | None:
+    """Candidates by differences of headings; None where rounding would decide which there are, or their order."""
+    heading, elevation, _ = view
+    limit = math.acos(math.cos(hfov_rad / 2.0)) if hfov_rad is not None else math.inf
+    found = []
+    for other, bearing, rise, distance in ways.seen:
+        turn_rad = bearing - heading
+        if turn_rad > math.pi:
+            turn_rad -= geometry.TAU
+        elif turn_rad < -math.pi:
+            turn_rad += geometry.TAU
+        aside = abs(turn_rad)
+        if not (abs(aside - limit) > _NOISE_RAD and math.pi - aside > _NOISE_RAD):  # written so that NaN is a doubt
+            return None
+        if aside < limit:
+            rise_rad = rise - elevation
+            found.append((math.sqrt(turn_rad * turn_rad + rise_rad * rise_rad), other, turn_rad, rise_rad, distance))
+    found.sort()
+    for before, after in pairwise(found):
+        if after[0] - before[0] <= _NOISE_RAD:
+            return None
     return found
+
+
+def _by_single_precision(ways: Ways, view: View, hfov_rad: float | None) -> list[Ranked]:
+    """Candidates as the original computes them, product by product: ties fall as they fall there."""
+    angle = geometry.heading_to_angle(view.heading_rad)
+    x, y = np.float32(math.cos(angle)), np.float32(math.sin(angle))
+    east, north = ways.east_north
+    cosine = ways.direction[0] * x + ways.direction[1] * y
+    turns = np.arctan2((east * y - north * x).astype(float), (east * x + north * y).astype(float)).astype(np.float32)
+    least = math.cos(hfov_rad / 2.0) if hfov_rad is not None else None
+    found = []
+    for (other, _, rise, distance), turn_rad, near in zip(ways.seen, turns.tolist(), cosine.tolist()):
+        if least is None or near >= least:
+            rise_rad = rise - view.elevation_rad
+            found.append((math.sqrt(turn_rad * turn_rad + rise_rad * rise_rad), other, turn_rad, rise_rad, distance))
+    return sorted(found)  # at equal angles in file order, as the original

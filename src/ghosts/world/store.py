@@ -14,9 +14,10 @@ import numpy as np
 from jaxtyping import Float32, UInt8, UInt16
 
 from ghosts.errors import ConfigError, DataError
-from ghosts.world.images import DEPTH_UNITS_PER_M, read_skybox_depth, read_skybox_rgb, write_image
+from ghosts.world.images import DEPTH_UNITS_PER_M, FACES, read_skybox_depth, read_skybox_rgb, write_image
 
 DEFAULT_CACHE_BYTES = 1 << 30
+FACE_BORDER_PX = 1
 Value = TypeVar("Value")
 
 
@@ -63,32 +64,59 @@ class ByteCache(Generic[Value]):
 
 @dataclass(frozen=True, eq=False)
 class Panorama:
-    """Six cube faces side by side: 0 = up, 1–4 around, 5 = down."""
+    """Six cube faces: 0 = up, 1–4 around, 5 = down. Each repeats its outermost texels as a border."""
 
-    rgbx: UInt8[np.ndarray, "f w 4"]
-    """Colour and an unused byte: OpenCV samples four channels 1.7 times as fast as three."""
-    depth: UInt16[np.ndarray, "f w"] | None
-    """Euclidean distance from the camera centre, 0.25 mm a unit, 0 = no reading; None where depth was not asked for."""
+    faces_rgbx: UInt8[np.ndarray, "6 p p 4"]
+    """Colour and an unused byte: OpenCV samples four channels 2.7 times as fast as three."""
+    faces_depth: UInt16[np.ndarray, "6 p p"] | None
+    """Euclidean distance from the camera centre, 0.25 mm per unit, 0 = no reading; None without depth."""
 
     @classmethod
     def from_rgb(cls, rgb: UInt8[np.ndarray, "f w 3"], depth: UInt16[np.ndarray, "f w"] | None) -> Panorama:
-        """From a colour strip and a depth strip."""
-        return cls(cv2.cvtColor(rgb, cv2.COLOR_RGB2RGBA), depth)
+        """From a colour strip and a depth strip: the six faces side by side, without borders."""
+        return cls(
+            _bordered(cv2.cvtColor(rgb, cv2.COLOR_RGB2RGBA)),
+            _bordered(depth) if depth is not None else None,
+        )
 
     @property
     def rgb(self) -> UInt8[np.ndarray, "f w 3"]:
-        """The colour strip."""
-        return self.rgbx[..., :3]
+        """A copy of the colour strip."""
+        return _strip(self.faces_rgbx[..., :3])
+
+    @property
+    def rgbx(self) -> UInt8[np.ndarray, "f w 4"]:
+        """A copy of the colour strip, with the unused byte."""
+        return _strip(self.faces_rgbx)
+
+    @property
+    def depth(self) -> UInt16[np.ndarray, "f w"] | None:
+        """A copy of the depth strip."""
+        return _strip(self.faces_depth) if self.faces_depth is not None else None
 
     @property
     def face_px(self) -> int:
-        """Side of a face in pixels."""
-        return self.rgbx.shape[0]
+        """Side of a face in pixels, without its border."""
+        return self.faces_rgbx.shape[1] - 2 * FACE_BORDER_PX
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return self.rgbx.nbytes + (self.depth.nbytes if self.depth is not None else 0)
+        return self.faces_rgbx.nbytes + (self.faces_depth.nbytes if self.faces_depth is not None else 0)
+
+
+def _bordered(strip: np.ndarray) -> np.ndarray:
+    """Faces of a strip, each with its border."""
+    around = (FACE_BORDER_PX,) * 4
+    return np.stack([cv2.copyMakeBorder(face, *around, cv2.BORDER_REPLICATE) for face in np.split(strip, FACES, 1)])
+
+
+def _strip(faces: np.ndarray) -> np.ndarray:
+    """Faces side by side, without their borders. Read-only: it is a copy, and writing to it would change nothing."""
+    inner = slice(FACE_BORDER_PX, -FACE_BORDER_PX)
+    strip = np.concatenate(faces[:, inner, inner], axis=1)
+    strip.setflags(write=False)
+    return strip
 
 
 class SkyboxPaths(NamedTuple):

@@ -34,7 +34,7 @@ from ghosts.world.matterport.prepare import (
     write_summary,
 )
 from ghosts.world.matterport.raw import DEPTH, SKYBOX, RawRelease, depth_name, skybox_name
-from ghosts.world.simulator import Simulator
+from ghosts.world.renderer import PanoramaRenderer
 from ghosts.world.store import PanoramaStore
 from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, scene, write_release
 
@@ -208,9 +208,9 @@ def test_the_simulator_sees_the_rooms(
     prepare_all(raw, root, config)
     assert take_graphs(raw.parents[1] / "connectivity", root, [SCAN]) == []
     data = DataRoot(root)
-    simulator = Simulator(data.graph, data.panoramas())
+    renderer = PanoramaRenderer(data.graph, data.panoramas())
     camera = Intrinsics(128, 96, 1.0)
-    sweep = simulator.sweep([SCAN], [shots[1].viewpoint], camera=camera, headings=6, elevation_rad=-0.3)
+    sweep = renderer.sweep([SCAN], [shots[1].viewpoint], camera=camera, headings=6, elevation_rad=-0.3)
     for number in range(6):
         frame: Frames = view_frame(shots[1].position_m, number * np.pi / 3.0, -0.3, camera, "cpu")
         hits = cast(scene(), frame)

@@ -11,7 +11,7 @@ import torch
 
 from ghosts.geometry import direction
 from ghosts.types import Intrinsics
-from ghosts.world.camera import ray_cosine, sample_depth_m, sample_rgb, sampling_map
+from ghosts.world.camera import faces_in_view, ray_cosine, sample_depth_m, sample_rgb
 from ghosts.world.houses.house import POSE_ROTATION, House, Primitive
 from ghosts.world.houses.make import make_house
 from ghosts.world.houses.render import panorama as render
@@ -110,14 +110,14 @@ def test_views_from_the_skybox_equal_direct_views(scene: Scene, house: House, pa
     for heading, elevation in ((0.3, 0.0), (2.0, 0.5), (4.4, -0.5)):
         frame = render.view_frame(spots(house)[0], heading, elevation, camera, "cpu")
         direct = render.render_frames(scene, frame)
-        where = sampling_map(camera, POSE_ROTATION, heading, elevation, FACE)
-        distance = np.abs(sample_depth_m(panorama, where, camera) - direct.depth_m[0] * ray_cosine(camera))
+        seen = faces_in_view(camera, POSE_ROTATION, heading, elevation, FACE).ready()
+        distance = np.abs(sample_depth_m(panorama, seen) - direct.depth_m[0] * ray_cosine(camera))
         assert np.median(distance) < 0.008
-        color = np.abs(sample_rgb(panorama, where).astype(float) - direct.rgb[0])
+        color = np.abs(sample_rgb(panorama, seen).astype(float) - direct.rgb[0])
         assert np.median(color) <= 3.0
         assert color.mean() < 8.0
-        wrong = sampling_map(camera, POSE_ROTATION, heading + 0.1, elevation, FACE)
-        errors.append(np.abs(sample_depth_m(panorama, wrong, camera) - direct.depth_m[0] * ray_cosine(camera)).mean())
+        wrong = faces_in_view(camera, POSE_ROTATION, heading + 0.1, elevation, FACE).ready()
+        errors.append(np.abs(sample_depth_m(panorama, wrong) - direct.depth_m[0] * ray_cosine(camera)).mean())
         assert errors[-1] > 2 * distance.mean(), "the test must notice a turn of 0.1 rad"
 
 

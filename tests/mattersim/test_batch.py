@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import ghosts.mattersim as MatterSim
-from ghosts.world.depth_fill import fill_depth
-from makers import FACE_PX, SCAN, viewpoint_id
+from makers import FACE_PX, SCAN, connectivity_records, viewpoint_id
 
 
 def equal(found: Any, expected: Any, where: str = "state") -> None:
@@ -103,7 +102,7 @@ def test_a_program_written_for_the_original_runs(root: Path) -> None:
     state = sim.getState()[0]
     assert (state.step, state.location.viewpointId) == (1, viewpoint_id(2))
     assert (state.heading, state.elevation) == pytest.approx((0.5, -0.2))
-    assert "Rendered 2 frames" in sim.timingInfo()
+    assert "Rendered 2 frames\nProcess time: " in sim.timingInfo()
     sim.resetTimers()
     assert "Rendered 0 frames" in sim.timingInfo()
     sim.close()
@@ -139,8 +138,10 @@ def test_batches_and_their_sizes(root: Path) -> None:
     with pytest.raises(ValueError, match="Invalid action index: 5 in environment 1 of 2"):
         sim.makeAction([0, 5], [0, 0], [0, 0])
     assert sim.getState()[0].step == 1  # nothing was half done
-    with pytest.raises(ValueError, match="heading has 1 entries, the batch size is 2"):
+    with pytest.raises(IndexError, match="heading has 1 entries, the batch size is 2"):
         sim.makeAction([0, 0], [0], [0, 0])
+    sim.makeAction([0, 0, 7], [0, 0, 0], [0, 0, 0])  # what is beyond the batch is ignored
+    assert [state.step for state in sim.getState()] == [2, 2]
 
 
 def test_elevation_limits(root: Path) -> None:
@@ -161,18 +162,30 @@ def test_settings_are_fixed_once_initialised(root: Path) -> None:
     assert sim.getState()[0].heading == pytest.approx(0.2)
 
 
-def test_random_episodes_are_seeded_and_included(root: Path) -> None:
-    def walk(seed: int) -> list[str]:
-        sim = simulator(root, setRenderingEnabled=False, setSeed=seed)
-        visited = []
-        for _ in range(10):
-            sim.newRandomEpisode([SCAN])
-            visited.append(sim.getState()[0].location.viewpointId)
-        return visited
+def test_random_episodes_are_the_original_s(navigation: Path) -> None:
+    """Viewpoints and headings recorded from the original: two environments, seed 7."""
+    sim = MatterSim.Simulator()
+    sim.setNavGraphPath(str(navigation / "connectivity"))
+    sim.setRenderingEnabled(False)
+    sim.setBatchSize(2)
+    sim.setSeed(7)
+    for rows in ([0, 44], [13, 10], [35, 25]):
+        sim.newRandomEpisode(["17DRP5sb8fy"] * 2)
+        states = sim.getState()
+        assert [state.location.ix for state in states] == rows
+        assert [state.heading for state in states] == pytest.approx([0.8264762952590881, 2.881783770664272], abs=1e-12)
 
-    assert walk(3) == walk(3)
-    assert walk(3) != walk(4)
-    assert len(set(walk(3))) > 1
+
+def test_random_episodes_start_at_included_viewpoints(root: Path) -> None:
+    path = root / "connectivity" / f"{SCAN}_connectivity.json"
+    path.write_text(json.dumps(connectivity_records(4, excluded=(0, 2, 3))))
+    sim = simulator(root, setRenderingEnabled=False)
+    for _ in range(10):
+        sim.newRandomEpisode([SCAN])
+        assert sim.getState()[0].location.viewpointId == viewpoint_id(1)
+    path.write_text(json.dumps(connectivity_records(4, excluded=(0, 1, 2, 3))))
+    with pytest.raises(RuntimeError, match=f"ScanId: {SCAN} has no included viewpoints!"):
+        simulator(root, setRenderingEnabled=False).newRandomEpisode([SCAN])
 
 
 def test_errors_name_what_is_missing(root: Path, tmp_path: Path) -> None:
@@ -180,11 +193,14 @@ def test_errors_name_what_is_missing(root: Path, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="newEpisode must be called before makeAction"):
         sim.makeAction([0], [0], [0])
     sim.setNavGraphPath(str(tmp_path / "nowhere"))
+    sim.initialize()  # graphs are read by the first episode, as in the original
+    with pytest.raises(ValueError, match="Invalid action index: 0 in environment 0 of 1"):
+        sim.makeAction([0], [0], [0])
     with pytest.raises(ValueError, match=r"Could not open list of scans at: .*nowhere/scans.txt, is path valid\?"):
-        sim.initialize()
+        sim.newEpisode([SCAN], [viewpoint_id(0)], [0], [0])
     (root / "connectivity" / "scans.txt").write_text(f"{SCAN}\nghost\n")
     with pytest.raises(ValueError, match=r"Could not open navigation graph file: .*ghost_connectivity.json"):
-        simulator(root).initialize()
+        simulator(root).newEpisode([SCAN], [viewpoint_id(0)], [0], [0])
     (root / "connectivity" / "scans.txt").write_text(SCAN)
     folder = root / "scans" / SCAN / "matterport_skybox_images"
     (folder / f"{viewpoint_id(1)}_skybox_depth_small.png").unlink()
@@ -196,32 +212,83 @@ def test_errors_name_what_is_missing(root: Path, tmp_path: Path) -> None:
         sim.newEpisode([SCAN], [viewpoint_id(0)], [0], [0])
 
 
-def test_preloading_reads_the_whole_scan(root: Path) -> None:
-    (root / "scans" / SCAN / "matterport_skybox_images" / f"{viewpoint_id(3)}_skybox_small.jpg").unlink()
-    sim = simulator(root, setPreloadingEnabled=True)
-    with pytest.raises(ValueError, match=viewpoint_id(3)):
-        sim.newEpisode([SCAN], [viewpoint_id(0)], [0], [0])
+def test_states_are_the_environments_themselves(root: Path) -> None:
+    """As with the original: a list of one's own, of objects that live on, can be hashed, and cannot be written to."""
+    sim = simulator(root, setBatchSize=2, setRestrictedNavigation=False)
+    assert sim.getState() == []
+    sim.initialize()
+    before = sim.getState()[0]
+    assert (before.scanId, before.step, before.location, before.navigableLocations) == ("", 0, None, [])
+    sim.newEpisode([SCAN] * 2, [viewpoint_id(0), viewpoint_id(0)], [0, 0], [0, 0])
+    first, second = states = sim.getState()
+    assert first is before
+    assert first == first
+    assert first != second
+    assert first.location != second.location
+    assert len({first, second, first.location, second.location}) == 4
+    states.clear()
+    assert len(sim.getState()) == 2
+    places = first.navigableLocations
+    assert places[0] is first.location
+    places.clear()
+    assert len(first.navigableLocations) == 2
+    for thing, name in ((first, "step"), (first, "rgb"), (first.location, "x"), (first.location, "rel_heading")):
+        with pytest.raises(AttributeError):
+            setattr(thing, name, 1)
+    picture = first.rgb
+    seen = picture.copy()
+    here, there = first.location, first.navigableLocations[1]
+    assert there.rel_distance == 2.0
+    sim.makeAction([0, 0], [1.0, 0], [0, 0])
+    assert (first.step, first.heading) == (1, 1.0)
+    assert first.location is here
+    assert picture is first.rgb  # drawn over
+    assert (picture != seen).any()
+    assert repr(here) == f"ViewPoint({viewpoint_id(0)!r}, ix=0)"
+    there = first.navigableLocations[1]
+    sim.makeAction([1, 0], [0, 0], [0, 0])
+    assert first.location is there
+    assert (there.rel_heading, there.rel_elevation, there.rel_distance) == (0.0, 0.0, 0.0)
 
 
-def test_fill_keeps_what_is_known_and_follows_the_guide() -> None:
-    """Two surfaces with a hole on each side of their border: each is filled from its own side."""
-    depth, intensity = np.full((40, 40), 1.0), np.full((40, 40), 0.05)
-    depth[:, 20:], intensity[:, 20:] = 3.0, 0.95
-    missing = np.zeros((40, 40), bool)
-    missing[15:22, 14:26] = True
-    filled = fill_depth(np.where(missing, 0.0, depth), intensity, missing)
-    np.testing.assert_array_equal(filled[~missing], depth[~missing])
-    np.testing.assert_allclose(filled[missing], depth[missing], rtol=0.01)
+def test_a_closed_simulator_begins_anew(root: Path) -> None:
+    sim = simulator(root, setRenderingEnabled=False)
+    sim.newEpisode([SCAN], [viewpoint_id(0)], [0], [0])
+    sim.close()
+    assert sim.getState()[0].location.viewpointId == viewpoint_id(0)
+    with pytest.raises(RuntimeError, match="newEpisode must be called"):
+        sim.makeAction([0], [0], [0])
+    sim.setBatchSize(2)
+    sim.initialize()
+    sim.initialize()
+    assert len(sim.getState()) == 2
 
 
-def test_fill_of_a_large_hole_comes_from_coarser_levels() -> None:
-    depth = np.full((80, 80), 2.0)
-    missing = np.zeros((80, 80), bool)
-    missing[25:55, 25:55] = True
-    filled = fill_depth(np.where(missing, 0.0, depth), np.full((80, 80), 0.5), missing)
-    assert (filled[missing] > 0).mean() > 0.99
-    np.testing.assert_allclose(filled[filled > 0], 2.0, rtol=1e-6)
-    assert not fill_depth(np.zeros((9, 9)), np.zeros((9, 9)), np.ones((9, 9), bool)).any()
+def test_what_is_drawn_is_settled_by_initialize(root: Path) -> None:
+    """Where one may go follows the camera that is set later, as in the original."""
+    sim = simulator(root)
+    sim.setCameraResolution(64, 48)
+    sim.initialize()
+    sim.newEpisode([SCAN], [viewpoint_id(1)], [1.0], [0])
+    assert len(sim.getState()[0].navigableLocations) == 1
+    sim.setCameraResolution(64, 8)
+    sim.makeAction([0], [0], [0])
+    assert sim.getState()[0].rgb.shape == (48, 64, 3)
+    assert len(sim.getState()[0].navigableLocations) == 3
+
+
+@pytest.mark.parametrize("cores", [1, 3, 16])
+def test_cores_do_not_change_what_is_drawn(root: Path, monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    def look() -> list[np.ndarray]:
+        sim = simulator(root, setDepthEnabled=True, setBatchSize=2)
+        sim.setCameraResolution(65, 47)
+        sim.newEpisode([SCAN] * 2, [viewpoint_id(0), viewpoint_id(3)], [0.4, 2.0], [0.3, -0.8])
+        return [picture for state in sim.getState() for picture in (state.rgb, state.depth)]
+
+    expected = look()
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    for found, picture in zip(look(), expected, strict=True):
+        np.testing.assert_array_equal(found, picture)
 
 
 def test_cbf_has_the_original_s_form() -> None:
@@ -233,3 +300,31 @@ def test_cbf_has_the_original_s_form() -> None:
     MatterSim.cbf(depth, np.asfortranarray(np.full((32, 48), 50, np.uint8)), mask, result)
     assert (result[~mask] == 100).all()
     assert (np.abs(result[mask].astype(int) - 100) <= 1).all()
+
+
+def test_methods_do_not_call_what_a_subclass_overrides(root: Path) -> None:
+    """As in C++; the simulator of *Chasing Ghosts* gives `newEpisode` another signature."""
+
+    class Other(MatterSim.Simulator):
+        def newEpisode(self, batch: list[str]) -> None:
+            super().newEpisode([SCAN], batch, [0], [0])
+
+        def initialize(self) -> None:
+            raise AssertionError("never called")
+
+    sim = Other()
+    sim.setNavGraphPath(str(root / "connectivity"))
+    sim.setRenderingEnabled(False)
+    sim.newRandomEpisode([SCAN])
+    sim.newEpisode([viewpoint_id(2)])
+    assert sim.getState()[0].location.ix == 2
+
+
+def test_identifiers_may_be_bytes_and_numbers_of_any_kind(root: Path) -> None:
+    sim = simulator(root, setRenderingEnabled=False)
+    sim.newEpisode([SCAN.encode()], np.array([viewpoint_id(1)]), np.array([0.5], np.float32), [np.int64(0)])
+    state = sim.getState()[0]
+    assert (state.scanId, state.heading) == (SCAN, 0.5)
+    assert type(state.scanId) is str
+    sim.makeAction(np.array([0]), (True,), [np.float64(-0.25)])
+    assert (state.heading, state.elevation) == (1.5, -0.25)

@@ -1,17 +1,21 @@
-"""The simulator: batches of views and panoramic sweeps as arrays the mapper takes. It holds caches, never a state."""
+"""Batches of views and panoramic sweeps from panoramas, as arrays that the mapper takes. It keeps caches, no state."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
 
+import cv2
 import numpy as np
 
 from ghosts import geometry
-from ghosts.types import Intrinsics, Pose, Sweep
-from ghosts.world.camera import MapCache, sample_depth_m, sample_rgb
+from ghosts.types import Intrinsics, Sweep
+from ghosts.world.camera import faces_in_view, sample_depth_m, sample_rgb
 from ghosts.world.graph import NavGraph
 from ghosts.world.store import PanoramaStore
 
@@ -19,16 +23,14 @@ SWEEP_CAMERA = Intrinsics(width=320, height=256, vfov_rad=math.radians(60.0))
 """The paper's camera (supplement, "Simulator")."""
 SWEEP_HEADINGS = 12
 SWEEP_ELEVATION_RAD = math.radians(-30.0)
-DEFAULT_MAP_BYTES = 256 << 20
 
 
-class Simulator:
+class PanoramaRenderer:
     """Renders what a camera at a viewpoint sees.
 
     Args:
         graph_of: gives the navigation graph of a scan, e.g. `DataRoot.graph`.
         store: the panoramas.
-        map_bytes: bound on the sampling maps kept for views that come again.
         threads: views rendered at once; all cores by default.
     """
 
@@ -37,12 +39,10 @@ class Simulator:
         graph_of: Callable[[str], NavGraph],
         store: PanoramaStore,
         *,
-        map_bytes: int = DEFAULT_MAP_BYTES,
         threads: int | None = None,
     ) -> None:
         self.graph_of, self.store = graph_of, store
-        self.maps = MapCache(map_bytes)
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads
 
     def render(
         self,
@@ -76,12 +76,12 @@ class Simulator:
             graph, row = self.graph_of(scans[number]), rows[number]
             panorama = self.store.load(scans[number], viewpoints[number])
             heading, elevation = views[number][view]
-            where = self.maps.get(camera, graph.rotation[row], heading, elevation, panorama.face_px)
-            sample_rgb(panorama, where, out=rgb[number, view])
-            if panorama.depth is not None:
-                sample_depth_m(panorama, where, camera, out=depth[number, view])
+            seen = faces_in_view(camera, graph.rotation[row], heading, elevation, panorama.face_px).ready()
+            sample_rgb(panorama, seen, out=rgb[number, view])
+            if panorama.faces_depth is not None:
+                sample_depth_m(panorama, seen, out=depth[number, view])
 
-        _for_each(one, batch * count, self._threads)
+        for_each(one, batch * count, self._threads)
         return Sweep(rgb, depth, poses, camera)
 
     def sweep(
@@ -97,18 +97,55 @@ class Simulator:
         ring = [(step * geometry.TAU / headings, elevation_rad) for step in range(headings)]
         return self.render(scans, viewpoints, [ring] * len(viewpoints), camera)
 
-    def pose(self, scan: str, viewpoint: str, heading_rad: float, elevation_rad: float = 0.0) -> Pose:
-        """World pose of a camera at a viewpoint."""
-        graph = self.graph_of(scan)
-        x, y, z = graph.position_m[graph.index(viewpoint)].tolist()
-        return Pose(x, y, z, heading_rad, elevation_rad)
 
+def for_each(work: Callable[[int], None], count: int, threads: int | None = None) -> None:
+    """Run `work(0…count−1)` on several threads, all cores by default; the caller's is one of them."""
+    threads = min(threads or os.cpu_count() or 1, count)
+    items = iter(range(count))
 
-def _for_each(work: Callable[[int], None], count: int, threads: int) -> None:
-    """Run `work(0…count−1)`: OpenCV's own threads serve a single item, several are shared out whole."""
-    if count <= 1 or threads <= 1:
-        for item in range(count):
+    def take() -> None:
+        for item in items:
             work(item)
+
+    if threads <= 1:
+        take()
         return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, range(count)))
+    with _opencv.alone():
+        helpers = [_pool(os.getpid()).submit(take) for _ in range(threads - 1)]
+        try:
+            take()
+        finally:
+            for helper in helpers:
+                if not helper.cancel():  # one that never began has nothing left to do
+                    helper.result()
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: starting them takes as long as an image. A forked process needs its own."""
+    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="ghosts-render")
+
+
+class _OpenCV:
+    """Keeps OpenCV from using threads of its own beside ours: they spin while they wait, and take a third of a core."""
+
+    def __init__(self) -> None:
+        self._lock, self._users, self._threads = threading.Lock(), 0, 0
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with self._lock:
+            if self._users == 0:
+                self._threads = cv2.getNumThreads()
+                cv2.setNumThreads(1)
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    cv2.setNumThreads(self._threads)
+
+
+_opencv = _OpenCV()

@@ -14,16 +14,16 @@ import pytest
 from ghosts import geometry
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.types import Intrinsics
-from ghosts.world.camera import sample_depth_m, sample_rgb, sampling_map
+from ghosts.world.camera import faces_in_view, sample_depth_m, sample_rgb
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.simulator import SWEEP_CAMERA, Simulator
+from ghosts.world.renderer import SWEEP_CAMERA, PanoramaRenderer, for_each
 from makers import SCAN, episode_record, make_root, viewpoint_id, walked_episodes
 
 
 def test_sweep_is_the_paper_s_and_each_view_is_right(root: Path) -> None:
     data = DataRoot(root)
-    simulator = Simulator(data.graph, data.panoramas())
-    sweep = simulator.sweep([SCAN, SCAN], [viewpoint_id(1), viewpoint_id(3)])
+    renderer = PanoramaRenderer(data.graph, data.panoramas())
+    sweep = renderer.sweep([SCAN, SCAN], [viewpoint_id(1), viewpoint_id(3)])
     assert sweep.rgb.shape == (2, 12, 256, 320, 3)
     assert sweep.depth_m.shape == (2, 12, 256, 320)
     graph = data.graph(SCAN)
@@ -31,9 +31,11 @@ def test_sweep_is_the_paper_s_and_each_view_is_right(root: Path) -> None:
         panorama = data.panoramas().load(SCAN, viewpoint_id(row))
         for view in (0, 5, 11):
             heading = view * math.pi / 6
-            where = sampling_map(SWEEP_CAMERA, graph.rotation[row], heading, math.radians(-30), panorama.face_px)
-            np.testing.assert_array_equal(sweep.rgb[number, view], sample_rgb(panorama, where))
-            expected = sample_depth_m(panorama, where, SWEEP_CAMERA)
+            seen = faces_in_view(
+                SWEEP_CAMERA, graph.rotation[row], heading, math.radians(-30), panorama.face_px
+            ).ready()
+            np.testing.assert_array_equal(sweep.rgb[number, view], sample_rgb(panorama, seen))
+            expected = sample_depth_m(panorama, seen)
             np.testing.assert_array_equal(sweep.depth_m[number, view], expected)
             pose = geometry.camera_to_world(graph.position_m[row], heading, math.radians(-30))
             np.testing.assert_allclose(sweep.camera_to_world[number, view], pose)
@@ -43,23 +45,36 @@ def test_threads_and_caches_do_not_change_the_images(root: Path) -> None:
     data = DataRoot(root)
     names = [viewpoint_id(row) for row in (0, 1, 2, 3, 0, 2)]
     camera = Intrinsics(40, 30, 1.0)
-    plain = Simulator(data.graph, data.panoramas(cache_bytes=0), map_bytes=0, threads=1)
-    busy = Simulator(data.graph, data.panoramas(), threads=4)
+    plain = PanoramaRenderer(data.graph, data.panoramas(cache_bytes=0), threads=1)
+    busy = PanoramaRenderer(data.graph, data.panoramas(), threads=4)
     expected = plain.sweep([SCAN] * 6, names, camera=camera)
     for _ in range(2):
         found = busy.sweep([SCAN] * 6, names, camera=camera)
         np.testing.assert_array_equal(found.rgb, expected.rgb)
         np.testing.assert_array_equal(found.depth_m, expected.depth_m)
-    assert plain.maps.used_bytes == 0
+
+
+def test_work_is_shared_out_and_errors_come_back() -> None:
+    done: list[int] = []
+    for_each(done.append, 50, threads=4)
+    assert sorted(done) == list(range(50))
+
+    def fail(item: int) -> None:
+        if item == 3:
+            raise ValueError(f"item {item}")
+
+    for threads in (1, 2, 8):
+        with pytest.raises(ValueError, match="item 3"):
+            for_each(fail, 6, threads)
+    for_each(fail, 0)
 
 
 def test_single_views_and_poses(root: Path) -> None:
     data = DataRoot(root)
-    simulator = Simulator(data.graph, data.panoramas())
-    sweep = simulator.render([SCAN], [viewpoint_id(0)], [[(1.0, 0.2)]], Intrinsics(64, 48, 0.8))
+    renderer = PanoramaRenderer(data.graph, data.panoramas())
+    sweep = renderer.render([SCAN], [viewpoint_id(0)], [[(1.0, 0.2)]], Intrinsics(64, 48, 0.8))
     assert sweep.rgb.shape == (1, 1, 48, 64, 3)
-    pose = simulator.pose(SCAN, viewpoint_id(2), 1.5)
-    assert (pose.x_m, pose.y_m, pose.z_m, pose.heading_rad) == (0.5, 4.0, 1.5, 1.5)
+    np.testing.assert_allclose(sweep.camera_to_world[0, 0, :3, 3], (0.5, 0.0, 1.5))
 
 
 def test_data_root_contents(root: Path) -> None:
@@ -107,7 +122,7 @@ def test_paths_are_checked_against_the_graph(tmp_path: Path, change: dict, words
 
 def test_opening_a_data_root_does_not_import_torch(root: Path) -> None:
     code = (
-        "import sys; from ghosts.world.dataroot import DataRoot; from ghosts.world.simulator import Simulator;"
+        "import sys; from ghosts.world.dataroot import DataRoot; from ghosts.world.renderer import PanoramaRenderer;"
         f"d = DataRoot({str(root)!r}); d.graph({SCAN!r}); d.episodes('train'); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
