@@ -269,6 +269,18 @@ def test_own_hosts_and_origins(client: TestClient, library: Library) -> None:
     assert other.get("/static/core.js").status_code == 200
 
 
+def test_the_address_at_which_it_is_reached_is_its_own(library: Library) -> None:
+    """As with --host 0.0.0.0, which names no address."""
+    reached = TestClient(make_app(library, frozenset({"0.0.0.0"})), base_url="http://192.0.2.7:8471")
+    headers = {"origin": "http://192.0.2.7:8471", "content-type": "application/json"}
+    assert reached.get("/static/core.js").status_code == 200
+    assert reached.post("/api/frame", content="{}", headers=headers).status_code == 422
+    told = reached.get("/static/core.js", headers={"host": "lab.example:8471"})
+    assert told.status_code == 421
+    assert told.json()["error"].endswith("start it with: ghosts view --allow-host lab.example")
+    assert reached.get("/static/core.js", headers={"host": "192.0.2.8:8471"}).status_code == 421
+
+
 @pytest.fixture(scope="module")
 def served(library: Library) -> Iterator[Served]:
     """The server on a real socket: nothing between a request and it tidies up."""
