@@ -84,3 +84,17 @@ def test_the_vocabulary_of_real_instructions() -> None:
     text = "Walk past the dining table, turn left and stop at the stairs beside the bedroom door."
     assert 1 not in vocabulary.encode([text])
     assert vocabulary.encode(["Turn left."]).tolist() == [[vocabulary.id(word) for word in ("turn", "left", ".")]]
+
+
+def test_what_of_a_text_is_read() -> None:
+    words = Vocabulary((PAD, UNKNOWN, "walk", "past", "the", "."))
+    read = words.read("Walk past the zebra, zebra.")
+    assert (read.words, read.unknown, read.met, read.cut) == (
+        *(("walk", "past", "the", "zebra", ",", "zebra", "."), ("zebra", ",", "zebra"), (), 0),
+    )  # fmt: skip
+    assert read.notes() == ["3 of 7 words unknown: zebra, ,"]
+    assert read.understood == 3 / 5  # marks do not count
+    short = words.read("walk past the walk", max_tokens=3)
+    assert (short.words, short.cut, short.understood) == (("walk", "past", "the"), 1, 3 / 4)
+    assert short.notes() == ["cut after 3 words (1 left out)"]
+    assert (words.read("...").understood, words.read("walk").notes()) == (0.0, [])

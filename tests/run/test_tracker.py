@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import ghosts
 from ghosts.act.tracker import Detection, GoalTracker
 from ghosts.data.dataset import open_dataset
 from ghosts.errors import ConfigError, UnknownNameError
@@ -15,7 +16,7 @@ from ghosts.geometry import camera_to_world
 from ghosts.presets import preset
 from ghosts.run import tracker as run_tracker
 from ghosts.run.load import Run, load_run, untrained
-from ghosts.run.tracker import label_id, load_tracker
+from ghosts.run.tracker import NamedLabels, load_tracker
 from ghosts.types import Pose
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.source import load_scene, observe
@@ -35,17 +36,30 @@ def tracker() -> GoalTracker:
 def test_names_are_the_labels_of_training(loaded: Run, tracker: GoalTracker) -> None:
     labels = loaded.reading.labels
     assert labels is not None
-    assert label_id(labels, "floor") == labels.structure_id("floor")
-    assert label_id(labels, "room: kitchen") == label_id(labels, "room:k") == labels.room_id("k")
-    assert label_id(labels, "room: toilet") == labels.room_id("t") != label_id(labels, "toilet")
-    assert label_id(labels, "room: D") == labels.room_id("D") != labels.room_id("d")
-    assert label_id(labels, "Plush#Armchair") == labels.object_id("armchair")
-    assert label_id(labels, "flux capacitor") == labels.structure_id("unknown object")
-    assert tracker.label_id is not None
-    assert tracker.label_id("stove") == labels.object_id("stove")
+    named = NamedLabels(labels)
+    assert named.id("floor") == labels.structure_id("floor")
+    assert named.id("room: kitchen") == named.id("room:k") == labels.room_id("k")
+    assert named.id("room: toilet") == labels.room_id("t") != named.id("toilet")
+    assert named.id("room: D") == labels.room_id("D") != labels.room_id("d")
+    assert named.id("Plush#Armchair") == labels.object_id("armchair")
+    assert named.id("flux capacitor") == labels.structure_id("unknown object")
+    assert [named.known(name) for name in ("office chair", "room: k", "fridge", "flux capacitor")] == [
+        *(True, True, False, False),
+    ]  # fmt: skip
+    assert tracker.labels is not None
+    assert tracker.labels.id("stove") == labels.object_id("stove")
     assert torch.equal(tracker.model.features.embedding.weight, loaded.model.features.embedding.weight)
     with pytest.raises(UnknownNameError, match=r"unknown room 'kitchn'.*kitchen"):
-        label_id(labels, "room: kitchn")
+        named.id("room: kitchn")
+
+
+def test_it_has_a_short_name() -> None:
+    from ghosts import Detection as Short
+
+    assert ghosts.load_tracker is load_tracker
+    assert Short is Detection
+    with pytest.raises(AttributeError, match="module 'ghosts' has no attribute 'load_trakcer'"):
+        ghosts.load_trakcer  # noqa: B018
 
 
 def test_it_sees_and_predicts_as_in_evaluation(loaded: Run, tracker: GoalTracker, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.model import Prediction, Predictor
+from ghosts.belief.histogram import mass_near
 from ghosts.config import Precision
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
@@ -20,7 +21,7 @@ from ghosts.data.prefetch import prefetch
 from ghosts.data.walks import walk_seed
 from ghosts.errors import DataError
 from ghosts.evaluate.bootstrap import confidence_bin
-from ghosts.geometry import map_cells, on_map, to_cells
+from ghosts.geometry import map_cells, on_map
 from ghosts.precision import networks_in
 from ghosts.types import SUCCESS_M
 
@@ -134,8 +135,4 @@ def score_goal(
     place = torch.where(inside[:, None], place, 0)
     there = mass[torch.arange(len(mass), device=mass.device), :, place[:, 1], place[:, 0]] * inside[:, None]
     nll = -torch.log(there.clamp(min=1e-8) / grid.cell_m**2)
-    centre = to_cells(prediction.goal_xy_m.clone(), grid)
-    rows = torch.arange(grid.rows, device=mass.device) - centre[..., 1, None]
-    cols = torch.arange(grid.cols, device=mass.device) - centre[..., 0, None]
-    near = torch.hypot(rows[..., :, None], cols[..., None, :]) * grid.cell_m < SUCCESS_M
-    return error, nll, (mass * near).sum((-2, -1)).clamp(max=1.0)
+    return error, nll, mass_near(mass, prediction.goal_xy_m, grid, SUCCESS_M)

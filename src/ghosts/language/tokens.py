@@ -96,6 +96,16 @@ class Vocabulary:
             self._rows[text] = row
         return row
 
+    def read(self, text: str, max_tokens: int = MAX_TOKENS) -> TextRead:
+        """What of a text is read, for people."""
+        words = tokenise(text)
+        return TextRead(
+            words=tuple(words[:max_tokens]),
+            unknown=tuple(word for word in words[:max_tokens] if self.id(word) == 1),
+            met=tuple(word for word in words[:max_tokens] if self.id(word) >= len(self.words)),
+            cut=max(0, len(words) - max_tokens),
+        )
+
     def save(self, path: Path) -> None:
         """Write as JSON."""
         write_json(path, {"words": list(self.words)}, indent=0)
@@ -111,6 +121,39 @@ class Vocabulary:
             return cls(tuple(words))
         except DataError as error:
             raise error.in_file(path) from None
+
+
+@dataclass(frozen=True)
+class TextRead:
+    """What a model makes of a text."""
+
+    words: tuple[str, ...]
+    """Tokens it reads."""
+    unknown: tuple[str, ...]
+    """Those it does not know at all."""
+    met: tuple[str, ...]
+    """Those that training never met, read by their meaning."""
+    cut: int
+    """Tokens after the last one it reads."""
+
+    def notes(self) -> list[str]:
+        """In words, where there is something to say."""
+        lines = []
+        if self.unknown:
+            lines.append(
+                f"{len(self.unknown)} of {len(self.words)} words unknown: {', '.join(dict.fromkeys(self.unknown))}"
+            )
+        if self.met:
+            lines.append(f"read by their meaning alone: {', '.join(dict.fromkeys(self.met))}")
+        if self.cut:
+            lines.append(f"cut after {len(self.words)} words ({self.cut} left out)")
+        return lines
+
+    @property
+    def understood(self) -> float:
+        """Share of the words, marks left out, that it reads and knows."""
+        said, strange = (sum(not set(word) <= _PUNCTUATION for word in words) for words in (self.words, self.unknown))
+        return (said - strange) / (said + self.cut) if said else 0.0
 
 
 def build_vocabulary(texts: Iterable[str], min_count: int = MIN_COUNT) -> Vocabulary:

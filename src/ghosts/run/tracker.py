@@ -6,7 +6,6 @@ and `down`, a room by "room: " and its name or letter, because `toilet` and `bar
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from ghosts.act.model import GoalModel
@@ -14,7 +13,7 @@ from ghosts.act.tracker import GoalTracker
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.run.load import load_run
-from ghosts.world.landmarks.labels import STRUCTURE, LabelSet, normalise_label
+from ghosts.world.landmarks.labels import STRUCTURE, UNKNOWN_OBJECT, LabelSet, normalise_label
 from ghosts.world.landmarks.regions import ROOM_NAMES
 
 ROOM = "room:"
@@ -35,8 +34,10 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
 
     Example:
         >>> tracker = load_tracker("landmarks-agent")
-        >>> tracker.label_id("office chair") == tracker.label_id("chair")
+        >>> tracker.labels.id("office chair") == tracker.labels.id("chair")
         True
+        >>> tracker.labels.known("flux capacitor")
+        False
     """
     loaded = load_run(run)
     model, reading = loaded.model, loaded.reading
@@ -56,23 +57,37 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
                 "name the backbone it was trained on"
             )
     assert reading.vocabulary is not None, "a run knows its words"
-    names = partial(label_id, labels) if labels is not None else None
+    names = NamedLabels(labels) if labels is not None else None
     return GoalTracker(model, reading.vocabulary, features, names, margin_m)
 
 
-def label_id(labels: LabelSet, name: str) -> int:
-    """The number of a name as a detector gives it.
+class NamedLabels:
+    """Numbers of names as a detector gives them.
 
     An object outside the set counts as what its name ends in ("office chair" is a chair), else as `unknown object`.
 
-    Raises:
-        UnknownNameError: there is no such room.
+    Args:
+        labels: of the model.
     """
-    if name.startswith(ROOM):
-        room = name.removeprefix(ROOM).strip()
-        letter = room if room in ROOM_NAMES else _LETTERS.get(room.lower())
-        if letter is None:
-            raise UnknownNameError("room", room, [*_LETTERS, *ROOM_NAMES])
-        return labels.room_id(letter)
-    name = normalise_label(name)
-    return labels.structure_id(name) if name in STRUCTURE else labels.object_id(name)
+
+    def __init__(self, labels: LabelSet) -> None:
+        self.labels = labels
+
+    def id(self, name: str) -> int:
+        """The number of a name.
+
+        Raises:
+            UnknownNameError: there is no such room.
+        """
+        if name.startswith(ROOM):
+            room = name.removeprefix(ROOM).strip()
+            letter = room if room in ROOM_NAMES else _LETTERS.get(room.lower())
+            if letter is None:
+                raise UnknownNameError("room", room, [*_LETTERS, *ROOM_NAMES])
+            return self.labels.room_id(letter)
+        name = normalise_label(name)
+        return self.labels.structure_id(name) if name in STRUCTURE else self.labels.object_id(name)
+
+    def known(self, name: str) -> bool:
+        """Whether a name means anything to the model."""
+        return self.id(name) != self.labels.structure_id(UNKNOWN_OBJECT)
