@@ -173,10 +173,10 @@ def test_wrong_input_is_named() -> None:
 
 
 def test_a_detection_says_what_is_wrong_with_it() -> None:
-    told = r"Detection.xyz_m of 'chair' must be three finite numbers .* got \(nan, 0.0, 1.0\)"
+    told = r"xyz_m of detection 'chair' must be three finite numbers .* got \(nan, 0.0, 1.0\)"
     with pytest.raises(ConfigError, match=told):
         Detection("chair", (math.nan, 0.0, 1.0))
-    with pytest.raises(ConfigError, match=r"Detection.label must be a name, such as 'chair', got ' '"):
+    with pytest.raises(ConfigError, match=r"a detection's label must be a name, such as 'chair', got ' '"):
         Detection(" ", (0.0, 0.0, 1.0))
 
 
@@ -198,7 +198,7 @@ def test_unknown_words_cost_confidence_and_are_named() -> None:
     near = np.hypot(known.x_m[None] - known.position_m[0], known.y_m[:, None] - known.position_m[1]) < 3.0
     assert known.confidence == pytest.approx(known.mass[near].sum(), abs=1e-5)
     near = np.hypot(half.x_m[None] - half.position_m[0], half.y_m[:, None] - half.position_m[1]) < 3.0
-    assert half.confidence == pytest.approx(half.mass[near].sum() / 3, abs=1e-5)
+    assert half.confidence == pytest.approx(half.mass[near].sum() * 19 / 27, abs=1e-5)  # 1 − (2/3)³
     assert none.confidence == 0.0
     assert not none.sure
     assert replace(known, confidence=0.5).sure
@@ -209,7 +209,11 @@ def test_unknown_words_cost_confidence_and_are_named() -> None:
 def test_unknown_labels_are_named_once() -> None:
     robot = labelled_tracker()
     state = robot.start("go ahead", POSE)
-    seen = [Detection("chair", (0.1, 0.0, 2.1)), Detection("fridge", (0.2, 0.0, 2.2)), Detection("fridge", (0.3, 0.0, 2.0))]
+    seen = [
+        Detection("chair", (0.1, 0.0, 2.1)),
+        Detection("fridge", (0.2, 0.0, 2.2)),
+        Detection("fridge", (0.3, 0.0, 2.0)),
+    ]
     with pytest.warns(UserWarning, match="does not know 'fridge' and takes them for unknown objects"):
         state = robot.observe_landmarks(state, seen, POSE)
     assert state.unknown == ("fridge",)

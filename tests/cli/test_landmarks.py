@@ -98,9 +98,7 @@ def test_buildings_without_training_paths_are_refused_before_the_work(
     raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        ghosts(
-            arguments(with_more_buildings(raw), tmp_path / "root", "--r2r", str(raw / "r2r"), "--scans", "tiny4")
-        )
+        ghosts(arguments(with_more_buildings(raw), tmp_path / "root", "--r2r", str(raw / "r2r"), "--scans", "tiny4"))
     told = capsys.readouterr().err
     assert "R2R_train.json: no path through tiny4; add a building with training paths, such as --scans tiny1" in told
     assert not (tmp_path / "root").exists()

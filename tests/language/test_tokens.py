@@ -94,6 +94,8 @@ def test_what_of_a_text_is_read() -> None:
     )  # fmt: skip
     assert read.notes() == ["3 of 7 words unknown: zebra, ,"]
     assert read.understood == 3 / 5  # marks do not count
+    assert read.trust == pytest.approx(1 - 0.4**3)
+    assert (words.read("前进 🙂").trust, words.read("walk past").trust) == (0.0, 1.0)
     short = words.read("walk past the walk", max_tokens=3)
     assert (short.words, short.cut, short.understood) == (("walk", "past", "the"), 1, 3 / 4)
     assert short.notes() == ["cut after 3 words (1 left out)"]

@@ -103,7 +103,7 @@ def test_commands(words: list[str], line: str, capsys: pytest.CaptureFixture[str
 
 
 def test_missing_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    install = "which is not installed; run: pip install 'ghosts[{}]'"
+    install = "which is not installed; run: pip install '.[{}]' in the checkout"
     without(monkeypatch, "fastapi", "matplotlib.figure", "imageio_ffmpeg", "playwright.sync_api")
     assert "ghosts view needs fastapi, " + install.format("web") in answered(["view"], capsys)
     assert told(lambda: new_figure(1.0, 1.0, "drawing a film")) == "drawing a film needs matplotlib, " + install.format(

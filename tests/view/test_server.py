@@ -34,15 +34,17 @@ def client(combs: Path, photos: Path, run: Path, baseline: Path, pictured: Path)
     return TestClient(app, base_url=LOCAL, raise_server_exceptions=False)
 
 
-def pick(client: TestClient, model: str = "small") -> dict[str, Any]:
-    body = {"world": "combs", "model": model, "split": "dev_unseen", "instr_id": "300_0"}
+def pick(client: TestClient, model: str = "small", fixed: bool = True) -> dict[str, Any]:
+    body = {"world": "combs", "model": model, "split": "dev_unseen", "instr_id": "300_0", "fixed": fixed}
     answer = client.post("/api/pick", json=body)
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
 
 
 def question(header: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    fields = {name: header[name] for name in ("world", "model", "scan", "text", "walk", "path", "instr_id")}
+    fields = {
+        name: header[name] for name in ("world", "model", "scan", "text", "walk", "path", "instr_id", "walked_by")
+    }
     return {**fields, "heading_rad": header["start_heading_rad"], **changes}
 
 
@@ -78,8 +80,8 @@ def test_episodes_are_found_by_words(client: TestClient) -> None:
 
 
 def test_an_episode_and_its_frames(client: TestClient) -> None:
-    header = pick(client)
-    assert len(header["walk"]) == 8
+    header = pick(client, fixed=True)
+    assert (len(header["walk"]), header["walked_by"]) == (8, "fixed walk")
     frames = []
     for step in (0, 3):
         answer = client.post("/api/frame", json=question(header, step=step))
@@ -88,6 +90,32 @@ def test_an_episode_and_its_frames(client: TestClient) -> None:
     assert frames[0]["seen_m2"] < frames[1]["seen_m2"]
     record = from_json({**header, "motion": None, "frames": frames})
     np.testing.assert_allclose(record.frames[1].beliefs.sum((1, 2, 3)), 1.0, atol=0.02)
+
+
+def test_a_picked_episode_is_walked_by_the_model_and_so_is_a_typed_one(client: TestClient) -> None:
+    header = pick(client, fixed=False)
+    assert header["walked_by"] == "small"
+    last = len(header["walk"]) - 1
+    choices = [client.post("/api/frame", json=question(header, step=k)).json()["choice"] for k in range(last + 1)]
+    assert [choice["moves"][-1] for choice in choices[:-1]] == header["walk"][1:]
+    assert [choice["stops"] for choice in choices] == [False] * last + [True]
+    body = question(header, walk=header["walk"][:1], path=[], instr_id="", walked_by="visitor")
+    walked = client.post("/api/walk", json=body).json()
+    assert (walked["walk"], walked["walked_by"]) == (header["walk"], "small")
+
+
+def test_episodes_are_sorted(client: TestClient) -> None:
+    where = {"world": "combs", "model": "small", "split": "dev_unseen", "limit": 200}
+    lengths = {
+        sort: [
+            len(item["text"].split())
+            for item in client.get("/api/episodes", params={**where, "sort": sort}).json()["episodes"]
+        ]
+        for sort in ("listed", "shortest", "longest")
+    }
+    assert lengths["shortest"] == sorted(lengths["listed"]) != lengths["listed"]
+    assert lengths["longest"] == sorted(lengths["listed"], reverse=True)
+    assert client.get("/api/episodes", params={**where, "sort": "best"}).status_code == 422
 
 
 def test_a_whole_record(client: TestClient) -> None:

@@ -30,7 +30,7 @@ class GoalEstimate:
     position_m: tuple[float, float]
     """Most likely goal, more precise than a cell."""
     confidence: float
-    """Mass within 3 m of it, times the share of the instruction's words that the model knows."""
+    """Mass within 3 m of it, less where words are unknown to the model (`language.tokens.TextRead.trust`)."""
     notes: tuple[str, ...]
     """What the model did not understand, in words: unknown words, unknown labels. Empty where there is nothing."""
     entropy_nats: float

@@ -52,14 +52,16 @@ class Detection:
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label.strip():
-            raise ConfigError(f"Detection.label must be a name, such as 'chair', got {self.label!r}")
+            raise ConfigError(f"a detection's label must be a name, such as 'chair', got {self.label!r}")
         try:
             good = len(self.xyz_m) == 3 and all(math.isfinite(value) for value in self.xyz_m)
         except TypeError:  # no numbers, or not several of them
             good = False
         if not good:
-            shown = f"must be three finite numbers (x right, y down, z forward, in metres), got {self.xyz_m!r}"
-            raise ConfigError(f"Detection.xyz_m of {self.label!r} {shown}")
+            raise ConfigError(
+                f"xyz_m of detection {self.label!r} must be three finite numbers (x right, y down, z forward, in "
+                f"metres), got {self.xyz_m!r}"
+            )
 
 
 @runtime_checkable
@@ -227,7 +229,7 @@ class GoalTracker:
             x_m=x_m + origin[0],
             y_m=y_m + origin[1],
             position_m=(float(position[0]), float(position[1])),
-            confidence=float(mass_near(mass, at, grid, SUCCESS_M)) * state.read.understood,
+            confidence=float(mass_near(mass, at, grid, SUCCESS_M)) * state.read.trust,
             notes=state.notes,
             entropy_nats=float(entropy(goal)),
             trajectory=smoothed.cpu().numpy(),

@@ -59,7 +59,7 @@ def measure_viewer(library: Library, questions: int = QUESTIONS) -> list[Latency
             walk = [graph.ids[row] for row in (example.start, there)]
             body = {"world": world, "model": model, "scan": example.scan, "text": text, "heading_rad": 0.0}
             x_m, y_m = graph.position_m[example.start, :2].tolist()
-            asked = {
+            asked: dict[str, list[tuple[str, dict[str, Any]]]] = {
                 "first belief": [("ask", {"walk": walk[:1]}), ("frame", {"walk": walk[:1], "step": 0})],
                 "a further step": [("frame", {"walk": walk, "step": 1})],
                 "a cell's kernel": [("cell", {"walk": walk, "step": 1, "filter_step": 1, "x_m": x_m, "y_m": y_m})],
@@ -72,9 +72,7 @@ def measure_viewer(library: Library, questions: int = QUESTIONS) -> list[Latency
                     _post(served.port, path, {**body, **more})
                 if number:  # the first warms up: threads, caches of convolutions
                     taken[what].append(time.process_time() - since)
-    return [
-        Latency(what, statistics.median(times), max(times), len(times)) for what, times in taken.items() if times
-    ]
+    return [Latency(what, statistics.median(times), max(times), len(times)) for what, times in taken.items() if times]
 
 
 def _texts() -> Iterator[str]:

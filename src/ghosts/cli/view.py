@@ -52,8 +52,10 @@ def main(arguments: list[str]) -> None:
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "web", "ghosts view") from None
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.view.library import Library
+    from ghosts.view.library import Library, require_models
 
+    if options.data:  # a missing root is said first
+        require_models(options.run)
     library = Library(options.data, options.run, baseline=options.baseline)
     # Before the models are read, which takes a while; who comes meanwhile waits for the page.
     with _listen(options.host, options.port) as door:
@@ -84,6 +86,7 @@ def _serve(library: Library, options: Options, door: socket.socket) -> None:
         raise ConfigError(f"none of these models can read any of these worlds:{library.why_not()}")
     if library.why_not():
         print(f"left out:{library.why_not()}")
+    print("".join(f"{line}\n" for line in library.twins()), end="")
     everywhere = options.host in EVERYWHERE
     host = EVERYWHERE.get(options.host, options.host)
     address = f"http://{f'[{host}]' if ':' in host else host}:{options.port}/"

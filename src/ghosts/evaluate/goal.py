@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -68,6 +68,7 @@ def evaluate_goal(
     batch: int = 64,
     threads: int = 2,
     precision: Precision = "32-true",
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> GoalScores:
     """Predict every instruction's goal at every time step of its fixed walk.
 
@@ -81,6 +82,7 @@ def evaluate_goal(
         batch: instructions at a time.
         threads: that make batches.
         precision: of the networks; the filter's recursion runs in float32.
+        report: called with the instructions done by now, and with all of them.
 
     Raises:
         DataError: there is nothing to evaluate.
@@ -104,6 +106,7 @@ def evaluate_goal(
             scores = score_goal(prediction, seen.path_xy_m[:, -1])
             found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2)])
             columns[:, at : at + batch] = found.cpu()
+            report(min(at + batch, len(examples)), len(examples))
     if fabric is not None and world > 1:
         columns = torch.as_tensor(fabric.all_reduce(columns.to(device), reduce_op="sum")).cpu()
     error, nll, confidence, seen_goal, area = columns.numpy()

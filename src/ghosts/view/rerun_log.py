@@ -9,10 +9,10 @@ import numpy as np
 
 from ghosts.errors import MissingExtraError
 from ghosts.files import atomic_path
-from ghosts.view.canvas import choice_label
+from ghosts.view.canvas import choice_label, walk_colour
 from ghosts.view.record import EpisodeRecord, corner_m
 from ghosts.view.scene import route
-from ghosts.view.style import AGENT, CANDIDATE, DEMONSTRATOR, EDGE, GOAL, PREDICTED, heat_rgba
+from ghosts.view.style import CANDIDATE, DEMONSTRATOR, EDGE, GOAL, PREDICTED, heat_rgba
 
 
 def require_rerun() -> Any:
@@ -65,7 +65,9 @@ def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) 
     for step, frame in enumerate(record.frames):
         stream.set_time("agent_step", sequence=step)
         walk = [places[name] for name in route(scene, record.walk[: step + 1])]
-        stream.log("map/agent", rerun.LineStrips2D([walk], colors=_rgb(AGENT), radii=0.1, draw_order=11.0))
+        stream.log(
+            "map/agent", rerun.LineStrips2D([walk], colors=_rgb(walk_colour(record)), radii=0.1, draw_order=11.0)
+        )
         goal = frame.goal_xy_m[0], -frame.goal_xy_m[1]
         stream.log("map/predicted", rerun.Points2D([goal], colors=_rgb(PREDICTED), radii=0.2))
         known = frame.choice.candidates
