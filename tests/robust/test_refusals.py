@@ -171,7 +171,7 @@ def test_episodes_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     mind: Any = SimpleNamespace(root=SimpleNamespace(path=Path("ROOT"), scans=["here"]))
     monkeypatch.setattr("ghosts.view.record.read_records", lambda path: [SimpleNamespace(scan="elsewhere")])
     stored: Any = inspect.unwrap(report._stored)
-    assert told(lambda: stored(Path("r.json"), mind)) == (
+    assert told(lambda: stored(Path("r.json"), mind.root)) == (
         "r.json, field 'scan': an episode of a building that this data root lacks (got 'elsewhere'); "
         "name the root it was recorded in with --data"
     )

@@ -216,9 +216,7 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
             # The view whose heading is nearest to the walker's; the first looks north.
             ahead = seen[round(self._heading_rad / geometry.TAU * len(seen)) % len(seen)]
         path = tuple(self._graph.index(name) for name in episode.path)
-        return draw_moment(
-            Moment(self._graph, tuple(self._path), self._heading_rad, path, self._episode.text, ahead)
-        )
+        return draw_moment(Moment(self._graph, tuple(self._path), self._heading_rad, path, self._episode.text, ahead))
 
     def _make_observer(
         self, kind: str, camera: Intrinsics, headings: int, elevation_rad: float, run: str | Path | None
