@@ -139,7 +139,7 @@ def test_a_visit(page: Any, address: str) -> None:
     page.select_option("#world", "combs")
     page.wait_for_selector("#message:has-text('comb3')")
     # On the evaluation's walk, which is neither the agent's nor drawn as if it were.
-    assert page.inner_text("[data-part=walker]") == "agent"
+    assert page.inner_text("[data-part=walker]").strip() == "agent"
     page.select_option("#walk", "fixed walk")
     page.wait_for_selector('[data-part=walker]:has-text("fixed walk (evaluation\'s)")')
     choose(page, "301_1")
@@ -185,6 +185,7 @@ def test_two_models(page: Any, address: str) -> None:
     page.wait_for_selector(".numbers td:nth-child(3)")
     assert page.locator("canvas.map").count() == 2
     assert page.inner_text("#current").startswith("300_0: ")
+    assert page.inner_text("[data-part=walker]").split() == ["agent", "walk", "of", "small"]
     for part in ("words", "inside", "attention"):
         found = page.locator(f"[data-part={part}] section").evaluate_all("all => all.map(x => x.dataset.model)")
         assert found == ["small", "agent"], part
@@ -430,13 +431,13 @@ def test_walking_by_oneself(page: Any, address: str) -> None:
     page.locator("canvas.map").click(position={"x": there[0], "y": there[1]})
     page.click("#here button:has-text('Walk here')")
     page.wait_for_selector(steps.format("2 of 2"))
-    assert page.inner_text("[data-part=walker]") == "walk by hand"
+    assert page.inner_text("[data-part=walker]").strip() == "walk by hand"
     page.click("#undo")
     page.wait_for_selector(steps.format("1 of 1"))
     page.fill("#text", "walk straight")
     page.keyboard.press("Enter")
     page.wait_for_selector("#current:has-text('Your own instruction: walk straight')")
-    assert page.inner_text("[data-part=walker]") == "agent"
+    assert page.inner_text("[data-part=walker]").strip() == "agent"
     page.click("#toend")
     page.wait_for_selector("#message:has-text('Your instruction')")
     page.wait_for_selector(".numbers:has-text('stops')")
@@ -552,7 +553,7 @@ def test_the_report_from_disk(page: Any, report: Path, library_of_photos: Librar
     page.select_option("#episodes [data-part=sort]", "worst")
     page.wait_for_selector("li:nth-child(1) .episode")
     off = page.locator(".episode small").evaluate_all(
-        "all => all.map(x => +x.textContent.match(/prediction ([0-9.]+) m/)[1])"
+        "all => all.map(x => +x.textContent.match(/predicted ([0-9.]+) m/)[1])"
     )
     assert off == sorted(off, reverse=True)
     page.fill("#episodes [data-part=find]", "no such words")

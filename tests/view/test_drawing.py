@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from dataclasses import replace
@@ -17,6 +18,8 @@ pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
 
 from PIL import Image
 
+from ghosts.act.estimate import GoalEstimate
+from ghosts.belief.filter import FilterTrace
 from ghosts.errors import ConfigError, DataError, MissingExtraError
 from ghosts.evaluate.goal import GoalScores
 from ghosts.evaluate.navigation import NavScores
@@ -35,7 +38,7 @@ from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord, corner_m
 from ghosts.view.report import Assets, Evaluation, Shown, build_report
 from ghosts.view.report_scores import Listed, choose_episodes, evaluation_html
-from ghosts.view.rerun_log import require_rerun, write_rerun
+from ghosts.view.rerun_log import log_goal, require_rerun, write_rerun
 from ghosts.view.scene import make_scene, storey_levels
 from ghosts.view.style import AGENT, DEMONSTRATOR, GOAL, GUIDED
 from ghosts.world.dataroot import DataRoot
@@ -317,6 +320,24 @@ def test_rerun_gets_every_belief(record: EpisodeRecord, scene: dict[str, Any], t
     assert ("agent_step", len(record.frames) - 1) in recorder.times
     spots = [value for path, value in recorder.logged if path == "map/candidates"]
     assert [len(value.labels) for value in spots] == [len(frame.choice.candidates) for frame in record.frames]
+
+
+def test_a_robots_estimates_go_to_rerun(record: EpisodeRecord) -> None:
+    recorder, mass = _Recorder(), np.zeros((3, 4))
+    mass[1, 2] = 1.0
+    path = np.array([[10.0, 20.0], [12.0, 21.0]])
+    estimate = GoalEstimate(
+        mass, np.arange(4) + 10.5, np.arange(3) + 20.5, (12.4, 21.6), 0.75, ("labels unknown: fridge",), 0.1,
+        np.zeros((2, 1, 3, 4)), path, inspect.unwrap(FilterTrace.__new__)(FilterTrace),
+    )  # fmt: skip
+    log_goal(estimate, 5, recorder)
+    logged = dict(recorder.logged)
+    assert recorder.times == [("robot_step", 5)]
+    np.testing.assert_allclose(logged["map/belief"].values[0], [[12.5, -21.5]])
+    assert logged["map/trajectory"].values == ([[[10.0, -20.0], [12.0, -21.0]]],)
+    assert logged["map/predicted"].values == ([(12.4, -21.6)],)
+    assert logged["confidence"].values == (0.75,)
+    assert logged["notes"].values == ("labels unknown: fridge",)
 
 
 def test_rerun_missing_says_what_to_install() -> None:

@@ -22,7 +22,8 @@ from fastapi.testclient import TestClient
 from ghosts.view.guard import MOST_BYTES
 from ghosts.view.images import Served
 from ghosts.view.library import Library
-from ghosts.view.record import from_json, unpack
+from ghosts.view.packed import unpack
+from ghosts.view.record import from_json
 from ghosts.view.server import STATIC, make_app
 
 LOCAL = "http://127.0.0.1:8471"

@@ -133,9 +133,8 @@ def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluati
                 walks[mind.name] = walk_and_score(
                     mind.run, mind.data, examples, planner=planner, batch=16, report=report
                 )
-    errors = [item.error_m for item in walks.values()]
-    if len(errors) < len(minds):  # models that do not walk are compared by what they predict
-        errors = [item.error_m.mean(1) for item in goals.values()]
+    # A model that does not walk by itself is compared by what it predicts.
+    errors = [walks[name].error_m if name in walks else item.error_m.mean(1) for name, item in goals.items()]
     names = [example.instr_id for example in examples]
     ends = walks[minds[0].name].error_m.tolist() if minds[0].name in walks else [None] * len(names)
     off = goals[minds[0].name].error_m.mean(1).tolist()

@@ -142,7 +142,7 @@ def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True,
             continue
         taken.append((x, y, reach))
         axes.text(
-            x, y, shape["t"], fontsize=size, color="#4a4a4a", ha="center", va="center", zorder=5, clip_on=True,
+            x, y, shape["t"], fontsize=size, color="#4a4a4a", ha="center", va="center", zorder=6.9, clip_on=True,
             path_effects=outline,
         )  # fmt: skip
 

@@ -138,27 +138,28 @@ def film_picture(
     lines = _lines(record.words)
     width, head = 7.2, 0.25 + 0.24 * len(lines)
     camera = 7.0 * view.shape[0] / view.shape[1] + 0.08 if view is not None else 0.0
-    height = head + 7.0 * ratio + camera + 0.62
+    height = head + 7.0 * ratio + camera + 0.78
     figure = new_figure(width, height, "drawing a film")
     figure.set_dpi(100)
-    axes = figure.add_axes((0.014, (0.58 + camera) / height, 0.972, 7.0 * ratio / height))
+    axes = figure.add_axes((0.014, (0.74 + camera) / height, 0.972, 7.0 * ratio / height))
     if view is not None:
-        figure.add_axes((0.014, 0.58 / height, 0.972, (camera - 0.08) / height), xticks=[], yticks=[]).imshow(view)
+        figure.add_axes((0.014, 0.74 / height, 0.972, (camera - 0.08) / height), xticks=[], yticks=[]).imshow(view)
     last = t == record.filter_steps
     draw_map(axes, scene, record, step, t, painting=painting, names=painting is None, choices=last, graph=True, box=box)
     axes.set_aspect("equal", adjustable="datalim")
     _write_words(figure, record, t, lines, height)
-    draw_signs(figure, record, 0.36 / height)
+    draw_signs(figure, record, 0.5 / height)
     frame = record.frames[step]
     error = f", {frame.error_m:.1f} m from the goal" if frame.error_m is not None else ""
     note = f"{record.model}    " if named else ""
     note += f"agent step {step + 1} of {len(record.frames)}    filter step {t} of {record.filter_steps}    "
     note += f"{100 * frame.confidence:.0f} % within 3 m of ✕{error}"
     if not record.own_walk:
-        note += f"    ({walk_name(record)})"
+        note += f"\n{walk_name(record)}"
     elif last and frame.left_m is not None:
-        note += f"    {'arrived' if frame.left_m < SUCCESS_M else 'missed'}: stops {frame.left_m:.1f} m from the goal"
-    figure.text(0.5, 0.1 / height, note, ha="center", fontsize=9, color=style.INK)
+        ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
+        note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
+    figure.text(0.5, 0.44 / height, note, ha="center", va="top", fontsize=9, color=style.INK)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = np.asarray(canvas.buffer_rgba())[..., :3]

@@ -27,9 +27,10 @@ from ghosts.view.film import write_film
 from ghosts.view.guard import Guard
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
+from ghosts.view.packed import pack
 from ghosts.view.panorama import png
 from ghosts.view.question import VISITOR, Question
-from ghosts.view.record import frame_to_json, header_to_json, pack, to_json
+from ghosts.view.record import frame_to_json, header_to_json, to_json
 
 MOST_TEXT, MOST_STOPS = 1000, 40
 STATIC = {
@@ -48,6 +49,7 @@ STATIC = {
             "episodes",
             "player",
             "picture",
+            "saving",
             "viewer",
         )
     },

@@ -50,8 +50,8 @@ Ghosts.Player = class {
     this.parts.filter.max = this.filterSteps;
     this.parts.notes.replaceChildren(...this.notes());
     this.parts.outcome.replaceChildren();
-    const { walked_by: by, model } = this.header, own = by === model;
-    this.parts.walker.replaceChildren(Ghosts.element("i", { class: own ? "agent" : "guided" }), own ? "agent" : { "fixed walk": "fixed walk (evaluation's)", visitor: "walk by hand" }[by] ?? `walk of ${by}`);
+    const whose = ({ header: { walked_by: by, model } }) => (by === model ? "agent" : { "fixed walk": "fixed walk (evaluation's)", visitor: "walk by hand" }[by] ?? `walk of ${by}`);
+    this.parts.walker.replaceChildren(...[...new Set(this.panes.map(whose))].flatMap((name) => [Ghosts.element("i", { class: name === "agent" ? "agent" : "guided" }), `${name} `]));
     await this.go(step ?? 0, t ?? this.filterSteps, startAgain);
     await this.tellOutcome();
   }

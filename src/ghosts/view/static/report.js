@@ -55,7 +55,7 @@
   };
   // Every instruction of the evaluation; those that can be looked into are buttons.
   const open = new Map(data.episodes.map(({ name }, k) => [name, k]));
-  const note = ({ name, error_m: off }) => [open.has(name) ? data.episodes[open.get(name)].note : "", off === null ? "" : `prediction ${off.toFixed(1)} m off`].filter(Boolean).join(" · ");
+  const note = ({ name, error_m: off }) => [open.has(name) ? data.episodes[open.get(name)].note : "", off === null ? "" : `predicted ${off.toFixed(1)} m off`].filter(Boolean).join(" · ");
   const far = (item) => item.left_m ?? item.error_m ?? 0, orders = { best: (a, b) => far(a) - far(b), worst: (a, b) => far(b) - far(a), looked: (a, b) => open.has(b.name) - open.has(a.name) };
   const list = new Ghosts.EpisodeList($("episodes"), {
     sorts: [["looked", "those to look into first"], ["best", "best first"], ["worst", "worst first"], ["listed", "as listed"]],

@@ -273,44 +273,6 @@
     return { scan: building, walk: [id], heading_rad };
   };
 
-  const fileName = (kind) => `ghosts-${state.question.instr_id || "episode"}.${kind}`;
-
-  const film = (kind) => guarded(async () => {
-    const since = Date.now(), tick = setInterval(() => say(`Drawing the film… ${Math.round((Date.now() - since) / 1000)} s`), 1000);
-    try {
-      say("Drawing the film…");
-      const answer = await Ghosts.ask("/api/film", { ...source.body(state.question), kind, beside: player.panes[1]?.header.model ?? "" });
-      Ghosts.save(fileName(kind), await answer.blob());
-    } finally {
-      clearInterval(tick);
-    }
-    say("Film saved.");
-  });
-
-  // One record, or a list of them where models are compared; `ghosts report --record` reads both.
-  const saveRecord = async () => {
-    const records = await Promise.all(player.panes.map(({ header }) => source.record(header)));
-    Ghosts.save(fileName("json"), new Blob([JSON.stringify(records.length > 1 ? records : records[0])], { type: "application/json" }));
-    say("Record saved.");
-  };
-
-  const savePicture = () => Ghosts.picture(player).toBlob((blob) => Ghosts.save(fileName("png"), blob));
-
-  // By plain HTTP from another machine browsers offer no clipboard; the old way still works there.
-  const copyLink = async () => {
-    if (navigator.clipboard) await navigator.clipboard.writeText(location.href);
-    else {
-      const box = Ghosts.element("textarea", { readonly: true, "aria-label": "link" });
-      box.value = location.href;
-      document.body.append(box);
-      box.select();
-      const done = document.execCommand("copy");
-      box.remove();
-      if (!done) throw new Error(`The browser does not let this page copy; here is the link: ${location.href}`);
-    }
-    say("Link copied.");
-  };
-
   $("world").addEventListener("change", chosen(async () => { state.episode = state.own = null; await chooseWorld(); await first(); }));
   for (const id of ["scan", "split"]) $(id).addEventListener("change", chosen(first));
   $("walk").addEventListener("change", chosen(() => {
@@ -346,18 +308,10 @@
     if (!list.shown.length) return say("No episodes here: choose another split or building.", true);
     return pick(list.shown[Math.floor(Math.random() * list.shown.length)]);
   }));
-  $("link").addEventListener("click", guarded(copyLink));
-  $("png").addEventListener("click", guarded(savePicture));
-  $("json").addEventListener("click", guarded(saveRecord));
-  $("mp4").addEventListener("click", film("mp4"));
-  $("gif").addEventListener("click", film("gif"));
-  document.addEventListener("pointerdown", (event) => { if (!event.target.closest(".menu")) $("save").open = false; });
+  Ghosts.saving({ player, source, say, guarded, question: () => state.question });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && $("save").open) {
-      $("save").open = false;
-      $("save").querySelector("summary").focus();
-    } else if (!Ghosts.free(event)) return;
-    else if (event.key === "n") $("walkon").click();
+    if (!Ghosts.free(event)) return;
+    if (event.key === "n") $("walkon").click();
     else if (event.key === "r") $("random").click();
     else if (event.key === "u") $("undo").click();
     else player.key(event);
