@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -446,6 +447,24 @@ def test_walking_by_oneself(page: Any, address: str) -> None:
     page.click("#browse summary")
     page.click(".episode[data-episode='own']")
     page.wait_for_selector("#current:has-text('Your own instruction: walk straight')")
+
+
+def test_watching_a_run(page: Any, combs: Path, run: Path, agent: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    shutil.copyfile(run, folder / "best.safetensors")
+    rows = [{"iteration": k, "loss": 3.0 / k} for k in (10, 20)] + [{"iteration": 20, "success": 0.25}]
+    (folder / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with Served(Library([combs], [], watch=[folder])) as served:
+        page.goto(f"{served.address}#w=combs&m=mine&s=dev_unseen&e=300_0")
+        page.wait_for_selector("#training svg[aria-label='loss: 0.150 at iteration 20']")
+        page.wait_for_selector("#training svg[aria-label='success: 0.250 at iteration 20']")
+        assert "worth" in page.inner_text(".numbers")  # the planner's
+        shutil.copyfile(agent, tmp_path / "new")
+        (tmp_path / "new").rename(folder / "best.safetensors")
+        page.wait_for_selector("#message:has-text('mine: checkpoint of iteration 0.')")
+        page.wait_for_selector(".numbers:has-text('probability')")  # the policy's
+        assert page.inner_text("#current").startswith("300_0: ")
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -19,12 +20,15 @@ pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])
 
 from fastapi.testclient import TestClient
 
+from ghosts.errors import DataError
 from ghosts.view.guard import MOST_BYTES
 from ghosts.view.images import Served
 from ghosts.view.library import Library
 from ghosts.view.packed import unpack
 from ghosts.view.record import from_json
 from ghosts.view.server import STATIC, make_app
+from landmark_world import small_experiment
+from view_fixtures import save_untrained
 
 LOCAL = "http://127.0.0.1:8471"
 
@@ -308,6 +312,29 @@ def test_the_address_at_which_it_is_reached_is_its_own(library: Library) -> None
     assert told.status_code == 421
     assert told.json()["error"].endswith("start it with: ghosts view --allow-host lab.example")
     assert reached.get("/static/core.js", headers={"host": "192.0.2.8:8471"}).status_code == 421
+
+
+def test_a_run_is_watched_while_it_trains(combs: Path, run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    with pytest.raises(DataError, match=r"no checkpoint in this folder yet; wait for its first checkpoint"):
+        Library([combs], [], watch=[folder])
+    folder.mkdir()
+    shutil.copyfile(run, folder / "last.safetensors")
+    watching = TestClient(make_app(Library([combs], [], watch=[folder])), base_url=LOCAL)
+    told = watching.get("/api/training").json()["mine"]
+    assert (told["iteration"], told["rows"], told["checkpoint"].split()[0]) == (0, [], "last.safetensors")
+    body = {"world": "combs", "model": "mine", "split": "dev_unseen", "instr_id": "300_0", "fixed": True}
+    header = watching.post("/api/pick", json=body).json()
+    before = watching.post("/api/frame", json=question(header, step=0)).json()
+    rows = [{"iteration": 10, "loss": 2.5, "why": "x"}, {"iteration": 10, "success": 0.5}]
+    (folder / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows) + '{"iteration": 2')
+    save_untrained(folder / "best.safetensors", combs, small_experiment(), seed=9)
+    told = watching.get("/api/training").json()["mine"]
+    assert told["rows"] == [{"iteration": 10.0, "loss": 2.5}, {"iteration": 10.0, "success": 0.5}]
+    assert told["checkpoint"].startswith("best.safetensors ")
+    after = watching.post("/api/frame", json=question(header, step=0)).json()
+    assert after["goal_xy_m"] != before["goal_xy_m"]
+    assert watching.get("/api/training").json()["mine"] == told
 
 
 @pytest.fixture(scope="module")

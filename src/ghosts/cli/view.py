@@ -27,6 +27,9 @@ class Options:
     """Data root; repeat for more."""
     run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
     """Folder of a run, or a checkpoint; repeat to compare models."""
+    watch: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Folder of a run that is still training: its log is drawn, and every new checkpoint is read and shown; repeat
+    for more."""
     baseline: bool = True
     """Offer the hand-coded baseline as well, on the first model's map (--no-baseline: leave it out)."""
     host: str = "127.0.0.1"
@@ -55,8 +58,8 @@ def main(arguments: list[str]) -> None:
     from ghosts.view.library import Library, require_models
 
     if options.data:  # a missing root is said first
-        require_models(options.run)
-    library = Library(options.data, options.run, baseline=options.baseline)
+        require_models([*options.run, *options.watch])
+    library = Library(options.data, options.run, baseline=options.baseline, watch=options.watch)
     # Before the models are read, which takes a while; who comes meanwhile waits for the page.
     with _listen(options.host, options.port) as door:
         _serve(library, options, door)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,7 @@ from ghosts.view.panorama import equirect, jpeg, straight_ahead
 from ghosts.view.question import Question
 from ghosts.view.record import EpisodeRecord
 from ghosts.view.scene import make_scene
+from ghosts.view.watch import Watched
 from ghosts.world.dataroot import DataRoot
 
 _PANORAMA_BYTES = 96 << 20
@@ -48,14 +50,21 @@ class Library:
         roots: data roots.
         runs: folders of runs, checkpoints or shipped weights; none where only records are shown.
         baseline: whether the hand-coded baseline is there too, after all runs.
+        watch: folders of runs that are still training, among the models after the others.
     """
 
-    def __init__(self, roots: Sequence[Path], runs: Sequence[Path], *, baseline: bool = False) -> None:
+    def __init__(
+        self, roots: Sequence[Path], runs: Sequence[Path], *, baseline: bool = False, watch: Sequence[Path] = ()
+    ) -> None:
         if not roots:
             raise ConfigError("no data root to show; name --data ROOT (make one with: ghosts world --out ROOT)")
+        watched = [Watched(folder) for folder in watch]
+        runs = [*runs, *(item.checkpoint for item in watched)]
         self.roots = {name: DataRoot(path) for name, path in zip(_names(roots), roots)}
         self._runs = {name: load_model(path) for name, path in zip(_names(runs), runs)}
         self._files = {name: find_checkpoint(path).resolve() for name, path in zip(_names(runs), runs)}
+        self._watched = dict(zip(list(self._runs)[len(runs) - len(watched) :], watched))
+        self._stamps = {name: item.stamp for name, item in self._watched.items()}
         self._shelf = DataShelf(len(roots) * len(runs))
         self.models = [*self._runs, *([HAND_CODED] if baseline and HAND_CODED not in self._runs else [])]
         """Names."""
@@ -110,6 +119,22 @@ class Library:
         raise ConfigError(
             f"the hand-coded baseline sees what a run sees, and none can read {world}; name one with --run"
         )
+
+    def training(self) -> dict[str, dict[str, Any]]:
+        """What runs that are watched say of themselves by now; a newer checkpoint is read and replaces the older."""
+        told = {}
+        for name, item in self._watched.items():
+            stamp = item.stamp
+            if stamp != self._stamps[name]:
+                run = load_model(item.checkpoint)
+                with ExitStack() as held:
+                    for world in self.roots:
+                        held.enter_context(self._locks[world, name])
+                    self._runs[name], self._stamps[name] = run, stamp
+                    for key in [key for key in self._minds if key[1] in (name, HAND_CODED)]:
+                        del self._minds[key]
+            told[name] = {"iteration": self._runs[name].iteration, "checkpoint": stamp, "rows": item.rows()}
+        return told
 
     def pairs(self) -> list[tuple[str, str]]:
         """Worlds and models that go together; everything is opened."""

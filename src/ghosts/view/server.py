@@ -50,6 +50,7 @@ STATIC = {
             "player",
             "picture",
             "saving",
+            "training",
             "viewer",
         )
     },
@@ -161,6 +162,10 @@ def _lists(app: FastAPI, library: Library) -> None:
             about = {"id": model, "filter": mind.has_filter, "acts": mind.acts, "same_as": library.same_as(model)}
             entry["models"].append(about)
         return {"version": __version__, "worlds": list(worlds.values())}
+
+    @app.get("/api/training")
+    def training() -> dict[str, Any]:
+        return library.training()
 
     @app.get("/api/episodes")
     def episodes(

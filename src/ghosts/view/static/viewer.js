@@ -316,6 +316,16 @@
     else if (event.key === "u") $("undo").click();
     else player.key(event);
   });
+  // A new checkpoint walks the shown episode anew.
+  const training = new Ghosts.Training($("training"), {
+    onnew: (model, iteration) => chosen(async () => {
+      state.ended.clear();
+      const shown = player.panes.some(({ header }) => header.model === model);
+      if (shown && state.question.instr_id && state.episode) await pick(state.episode, place());
+      else if (shown) await ask({ instr_id: state.question.instr_id, walked_by: state.question.walked_by }, place());
+      say(`${model}: checkpoint of iteration ${iteration}.`);
+    })(),
+  });
   window.addEventListener("hashchange", chosen(follow));
 
   chosen(async () => {
@@ -323,5 +333,6 @@
     state.library = await tell("/api/library");
     fill($("world"), state.library.worlds.map(({ id }) => [id, id]));
     await follow();
+    await training.watch();
   })();
 })();
