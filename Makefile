@@ -37,5 +37,6 @@ bench: $(VENV)/.ready
 	$(BIN)/ghosts bench simulator
 	$(BIN)/ghosts bench model
 
+# Not runs/: trained models are there, and nothing makes them again.
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build runs
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build

@@ -60,7 +60,7 @@ def test_error_texts() -> None:
     assert str(error).startswith("x.json, record 3, field 'pose': expected a number (got 'aaa")
     assert str(error).endswith("…); fix it")
     assert len(str(error)) < 200
-    assert "pip install 'ghosts[viz]'" in str(MissingExtraError("matplotlib", "viz", "the floor plan"))
+    assert "pip install '.[viz]' in the checkout" in str(MissingExtraError("matplotlib", "viz", "the floor plan"))
     assert str(UnknownNameError("split", "trian", ["train"])) == "unknown split 'trian'; did you mean 'train'?"
     assert did_you_mean("zzz", []) == ""
     assert did_you_mean("zzz", ["a", "b"]) == "; choose one of a, b"

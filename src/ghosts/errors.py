@@ -7,6 +7,9 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+_CHECKOUT = (Path(__file__).parents[2] / "pyproject.toml").is_file()
+"""Whether this is the repository, whose extras pip knows by its folder, rather than an installed package."""
+
 
 class GhostsError(Exception):
     """Base of every error this package raises on purpose; the command line prints it without a traceback."""
@@ -69,7 +72,8 @@ class MissingExtraError(GhostsError):
     """An optional dependency is needed and not installed. (With one argument, that is the whole message.)"""
 
     def __init__(self, package: str, extra: str = "", what: str = "") -> None:
-        text = f"{what} needs {package}, which is not installed; run: pip install 'ghosts[{extra}]'"
+        install = f"pip install '.[{extra}]' in the checkout" if _CHECKOUT else f"pip install 'ghosts[{extra}]'"
+        text = f"{what} needs {package}, which is not installed; run: {install}"
         super().__init__(text if extra else package)
 
 

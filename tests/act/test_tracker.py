@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -22,16 +23,19 @@ POSE = Pose(10.2, -4.1, 1.5, 0.4, -0.5)
 
 
 WORDS = Vocabulary(("<pad>", "<unk>", "go", "ahead"))
-LABELS = ("chair", "bed")
+LABELS = ("chair", "bed", "thing")
 
 
-class Known:
-    """Two labels, by their place."""
+class Labels:
+    """Two known names; all others are things."""
 
     vectors = None
 
     def id(self, name: str) -> int:
-        return LABELS.index(name)
+        return LABELS.index(name) if name in LABELS else 2
+
+    def known(self, name: str) -> bool:
+        return self.id(name) != 2
 
 
 def tracker() -> GoalTracker:
@@ -43,7 +47,7 @@ def tracker() -> GoalTracker:
 
 def labelled_tracker() -> GoalTracker:
     """One that is told what stands where."""
-    return GoalTracker(small_model(labels=len(LABELS)), WORDS, labels=Known(), margin_m=3.0)
+    return GoalTracker(small_model(labels=len(LABELS)), WORDS, labels=Labels(), margin_m=3.0)
 
 
 def image(seed: int, views: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +140,7 @@ def test_a_landmark_on_a_border_is_where_training_puts_it(size: int) -> None:
     assert trained == [1, 1]
     config = small_config()
     config = replace(config, mapper=replace(config.mapper, rows=size, cols=size), filter=replace(config.filter, pool=1))
-    robot = GoalTracker(GoalModel(config, len(LABELS)), WORDS, labels=Known(), margin_m=1.0)
+    robot = GoalTracker(GoalModel(config, len(LABELS)), WORDS, labels=Labels(), margin_m=1.0)
     north = Pose(0.0, 0.0, 1.0, 0.0)
     state = robot.observe_landmarks(robot.start("go ahead", north), [Detection("chair", (0.5, 0.0, 0.5))], north)
     corner = lattice_corner(state.origin_xy_m, state.grid)[::-1]
@@ -168,3 +172,77 @@ def test_wrong_input_is_named() -> None:
         GoalTracker(small_model(), WORDS).observe(state, rgb, depth, POSE, CAMERA)
     with pytest.raises(ConfigError, match="knows no labels"):
         GoalTracker(small_model(), WORDS).observe_landmarks(state, [], POSE)
+
+
+def test_a_detection_says_what_is_wrong_with_it() -> None:
+    told = r"xyz_m of detection 'chair' must be three finite numbers .* got \(nan, 0.0, 1.0\)"
+    with pytest.raises(ConfigError, match=told):
+        Detection("chair", (math.nan, 0.0, 1.0))
+    with pytest.raises(ConfigError, match=r"a detection's label must be a name, such as 'chair', got ' '"):
+        Detection(" ", (0.0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_instruction_needs_words(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"the instruction has no words, got .*; write a sentence"):
+        tracker().start(text, POSE)
+
+
+def test_unknown_words_cost_confidence_and_are_named() -> None:
+    robot = tracker()
+    known, half, none = (
+        robot.goal(robot.observe(robot.start(text, POSE), *image(0), POSE, CAMERA))
+        for text in ("go ahead go", "go 前进 qwop", "前进 🙂 qwop")
+    )
+    assert known.notes == ()
+    assert half.notes == ("2 of 3 words unknown: 前进, qwop",)
+    assert none.notes == ("3 of 3 words unknown: 前进, 🙂, qwop",)
+    near = np.hypot(known.x_m[None] - known.position_m[0], known.y_m[:, None] - known.position_m[1]) < 3.0
+    assert known.confidence == pytest.approx(known.mass[near].sum(), abs=1e-5)
+    near = np.hypot(half.x_m[None] - half.position_m[0], half.y_m[:, None] - half.position_m[1]) < 3.0
+    assert half.confidence == pytest.approx(half.mass[near].sum() * 19 / 27, abs=1e-5)  # 1 − (2/3)³
+    assert none.confidence == 0.0
+    assert not none.sure
+    assert replace(known, confidence=0.5).sure
+    assert not replace(known, confidence=0.49).sure
+    assert robot.start("go " * 81, POSE).notes == ("cut after 80 words (1 left out)",)
+
+
+def test_unknown_labels_are_named_once() -> None:
+    robot = labelled_tracker()
+    state = robot.start("go ahead", POSE)
+    seen = [
+        Detection("chair", (0.1, 0.0, 2.1)),
+        Detection("fridge", (0.2, 0.0, 2.2)),
+        Detection("fridge", (0.3, 0.0, 2.0)),
+    ]
+    with pytest.warns(UserWarning, match="does not know 'fridge' and takes them for unknown objects"):
+        state = robot.observe_landmarks(state, seen, POSE)
+    assert state.unknown == ("fridge",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        state = robot.observe_landmarks(state, seen, POSE)
+    assert robot.goal(state).notes == ("labels unknown: fridge",)
+
+
+def test_images_in_the_wrong_range_are_refused_and_missing_depth_is_no_reading() -> None:
+    robot = tracker()
+    state, (rgb, depth) = robot.start("go ahead", POSE), image(0)
+    with pytest.raises(ConfigError, match=r"rgb holds values 0 to 255, got float64 up to 1.00; multiply it by 255"):
+        robot.observe(state, rgb / 255.0, depth, POSE, CAMERA)
+    gaps, zeros = depth.copy(), depth.copy()
+    gaps[::3], gaps[1::3], zeros[::3], zeros[1::3] = math.nan, math.inf, 0.0, 0.0
+    first, second = (robot.goal(robot.observe(state, rgb, item, POSE, CAMERA)) for item in (gaps, zeros))
+    assert np.array_equal(first.mass, second.mass)
+
+
+def test_an_estimate_draws_itself() -> None:
+    pytest.importorskip("matplotlib", reason="drawing needs ghosts[viz]")
+    robot = tracker()
+    estimate = robot.goal(robot.start("go qwop", POSE))
+    (axes,) = estimate.plot().axes
+    shown = {line.get_label(): line.get_xydata() for line in axes.lines}
+    assert shown["most likely goal"].tolist() == [list(estimate.position_m)]
+    np.testing.assert_allclose(shown["likely trajectory"], estimate.trajectory_xy_m)
+    assert axes.get_title() == f"{100 * estimate.confidence:.0f} % within 3 m; 1 of 2 words unknown: qwop"
+    assert estimate.plot(axes) is axes.figure

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from ghosts.cli import commands
 from ghosts.cli import main as ghosts
+from ghosts.run.doctor import diagnose
 from ghosts.world.dataroot import DataRoot
 
 SCAN = "tiny1"
@@ -32,6 +34,20 @@ def raw(tmp_path: Path) -> Path:
     path = {"path_id": 1, "scan": SCAN, "path": ["v"], "heading": 0.0, "distance": 0.0, "instructions": ["Stay."]}
     (folder / "r2r" / "R2R_train.json").write_text(json.dumps([path]))
     return folder
+
+
+def with_more_buildings(raw: Path) -> Path:
+    """Three buildings more, each with a path of its own; the last one has none to train on."""
+    for number, scan in enumerate(("tiny2", "tiny3", "tiny4"), 2):
+        for folder, name in (("connectivity", "{}_connectivity.json"), ("regions", "{}.panorama_to_region.txt")):
+            shutil.copyfile(raw / folder / name.format(SCAN), raw / folder / name.format(scan))
+        shutil.copyfile(raw / "BBox" / f"{SCAN}_v.json", raw / "BBox" / f"{scan}_v.json")
+        split = raw / "r2r" / ("R2R_val_unseen.json" if scan == "tiny4" else "R2R_train.json")
+        records = json.loads((raw / "r2r" / "R2R_train.json").read_text())
+        mine = records[0] | {"path_id": number, "scan": scan}
+        split.write_text(json.dumps([mine] if scan == "tiny4" else [*records, mine]))
+    (raw / "connectivity" / "scans.txt").write_text("tiny1\ntiny2\ntiny3\ntiny4\n")
+    return raw
 
 
 def arguments(raw: Path, out: Path, *more: str) -> list[str]:
@@ -59,6 +75,33 @@ def test_makes_a_complete_root_with_r2r(raw: Path, tmp_path: Path, capsys: pytes
     printed = capsys.readouterr().out
     assert "1 buildings written, 0 were up to date" in printed
     assert "Not a complete data root" not in printed
+
+
+def test_a_root_of_some_buildings_is_complete_in_itself(raw: Path, tmp_path: Path) -> None:
+    out, r2r = tmp_path / "root", str(with_more_buildings(raw) / "r2r")
+    ghosts(arguments(raw, out, "--r2r", r2r, "--scans", "tiny1", "--scans", "tiny3"))
+    root = DataRoot(out)
+    assert (root.scans, root.splits) == (["tiny1", "tiny3"], ["train"])
+    assert sorted(file.name for file in (out / "connectivity").iterdir()) == [
+        "scans.txt", "tiny1_connectivity.json", "tiny3_connectivity.json",
+    ]  # fmt: skip
+    assert [episode.scan for episode in root.episodes("train")] == ["tiny1", "tiny3"]
+    assert [finding for finding in diagnose(out).findings if finding.part != "images"] == []
+    # What was there before stays a part of it.
+    ghosts(arguments(raw, out, "--r2r", r2r, "--scans", "tiny4", "--scans", "tiny1"))
+    root = DataRoot(out)
+    assert (root.scans, root.splits) == (["tiny1", "tiny3", "tiny4"], ["train", "val_unseen"])
+    assert [finding for finding in diagnose(out).findings if finding.part != "images"] == []
+
+
+def test_buildings_without_training_paths_are_refused_before_the_work(
+    raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        ghosts(arguments(with_more_buildings(raw), tmp_path / "root", "--r2r", str(raw / "r2r"), "--scans", "tiny4"))
+    told = capsys.readouterr().err
+    assert "R2R_train.json: no path through tiny4; add a building with training paths, such as --scans tiny1" in told
+    assert not (tmp_path / "root").exists()
 
 
 def test_second_run_keeps_what_is_there(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,14 @@ def test_it_binds_to_localhost(
     main(["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", str(port)])
     assert models(called["app"]) == ["small"]
     assert (Options().host, Options().port) == ("127.0.0.1", 8471)
+    capsys.readouterr()
+    words = ["--host", "0.0.0.0", "--allow-host", "Lab.example", "--allow-host", "lab"]
+    main(["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", str(port), *words])
+    told = capsys.readouterr().out
+    assert f"open http://127.0.0.1:{port}/ in a browser; from elsewhere by this machine's address" in told
+    for name in ("lab.example", "LAB", "127.0.0.1"):
+        assert TestClient(called["app"], base_url=f"http://{name}:{port}").get("/").status_code == 200
+    assert TestClient(called["app"], base_url=f"http://other.example:{port}").get("/").status_code == 421
 
 
 @pytest.mark.parametrize(

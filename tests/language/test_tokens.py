@@ -105,3 +105,19 @@ def test_the_vocabulary_of_real_instructions() -> None:
     text = "Walk past the dining table, turn left and stop at the stairs beside the bedroom door."
     assert 1 not in vocabulary.encode([text])
     assert vocabulary.encode(["Turn left."]).tolist() == [[vocabulary.id(word) for word in ("turn", "left", ".")]]
+
+
+def test_how_far_a_text_is_understood() -> None:
+    words = Vocabulary((PAD, UNKNOWN, "walk", "past", "the", "."))
+    read = words.read("Walk past the zebra, zebra.")
+    assert (read.words, read.unknown, read.met, read.cut) == (
+        *(("walk", "past", "the", "zebra", ",", "zebra", "."), ("zebra", ",", "zebra"), (), 0),
+    )  # fmt: skip
+    assert read.notes() == ["3 of 7 words unknown: zebra, ,"]
+    assert read.understood == 3 / 5  # marks do not count
+    assert read.trust == pytest.approx(1 - 0.4**3)
+    assert (words.read("前进 🙂").trust, words.read("walk past").trust) == (0.0, 1.0)
+    short = words.read("walk past the walk", max_tokens=3)
+    assert (short.words, short.cut, short.understood) == (("walk", "past", "the"), 1, 3 / 4)
+    assert short.notes() == ["cut after 3 words (1 left out)"]
+    assert (words.read("...").understood, words.read("walk").notes()) == (0.0, [])

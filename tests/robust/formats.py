@@ -461,7 +461,7 @@ def make_record(folder: Path) -> Path:
     run = make_checkpoint("goal")(Path(tempfile.mkdtemp()))
     library = Library([root], [run])
     mind = library.mind("combs", library.models[0])
-    record = crop(mind.record(library.question(mind, "dev_unseen", "300_0")))
+    record = crop(mind.record(library.question(mind, "dev_unseen", "300_0", fixed=True)))
     (folder / "record.json").write_text(json.dumps(to_json(record)))
     return folder / "record.json"
 

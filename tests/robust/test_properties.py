@@ -27,7 +27,7 @@ from ghosts.evaluate.navigation import score_path
 from ghosts.files import is_finite, parse_json, read_json, write_json
 from ghosts.language.tokens import PAD, UNKNOWN, build_vocabulary, tokenise
 from ghosts.types import Grid, Intrinsics
-from ghosts.view.record import pack, unpack
+from ghosts.view.packed import pack, unpack
 from ghosts.world.graph import parse_graph
 from makers import connectivity_records
 

@@ -103,7 +103,7 @@ def test_commands(words: list[str], line: str, capsys: pytest.CaptureFixture[str
 
 
 def test_missing_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    install = "which is not installed; run: pip install 'ghosts[{}]'"
+    install = "which is not installed; run: pip install '.[{}]' in the checkout"
     without(monkeypatch, "fastapi", "matplotlib.figure", "imageio_ffmpeg", "playwright.sync_api")
     assert "ghosts view needs fastapi, " + install.format("web") in answered(["view"], capsys)
     assert told(lambda: new_figure(1.0, 1.0, "drawing a film")) == "drawing a film needs matplotlib, " + install.format(
@@ -171,7 +171,7 @@ def test_episodes_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     mind: Any = SimpleNamespace(root=SimpleNamespace(path=Path("ROOT"), scans=["here"]))
     monkeypatch.setattr("ghosts.view.record.read_records", lambda path: [SimpleNamespace(scan="elsewhere")])
     stored: Any = inspect.unwrap(report._stored)
-    assert told(lambda: stored(Path("r.json"), mind)) == (
+    assert told(lambda: stored(Path("r.json"), mind.root)) == (
         "r.json, field 'scan': an episode of a building that this data root lacks (got 'elsewhere'); "
         "name the root it was recorded in with --data"
     )

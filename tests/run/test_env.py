@@ -12,6 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 import ghosts.run.env  # noqa: F401 (registers the environment)
 from ghosts.errors import ConfigError, UnknownNameError
+from ghosts.run.env import R2REnv
 from ghosts.types import Intrinsics
 from makers import SCAN, add_landmarks, viewpoint_id
 
@@ -115,3 +116,33 @@ def test_landmarks_instead_of_images(root: Path) -> None:
     assert labels.room_id("b") in seen
     where = (observation["landmark_label"] == labels.object_id("mirror")) & (observation["landmark_weight"] > 0)
     assert observation["landmark_xy_m"][where].tolist() == [[1.25, 2.25]]
+
+
+def test_pictures_show_the_walk(root: Path) -> None:
+    env = make(root, render_mode="rgb_array")
+    env.reset(options={"instr_id": "7_1"})
+    pictures = [env.render()]
+    _, _, _, _, info = env.step(1)
+    pictures.append(env.render())
+    assert info["path"] == [viewpoint_id(0), viewpoint_id(1)]
+    assert [picture.shape for picture in pictures] == [(480, 880, 3)] * 2
+    blue = [np.argwhere((picture[:, :480] == (0, 114, 178)).all(-1)) for picture in pictures]
+    # The walker went north by 2 m of 8: up by a quarter of the map, and its way stays.
+    assert 100 < blue[0][:, 0].min() - blue[1][:, 0].min() < 140
+    assert blue[1][:, 0].max() > blue[0][:, 0].min()
+    # What it sees ahead and the instruction.
+    assert pictures[0][:100, 480:].std() > 5
+    assert (pictures[0][310:340, 480:] < 100).any()
+    assert make(root).unwrapped.render() is None
+    with pytest.raises(UnknownNameError, match=r"unknown render_mode 'human'; choose one of rgb_array"):
+        R2REnv(root, render_mode="human")
+
+
+def test_films_are_recorded_by_gymnasium(root: Path, tmp_path: Path) -> None:
+    pytest.importorskip("moviepy", reason="RecordVideo needs moviepy")
+    env = gymnasium.wrappers.RecordVideo(make(root, render_mode="rgb_array"), str(tmp_path), disable_logger=True)
+    env.reset(options={"instr_id": "7_1"})
+    env.step(1)
+    env.step(0)
+    env.close()
+    assert [file.suffix for file in tmp_path.iterdir()] == [".mp4"]

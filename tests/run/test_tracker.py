@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import ghosts
 from ghosts.act.tracker import Detection, GoalTracker
 from ghosts.data.dataset import open_dataset
 from ghosts.errors import ConfigError, UnknownNameError
@@ -42,6 +43,9 @@ def test_names_are_the_labels_of_training(loaded: Run, tracker: GoalTracker) -> 
     assert names.id("room: D") == labels.room_id("D") != labels.room_id("d")
     assert names.id("Plush#Armchair") == labels.object_id("armchair")
     assert names.id("flux capacitor") == labels.structure_id("unknown object")
+    assert [names.known(name) for name in ("office chair", "room: k", "fridge", "flux capacitor")] == [
+        *(True, True, False, False),
+    ]  # fmt: skip
     assert tracker.labels is not None
     assert tracker.labels.id("stove") == labels.object_id("stove")
     with pytest.raises(UnknownNameError, match=r"unknown room 'kitchn'.*kitchen"):
@@ -58,6 +62,15 @@ def test_a_detector_may_say_what_training_never_met(loaded: Run) -> None:
     assert names.vectors.shape == (len(labels) + 1, 100)
     assert names.known("velvet settee")
     assert not names.known("xqzt")
+
+
+def test_it_has_a_short_name() -> None:
+    from ghosts import Detection as Short
+
+    assert ghosts.load_tracker is load_tracker
+    assert Short is Detection
+    with pytest.raises(AttributeError, match="module 'ghosts' has no attribute 'load_trakcer'"):
+        ghosts.load_trakcer  # noqa: B018
 
 
 def test_it_sees_and_predicts_as_in_evaluation(loaded: Run, tracker: GoalTracker, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,6 +111,15 @@ def becomes(page: Any, selector: str, before: np.ndarray, other: bool = True) ->
     return False
 
 
+def choose(page: Any, name: str) -> None:
+    """An episode from the list, found by its number."""
+    page.click("#browse summary")
+    page.fill("#browse [data-part=find]", name)
+    page.wait_for_selector("[data-part=count]:has-text('1 episode')")
+    page.click(f"#browse .episode[data-episode='{name}']")
+    page.wait_for_selector(f"#message:has-text('Episode {name} ')")
+
+
 def test_a_visit(page: Any, address: str) -> None:
     page.goto(address)
     page.wait_for_selector(READY)
@@ -129,8 +139,11 @@ def test_a_visit(page: Any, address: str) -> None:
     # Pick another world and another episode.
     page.select_option("#world", "combs")
     page.wait_for_selector("#message:has-text('comb3')")
-    page.select_option("#episode", "301_1")
-    page.wait_for_selector("#message:has-text('301_1')")
+    # On the evaluation's walk, which is neither the agent's nor drawn as if it were.
+    assert page.inner_text("[data-part=walker]").strip() == "agent"
+    page.select_option("#walk", "fixed walk")
+    page.wait_for_selector('[data-part=walker]:has-text("fixed walk (evaluation\'s)")')
+    choose(page, "301_1")
     assert page.is_hidden(".panobox")
     # Step and scrub.
     page.locator("h1").click()
@@ -145,12 +158,13 @@ def test_a_visit(page: Any, address: str) -> None:
         page.locator("canvas.map").click(position={"x": 230, "y": 170})
     assert told.value.status == 200
     assert page.locator(".inside canvas").count() == 5
-    # Type an instruction.
+    # Type an instruction: its walk starts over.
     before = settled(page, "canvas.map")
     page.fill("#text", "Turn right, then walk straight and stop at the chair.")
     page.keyboard.press("Enter")
     page.wait_for_selector("#message:has-text('Your instruction')")
     assert "chair" in page.inner_text(".words")
+    page.wait_for_selector("[data-part=stepnote]:has-text('1 of 1')")
     assert becomes(page, "canvas.map", before)
     # Change a word.
     page.click(".word:has-text('chair')")
@@ -163,7 +177,7 @@ def test_a_visit(page: Any, address: str) -> None:
     page.goto("about:blank")
     page.goto(link)
     page.wait_for_selector(".word:has-text('lamp')")
-    page.wait_for_selector("[data-part=stepnote]:has-text('7 of 7')")
+    page.wait_for_selector("[data-part=stepnote]:has-text('1 of 1')")
 
 
 def test_two_models(page: Any, address: str) -> None:
@@ -171,7 +185,8 @@ def test_two_models(page: Any, address: str) -> None:
     page.goto(f"{address}#w=combs&m=small&o=agent&s=dev_unseen&e=300_0")
     page.wait_for_selector(".numbers td:nth-child(3)")
     assert page.locator("canvas.map").count() == 2
-    assert page.input_value("#episode") == "300_0"
+    assert page.inner_text("#current").startswith("300_0: ")
+    assert page.inner_text("[data-part=walker]").split() == ["agent", "walk", "of", "small"]
     for part in ("words", "inside", "attention"):
         found = page.locator(f"[data-part={part}] section").evaluate_all("all => all.map(x => x.dataset.model)")
         assert found == ["small", "agent"], part
@@ -248,7 +263,7 @@ def test_saving(page: Any, address: str) -> None:
 
 
 def test_playing(page: Any, address: str) -> None:
-    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=300_0&k=0&t=1")
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=300_0&f=1&k=0&t=1")
     page.wait_for_selector("[data-part=filternote]:has-text('t = 1 of 4')")
     # Clicked and read at once: it plays for a moment only.
     script = "button => { button.click(); return button.textContent; }"
@@ -263,7 +278,7 @@ def test_playing(page: Any, address: str) -> None:
 
 
 def test_the_keyboard_alone(page: Any, address: str) -> None:
-    page.goto(f"{address}#w=photos&m=pictured&k=0&t=2")
+    page.goto(f"{address}#w=photos&m=pictured&f=1&k=0&t=2")
     page.wait_for_selector(READY)
     settled(page, "canvas.pano")
     note, steps = "[data-part=filternote]", "[data-part=stepnote]"
@@ -298,11 +313,180 @@ def test_the_keyboard_alone(page: Any, address: str) -> None:
     page.wait_for_selector(f"{steps}:has-text('1 of 8')")
 
 
+def test_keys_of_a_focused_control_are_its_own(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=300_0&f=1&k=1&t=2")
+    note, steps = "[data-part=filternote]:has-text('t = 2 of 4')", "[data-part=stepnote]:has-text('{} of 8')"
+    page.wait_for_selector(note)
+    page.wait_for_selector(steps.format(2))
+    page.focus("#walkon")
+    page.keyboard.press("Space")
+    page.wait_for_selector(steps.format(3))  # it walked on,
+    assert page.inner_text("[data-part=playfilter]") == "▶"  # and did not play
+    page.focus("[data-part=steps]")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(steps.format(4))
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(steps.format(3))
+    page.wait_for_selector(note)
+    # The browser's own: reload, new window, history.
+    page.evaluate(
+        "() => { window.pressed = []; for (const id of ['random', 'walkon', 'undo'])"
+        "document.getElementById(id).addEventListener('click', () => window.pressed.push(id), true); }"
+    )
+    script = "for (const [key, held] of [['r', 'ctrlKey'], ['n', 'metaKey'], ['u', 'altKey'], ['ArrowLeft', 'altKey']])"
+    script += "document.body.dispatchEvent(new KeyboardEvent('keydown', {key, [held]: true, bubbles: true}))"
+    page.evaluate(script)
+    assert page.evaluate("window.pressed") == []
+    page.wait_for_selector(note)
+    page.click("#save summary")
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#png")
+    page.click("#save summary")
+    assert page.is_visible("#png")
+    page.locator("h1").click()
+    assert page.is_hidden("#png")
+
+
+def test_the_newest_choice_counts(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
+    page.wait_for_selector(READY)
+    held: list[Any] = []
+
+    def slow(route: Any) -> None:
+        held.append(route) if route.request.post_data_json["instr_id"] == "301_1" else route.continue_()
+
+    page.route("**/api/pick", slow)
+    page.click("#browse summary")
+    page.click(".episode[data-episode='301_1']")
+    page.wait_for_selector("#message:has-text('Walking')")
+    page.click(".episode[data-episode='303_2']")
+    page.wait_for_selector("#message:has-text('Episode 303_2')")
+    with page.expect_response("**/api/pick"):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    assert page.inner_text("#message").startswith("Episode 303_2")
+    assert page.inner_text("#current").startswith("303_2")
+    assert page.locator(".episode[aria-current]").get_attribute("data-episode") == "303_2"
+    assert "e=303_2" in page.url
+
+
+def test_links(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=300_0")
+    page.wait_for_selector("#message:has-text('Episode 300_0')")
+    # One pasted into the same tab is followed.
+    page.evaluate("location.hash = '#w=combs&m=agent&s=dev_unseen&e=301_1'")
+    page.wait_for_selector("#message:has-text('Episode 301_1')")
+    assert page.input_value("#model") == "agent"
+    # What is not here is said, and what is shown stays.
+    page.evaluate("location.hash = '#w=combs&m=nobody&s=dev_unseen&e=300_0'")
+    page.wait_for_selector("#message.bad:has-text('The link names model “nobody”, which is not here. There is small')")
+    assert page.inner_text("#current").startswith("301_1")
+    # An instruction without a place is asked at the start of the first episode.
+    page.evaluate("location.hash = '#w=combs&x=hello'")
+    page.wait_for_selector("#message:has-text('Your instruction in building comb3')")
+    assert page.inner_text("[data-part=notes]") == "1 of 1 words unknown: hello"
+    page.wait_for_selector(".numbers:has-text('0 % (not all understood)')")
+    # A building without episodes of this split.
+    page.select_option("#scan", "comb0")
+    page.wait_for_selector("#message.bad:has-text('No episodes here')")
+    page.click("#random")
+    page.wait_for_selector("#message.bad:has-text('No episodes here')")
+
+
 def test_a_wrong_link_says_so(browser: Any, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=nobody")
     page.wait_for_selector("#message.bad:has-text('unknown episode')", timeout=PATIENCE_MS)
     page.close()
+
+
+def test_copying_where_there_is_no_clipboard(page: Any, address: str) -> None:
+    """As by plain HTTP from another machine."""
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=300_0")
+    page.wait_for_selector(READY)
+    page.evaluate("document.addEventListener('copy', () => { window.copied = String(document.activeElement.value); })")
+    page.click("#save summary")
+    page.click("#link")
+    page.wait_for_selector("#message:has-text('Link copied')")
+    assert page.evaluate("window.copied") == page.url
+
+
+def test_walking_by_oneself(page: Any, address: str) -> None:
+    """Start over, step back, walk by hand, go back to one's own instruction, let the agent walk."""
+    steps = "[data-part=stepnote]:has-text('{}')"
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
+    page.wait_for_selector("[data-part=outcome]:has-text('m from the goal')")
+    whole = page.inner_text("[data-part=stepnote]")
+    assert page.locator("[data-part=outcome] .badge").inner_text() in ("arrived ✓", "missed ✗")
+    page.click("#again")
+    page.wait_for_selector(steps.format("1 of 1"))
+    assert page.is_disabled("#undo")
+    header = page.evaluate("Ghosts.shown_player.header")
+    there = page.evaluate(
+        "() => { const { map, scene } = Ghosts.shown_player.panes[0];"
+        "const [next] = Ghosts.neighbours(scene)[scene.index.get(map.header.walk[0])];"
+        "return map.at(scene.viewpoints[next].id); }"
+    )
+    assert len(header["walk"]) == 1
+    page.locator("canvas.map").click(position={"x": there[0], "y": there[1]})
+    page.click("#here button:has-text('Walk here')")
+    page.wait_for_selector(steps.format("2 of 2"))
+    assert page.inner_text("[data-part=walker]").strip() == "walk by hand"
+    page.click("#undo")
+    page.wait_for_selector(steps.format("1 of 1"))
+    page.fill("#text", "walk straight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#current:has-text('Your own instruction: walk straight')")
+    assert page.inner_text("[data-part=walker]").strip() == "agent"
+    page.click("#toend")
+    page.wait_for_selector("#message:has-text('Your instruction')")
+    page.wait_for_selector(".numbers:has-text('stops')")
+    choose(page, "302_0")
+    page.wait_for_selector(steps.format(whole))
+    page.click("#browse summary")
+    page.click(".episode[data-episode='own']")
+    page.wait_for_selector("#current:has-text('Your own instruction: walk straight')")
+
+
+def test_watching_a_run(page: Any, combs: Path, run: Path, agent: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    shutil.copyfile(run, folder / "best.safetensors")
+    rows = [{"iteration": k, "loss": 3.0 / k} for k in (10, 20)] + [{"iteration": 20, "success": 0.25}]
+    (folder / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with Served(Library([combs], [], watch=[folder])) as served:
+        page.goto(f"{served.address}#w=combs&m=mine&s=dev_unseen&e=300_0")
+        page.wait_for_selector("#training svg[aria-label='loss: 0.150 at iteration 20']")
+        page.wait_for_selector("#training svg[aria-label='success: 0.250 at iteration 20']")
+        assert "worth" in page.inner_text(".numbers")  # the planner's
+        shutil.copyfile(agent, tmp_path / "new")
+        (tmp_path / "new").rename(folder / "best.safetensors")
+        page.wait_for_selector("#message:has-text('mine: checkpoint of iteration 0.')")
+        page.wait_for_selector(".numbers:has-text('probability')")  # the policy's
+        assert page.inner_text("#current").startswith("300_0: ")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_everybody_can_use_it(browser: Any, address: str, report: Path, dark: bool) -> None:
+    """No serious violation by axe's rules, in the viewer and in a report."""
+    axe = pytest.importorskip("axe_playwright_python", reason="accessibility is checked by axe (ghosts[dev])")
+    script = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    how = {"color_scheme": "dark" if dark else "light", "viewport": {"width": 1200, "height": 900}}
+    with silent_page(browser, **how) as page:
+        for where in (f"{address}#w=photos&m=pictured", report.as_uri()):
+            page.goto(where)
+            page.wait_for_selector(READY)
+            page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+            page.wait_for_selector(".episode")
+            page.evaluate(script)
+            found = page.evaluate("async () => (await axe.run()).violations")
+            serious = [
+                (item["id"], [node["html"] for node in item["nodes"]][:3])
+                for item in found
+                if item["impact"] in ("serious", "critical")
+            ]
+            assert serious == []
 
 
 def test_a_phone(phone: Any, address: str) -> None:
@@ -330,7 +514,7 @@ def test_a_phone(phone: Any, address: str) -> None:
 def report(photos: Path, pictured: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report") / "report.html"
     runs = ["--run", str(pictured), "--baseline"]
-    main(["report", "--data", str(photos), *runs, "--out", str(out), "--show", "3"])
+    main(["report", "--data", str(photos), *runs, "--walk", "fixed", "--out", str(out), "--show", "3"])
     return out
 
 
@@ -344,11 +528,13 @@ def test_the_report_from_disk(page: Any, report: Path, library_of_photos: Librar
     page.on("request", lambda request: asked.append(request.url))
     page.goto(report.as_uri())
     page.wait_for_selector(READY)
-    assert page.locator(".card").count() == 3
+    page.wait_for_selector("button.episode")
+    assert page.locator("button.episode").count() == 3
     assert page.inner_text("[data-part=stepnote]") == "8 of 8"  # opens where the walk ends
     first = page.inner_text("#title")
-    page.locator(".card").nth(2).click()
-    page.wait_for_selector(".card:nth-child(3).now")
+    name = page.evaluate("JSON.parse(document.getElementById('data').textContent).episodes[2].name")
+    page.click(f".episode[data-episode='{name}']")
+    page.wait_for_selector(f".episode[data-episode='{name}'][aria-current]")
     assert page.inner_text("#title") != first
     page.fill("[data-part=steps]", "5")
     page.wait_for_selector("[data-part=stepnote]:has-text('6 of 8')")
@@ -368,19 +554,29 @@ def test_the_report_from_disk(page: Any, report: Path, library_of_photos: Librar
     page.mouse.move(box["x"] + 60, box["y"] + 80, steps=4)
     page.mouse.up()
     assert becomes(page, "canvas.pano", before)
+    last = page.inner_text("#title")
     page.keyboard.press("]")
-    page.wait_for_selector(".card:nth-child(1).now")
+    page.wait_for_function("told => document.getElementById('title').textContent === told", arg=first)
     page.locator("#related a").last.click()
-    page.wait_for_selector(".card:nth-child(3).now")
+    page.wait_for_function("told => document.getElementById('title').textContent === told", arg=last)
     page.click("[data-part=playfilter]")
     page.wait_for_selector("[data-part=filternote]:has-text('t = 4 of 4')")
     before = settled(page, "canvas.map")
     page.check("[data-show=photo]")
     assert becomes(page, "canvas.map", before)
-    page.locator("summary:has-text('Every instruction')").click()
     assert page.locator("svg[aria-label=calibration] polyline").count() == 2
-    page.locator("a[data-go]").first.click()
-    page.wait_for_selector(".card:nth-child(1).now")
+    # The outcome first, and a list of all instructions to search and to sort.
+    assert page.locator(".headline .big b").first.inner_text().endswith("predicted right")
+    every = page.locator(".episode").count()
+    assert every > 3
+    page.select_option("#episodes [data-part=sort]", "worst")
+    page.wait_for_selector("li:nth-child(1) .episode")
+    off = page.locator(".episode small").evaluate_all(
+        "all => all.map(x => +x.textContent.match(/predicted ([0-9.]+) m/)[1])"
+    )
+    assert off == sorted(off, reverse=True)
+    page.fill("#episodes [data-part=find]", "no such words")
+    page.wait_for_selector("[data-part=count]:has-text('0 episodes')")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
@@ -396,7 +592,7 @@ def assert_kernel(page: Any, library: Library) -> None:
     told = page.evaluate(script)
     mind = library.mind("photos", "pictured")
     x_m, y_m = map(float, told["xy"])
-    truth = mind.cell(library.question(mind, "val_unseen", told["id"]), 5, 2, (x_m, y_m)).kernel
+    truth = mind.cell(library.question(mind, "val_unseen", told["id"], fixed=True), 5, 2, (x_m, y_m)).kernel
     np.testing.assert_allclose(np.array(told["values"]).reshape(told["shape"]), truth, rtol=0.05, atol=1e-5)
 
 

@@ -9,29 +9,26 @@ import pytest
 
 from ghosts.act.seq2seq import Seq2Seq
 from ghosts.config import GoalExperiment, NavigationConfig, Seq2SeqConfig, VlnExperiment
+from ghosts.data.walks import walk_seed
 from ghosts.errors import ConfigError, DataError
-from ghosts.evaluate.vln import walk_split
+from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED
+from ghosts.evaluate.vln import score_walks, walk_split
 from ghosts.run.load import Run, load_run
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
-from ghosts.view.question import Question
+from ghosts.view.question import FIXED_WALK, Question
 from ghosts.view.record import EpisodeRecord
 from ghosts.view.scene import route
 from landmark_world import small_experiment
 from view_fixtures import save_untrained
 
 
-def walk_on(mind: Mind, question: Question) -> list[int]:
-    """Rows an agent walks through when a visitor presses "walk on" until it stops."""
+def rows_walked(mind: Mind, question: Question) -> list[int]:
+    """Rows an agent walks through, with those between its stops."""
     graph, path = mind.root.graph(question.scan), list(question.walk[:1])
-    asked = replace(question, walk=question.walk[:1])
-    while True:
-        choice = mind.frame(asked, len(asked.walk) - 1).choice
-        moves = [graph.index(name) for name in choice.moves]
-        path += moves
-        if choice.stops:
-            return path
-        asked = replace(asked, walk=(*asked.walk, moves[-1]))
+    for step in range(len(question.walk)):
+        path += [graph.index(name) for name in mind.frame(question, step).choice.moves]
+    return path
 
 
 @pytest.mark.parametrize(("model", "planner"), [("small", True), ("agent", False)])
@@ -42,15 +39,45 @@ def test_walking_on_is_what_the_evaluation_walks(
     assert mind.acts == ("planner" if planner else "policy")
     examples = mind.data.examples("dev_unseen")[::4]
     expected = walk_split(load_run(run if planner else agent), mind.data, examples, planner=planner)
-    walked = [walk_on(mind, library.question(mind, "dev_unseen", example.instr_id)) for example in examples]
+    asked = [library.question(mind, "dev_unseen", example.instr_id) for example in examples]
+    walked = [rows_walked(mind, question) for question in asked]
     assert walked == expected
     assert max(map(len, walked)) > 2
+    scores = score_walks(mind.data.root, examples, expected)
+    for question, left_m in zip(asked, scores.error_m.tolist()):
+        record = mind.record(question)
+        assert (record.walked_by, record.own_walk) == (model, True)
+        assert record.left_m == pytest.approx(left_m)
+        assert [frame.left_m is None for frame in record.frames] == [True] * (len(record.frames) - 1) + [False]
+
+
+def test_the_fixed_walk_is_the_evaluations_and_nobodys_own(library: Library) -> None:
+    records = []
+    for name in ("small", "agent"):
+        mind = library.mind("combs", name)
+        example = mind.data.examples("dev_unseen")[0]
+        question = library.question(mind, "dev_unseen", example.instr_id, fixed=True)
+        assert list(question.walk) == mind.data.walk(example, TIME_STEPS, walk_seed(WALK_SEED, example.instr_id))
+        records.append(mind.record(question))
+    assert records[0].walk == records[1].walk
+    assert [(item.walked_by, item.own_walk, item.left_m) for item in records] == [(FIXED_WALK, False, None)] * 2
+
+
+def test_models_without_a_filter_stop_at_the_step_limit(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    mind = library.mind("combs", "hand-coded")
+    free = [library.question(mind, "dev_unseen", f"30{number}_1").walk for number in range(8)]
+    assert max(map(len, free)) > 2
+    monkeypatch.setattr(Run, "step_limit", 2)
+    again = Mind(mind.run, mind.data)
+    assert [library.question(again, "dev_unseen", f"30{number}_1").walk for number in range(8)] == [
+        walk[:2] for walk in free
+    ]
 
 
 def test_probabilities_and_worth(library: Library, record: EpisodeRecord) -> None:
     mind = library.mind("combs", "agent")
     acting = mind.record(library.question(mind, "dev_unseen", "300_0"))
-    for shown in (acting, record):
+    for shown in (acting, record):  # one that acts, one that is led
         for step, frame in enumerate(shown.frames):
             assert set(shown.walk[: step + 1]) == set(frame.choice.visited)
             assert set(frame.choice.visited) < set(frame.choice.candidates)

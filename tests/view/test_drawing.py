@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from dataclasses import replace
@@ -17,9 +18,12 @@ pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
 
 from PIL import Image
 
+from ghosts.act.estimate import GoalEstimate
+from ghosts.belief.filter import FilterTrace
 from ghosts.errors import ConfigError, DataError, MissingExtraError
 from ghosts.evaluate.goal import GoalScores
-from ghosts.view.canvas import choice_label, draw_map, heat_of, new_figure, view_box
+from ghosts.evaluate.navigation import NavScores
+from ghosts.view.canvas import choice_label, draw_map, heat_of, new_figure, view_box, walk_name
 from ghosts.view.figures import (
     attention_figure,
     belief_sequence,
@@ -32,11 +36,11 @@ from ghosts.view.figures import (
 from ghosts.view.film import film_pictures, write_film
 from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord, corner_m
-from ghosts.view.report import Assets, Shown, build_report
-from ghosts.view.report_scores import choose_episodes, evaluation_html
-from ghosts.view.rerun_log import require_rerun, write_rerun
+from ghosts.view.report import Assets, Evaluation, Shown, build_report
+from ghosts.view.report_scores import Listed, choose_episodes, evaluation_html
+from ghosts.view.rerun_log import log_goal, require_rerun, write_rerun
 from ghosts.view.scene import make_scene, storey_levels
-from ghosts.view.style import AGENT, DEMONSTRATOR, GOAL
+from ghosts.view.style import AGENT, DEMONSTRATOR, GOAL, GUIDED
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
 from makers import SCAN, make_root
@@ -103,7 +107,7 @@ def test_a_belief_sequence(record: EpisodeRecord, scene: dict[str, Any]) -> None
     assert [axes.get_xlabel()[:5] for axes in figure.axes[:5]] == [f"t = {t}" for t in range(5)]
     # The first free place of the last row says what the signs mean.
     names = [text.get_text() for text in figure.axes[5].get_legend().get_texts()]
-    assert {"start", "true goal", "predicted goal"} < set(names)
+    assert {"start", "true goal", "predicted goal", "fixed walk (evaluation's)"} < set(names)
     last = figure.axes[record.filter_steps]
     heat = next(image for image in last.images if image.get_zorder() == 3)
     left, bottom = corner_m(record.grid, record.origin_xy_m)
@@ -113,6 +117,20 @@ def test_a_belief_sequence(record: EpisodeRecord, scene: dict[str, Any]) -> None
     assert darkest == np.unravel_index(
         record.frames[-1].beliefs[-1].sum(0).argmax(), darkest and heat.get_array().shape[:2]
     )
+
+
+def test_only_the_agents_own_walk_is_blue(record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    for walked_by, colour, name in (
+        (record.model, AGENT, "agent and its path"),
+        ("fixed walk", GUIDED, "fixed walk (evaluation's)"),
+        ("visitor", GUIDED, "a visitor's walk"),
+        ("other", GUIDED, "walk of other"),
+    ):
+        shown = replace(record, walked_by=walked_by)
+        axes = new_figure(4.0, 4.0, "a test").add_subplot()
+        draw_map(axes, scene, shown, 3, 4)
+        assert {line.get_color() for line in axes.lines if line.get_linewidth() == 3.2} == {colour}
+        assert walk_name(shown) == name
 
 
 def test_attention_and_inside(record: EpisodeRecord, scene: dict[str, Any]) -> None:
@@ -149,7 +167,7 @@ def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> 
     # The few pixels of a sign keep its colour.
     with Image.open(tmp_path / "film.gif") as film:
         shown = np.asarray(film.convert("RGB")).astype(int)
-    for colour in (GOAL, AGENT, DEMONSTRATOR):
+    for colour in (GOAL, GUIDED, DEMONSTRATOR):
         wanted = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
         assert np.abs(shown - wanted).sum(-1).min() < 24, colour
     with pytest.raises(DataError, match=r"\.mp4 or \.gif"):
@@ -159,7 +177,7 @@ def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> 
 
 def test_a_film_of_two_models(record: EpisodeRecord, scene: dict[str, Any], library: Library) -> None:
     other = library.mind("combs", "plain")
-    twin = other.record(library.question(other, "dev_unseen", "300_0"))
+    twin = other.record(library.question(other, "dev_unseen", "300_0", fixed=True))
     short = [replace(item, frames=item.frames[:1], walk=item.walk[:1]) for item in (record, twin)]
     pictures = list(film_pictures(short, scene))
     alone = next(film_pictures(short[:1], scene))[0]
@@ -184,13 +202,17 @@ def _scores(count: int = 12, first: int = 0) -> GoalScores:
     return GoalScores(names, error, error < 2, 10 * half, half, np.clip(1 - error / count, 0, 1))
 
 
+def _chosen(*scores: GoalScores, count: int = 6) -> list[tuple[str, str]]:
+    return choose_episodes(scores[0].instr_ids, [item.error_m.mean(1) for item in scores], count)
+
+
 def test_best_worst_and_middling() -> None:
-    names = choose_episodes([_scores()], 6)
+    names = _chosen(_scores())
     assert [name for name, _ in names[:4]] == ["0_0", "1_0", "11_0", "10_0"]
     assert names[0][1] == "best, 0.0 m off"
     assert [note.split(",")[0] for _, note in names] == ["best"] * 2 + ["worst"] * 2 + ["middling"] * 2
-    assert len({name for name, _ in choose_episodes([_scores(2)], 9)}) == 2
-    compared = choose_episodes([_scores(), _scores(first=4)], 6)
+    assert len({name for name, _ in _chosen(_scores(2), count=9)}) == 2
+    compared = _chosen(_scores(), _scores(first=4))
     assert compared[:4] == names[:4]
     assert compared[4:] == [("4_0", "differ by 4.0 m"), ("5_0", "differ by 4.0 m")]
 
@@ -210,17 +232,36 @@ def test_calibration() -> None:
 
 
 def test_tables_of_several_models() -> None:
-    page = evaluation_html({"one": _scores(), "<two>": _scores(first=3)}, {"4_0"})
+    page = evaluation_html({"one": _scores(), "<two>": _scores(first=3)})
     assert "&lt;two&gt;" in page
     assert f"<td>{_scores().error_m.mean():.2f}</td>" in page
-    assert "<td>4.00</td><td>0</td><td>1.00</td><td>100</td>" in page  # of instruction 4_0
     assert page.count("<polyline") == 4
+
+
+def test_the_outcome_comes_first(record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    own = replace(record, walked_by=record.model)
+    ends = [
+        replace(own, frames=(*own.frames[:-1], replace(own.frames[-1], left_m=left_m))) for left_m in (0.5, 2.9, 3.1)
+    ]
+    shown = [Shown(f"{number}_0", "chosen", (item,)) for number, item in enumerate([*ends, record])]
+    page = build_report("t", "a", shown, Assets({record.scan: scene}))
+    assert page.index("<b>2 of 3 arrived</b> <span>small, walking by itself</span>") < page.index('id="player"')
+    assert "stops less than 3 m, by the shortest walk, from where the instruction leads" in page
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert [item["left_m"] for item in data["list"]] == [0.5, 2.9, 3.1, None]
+    walks = NavScores(("7_0", "8_0"), *np.zeros((2, 2)), *np.array([[False, True]] * 2), *np.zeros((4, 2)))
+    listed = [Listed("7_0", "x", "go <b>", 4.0, 1.0), Listed("8_0", "x", "stop", 1.0, 2.0)]
+    told = build_report("t", "a", shown, Assets({}), Evaluation(listed, {"<s>": walks}, {"other": _scores()}))
+    assert "<b>1 of 2 arrived</b> <span>&lt;s&gt;, walking by itself</span>" in told
+    assert f"<b>{100 * _scores().success.mean():.0f} % predicted right</b> <span>other, led along" in told
+    data = json.loads(told.split('id="data">')[1].split("</script>")[0])
+    assert data["list"][0] == {"name": "7_0", "scan": "x", "text": "go <b>", "left_m": 4.0, "error_m": 1.0}
 
 
 def test_a_report_is_one_file_that_no_instruction_breaks(record: EpisodeRecord, scene: dict[str, Any]) -> None:
     hostile = replace(record, text="</script><script>alert(1)</script>")
     shown = [Shown("0_0", "best & <b>", (record, record)), Shown("1_0", "worst", (hostile,))]
-    page = build_report("T <i>", "a & b", shown, Assets({record.scan: scene}), {"small": _scores()})
+    page = build_report("T <i>", "a & b", shown, Assets({record.scan: scene}), Evaluation(goals={"small": _scores()}))
     assert "</script><script>alert" not in page
     assert "T &lt;i&gt;" in page
     for word in ("http://", "https://", "<link", " src="):
@@ -228,7 +269,7 @@ def test_a_report_is_one_file_that_no_instruction_breaks(record: EpisodeRecord, 
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert data["episodes"][1]["models"][0]["text"] == hostile.text
     assert len(data["episodes"][0]["models"]) == 2
-    assert page.count("data-go='") == 2  # episodes that can be looked into are linked from the list
+    assert [item["name"] for item in data["list"]] == ["0_0", "1_0"]
     with pytest.raises(ConfigError, match="at least one"):
         build_report("t", "a", [], Assets({}))
     with pytest.raises(ConfigError, match="is to be shown twice; name it once"):
@@ -281,9 +322,27 @@ def test_rerun_gets_every_belief(record: EpisodeRecord, scene: dict[str, Any], t
     assert [len(value.labels) for value in spots] == [len(frame.choice.candidates) for frame in record.frames]
 
 
+def test_a_robots_estimates_go_to_rerun(record: EpisodeRecord) -> None:
+    recorder, mass = _Recorder(), np.zeros((3, 4))
+    mass[1, 2] = 1.0
+    path = np.array([[10.0, 20.0], [12.0, 21.0]])
+    estimate = GoalEstimate(
+        mass, np.arange(4) + 10.5, np.arange(3) + 20.5, (12.4, 21.6), 0.75, ("labels unknown: fridge",), 0.1,
+        np.zeros((2, 1, 3, 4)), path, inspect.unwrap(FilterTrace.__new__)(FilterTrace),
+    )  # fmt: skip
+    log_goal(estimate, 5, recorder)
+    logged = dict(recorder.logged)
+    assert recorder.times == [("robot_step", 5)]
+    np.testing.assert_allclose(logged["map/belief"].values[0], [[12.5, -21.5]])
+    assert logged["map/trajectory"].values == ([[[10.0, -20.0], [12.0, -21.0]]],)
+    assert logged["map/predicted"].values == ([(12.4, -21.6)],)
+    assert logged["confidence"].values == (0.75,)
+    assert logged["notes"].values == ("labels unknown: fridge",)
+
+
 def test_rerun_missing_says_what_to_install() -> None:
     try:
         import rerun  # noqa: F401
     except ImportError:
-        with pytest.raises(MissingExtraError, match=r"pip install 'ghosts\[rerun\]'"):
+        with pytest.raises(MissingExtraError, match=r"pip install '\.\[rerun\]' in the checkout"):
             require_rerun()

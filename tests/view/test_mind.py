@@ -14,7 +14,7 @@ from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.question import Question
 from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, to_json
-from landmark_world import small_experiment
+from landmark_world import OBJECTS, small_experiment
 from view_fixtures import save_untrained
 
 
@@ -24,7 +24,7 @@ def test_frames_agree_with_the_evaluation(library: Library, model: str) -> None:
     examples = mind.data.examples("dev_unseen")[:3]
     scores = evaluate_goal(mind.model, mind.data, examples, threads=0)
     for row, example in enumerate(examples):
-        frames = mind.record(library.question(mind, "dev_unseen", example.instr_id)).frames
+        frames = mind.record(library.question(mind, "dev_unseen", example.instr_id, fixed=True)).frames
         np.testing.assert_allclose([frame.error_m for frame in frames], scores.error_m[row], atol=2e-3)
         np.testing.assert_allclose([frame.confidence for frame in frames], scores.confidence[row], atol=1e-4)
         np.testing.assert_allclose([frame.seen_m2 for frame in frames], scores.seen_m2[row])
@@ -41,7 +41,7 @@ def test_beliefs_are_distributions_and_the_update_is_bayes(record: EpisodeRecord
 
 def test_kept_weights_give_the_kernel_of_every_cell(library: Library, mind: Mind, record: EpisodeRecord) -> None:
     """What a page without a server computes is what the filter used, up to eight bits a logarithm."""
-    question = library.question(mind, "dev_unseen", "300_0")
+    question = library.question(mind, "dev_unseen", "300_0", fixed=True)
     origin, grid = np.array(mind.origin(question)), mind.grid
     assert record.motion is not None
     small = crop(record, margin_cells=1, least=0.05)
@@ -63,7 +63,7 @@ def test_a_joint_kernel_keeps_the_most_likely_cells_alone(combs: Path, tmp_path:
     path = save_untrained(tmp_path / "joint.safetensors", combs, replace(small, model=model))
     library = Library([combs], [path])
     mind = library.mind("combs", "joint")
-    shown = mind.record(replace(library.question(mind, "dev_unseen", "300_0"), walk=(0, 1)))
+    shown = mind.record(replace(library.question(mind, "dev_unseen", "300_0", fixed=True), walk=(0, 1)))
     assert shown.motion is None
     np.testing.assert_allclose(shown.frames[1].kernels.sum((2, 3)), 1.0, atol=1e-5)
     assert from_json(to_json(shown)).motion is None
@@ -71,7 +71,7 @@ def test_a_joint_kernel_keeps_the_most_likely_cells_alone(combs: Path, tmp_path:
 
 def test_kernel_of_every_cell_rebuilds_the_prediction(library: Library, mind: Mind) -> None:
     """Mass that leaves all cells by the kernels shown is the prediction shown."""
-    question = library.question(mind, "dev_unseen", "300_0")
+    question = library.question(mind, "dev_unseen", "300_0", fixed=True)
     frame, grid = mind.frame(question, 2), mind.grid
     half = mind.model.config.filter.motion.kernel // 2
     built = np.zeros((grid.rows + 2 * half, grid.cols + 2 * half))
@@ -88,7 +88,7 @@ def test_kernel_of_every_cell_rebuilds_the_prediction(library: Library, mind: Mi
 
 
 def test_stored_kernels_are_those_of_the_most_likely_cells(library: Library, mind: Mind) -> None:
-    question = library.question(mind, "dev_unseen", "300_0")
+    question = library.question(mind, "dev_unseen", "300_0", fixed=True)
     frame, grid, origin = mind.frame(question, 0), mind.grid, np.array(mind.origin(question))
     for t, (row, col) in enumerate(frame.kernel_cells.tolist()):
         centre = (np.array([col, row]) + 0.5 - np.array([grid.cols, grid.rows]) / 2) * grid.cell_m + origin
@@ -97,22 +97,38 @@ def test_stored_kernels_are_those_of_the_most_likely_cells(library: Library, min
 
 
 def test_words_matter_and_the_future_does_not(library: Library, mind: Mind) -> None:
-    question = library.question(mind, "dev_unseen", "300_0")
+    question = library.question(mind, "dev_unseen", "300_0", fixed=True)
     other = Question(question.scan, "turn right.", question.heading_rad, question.walk, question.path)
     short = Question(question.scan, question.text, question.heading_rad, question.walk[:2], question.path)
     assert np.abs(mind.frame(other, 1).beliefs - mind.frame(question, 1).beliefs).max() > 1e-4
     np.testing.assert_array_equal(mind.frame(short, 1).beliefs, mind.frame(question, 1).beliefs)
 
 
-def test_unknown_words_are_marked(mind: Mind) -> None:
-    words, unknown = mind.words("Walk to the xylophone.")
-    assert words == ("walk", "to", "the", "xylophone", ".")
-    assert unknown[3]
-    assert not unknown[0]
+def test_what_is_not_understood_is_marked_said_and_counted(mind: Mind) -> None:
+    known, strange, foreign = (
+        Question("comb3", text, 0.0, (0, 1)) for text in ("Walk straight.", "Walk xylophone.", "前进 🙂")
+    )
+    shown = mind.record(strange)
+    assert (shown.words, shown.unknown) == (("walk", "xylophone", "."), (False, True, False))
+    assert shown.notes == ("1 of 3 words unknown: xylophone",)
+    assert mind.header(known).notes == ()
+    sure = [mind.frame(question, 1).confidence for question in (known, foreign)]
+    assert sure[0] > 0.0
+    assert sure[1] == 0.0
+    assert mind.header(replace(known, text="walk " * 90)).notes == ("cut after 80 words (10 left out)",)
+
+
+def test_labels_seen_on_the_way(library: Library, mind: Mind) -> None:
+    shown = mind.header(Question("comb3", "go on", 0.0, (0, 1, 2)))
+    assert [names[0] for names in shown.labels] == ["hallway (room)"] * 3
+    # The thing that stands at the first viewpoint, as the world was made (`landmark_world`).
+    assert OBJECTS[3 % len(OBJECTS)] in shown.labels[0]
+    assert set(shown.labels[0]) <= {"hallway (room)", "bedroom (room)", *OBJECTS}
+    assert from_json({**to_json(replace(shown)), "frames": []}).labels == shown.labels
 
 
 def test_bad_questions_are_refused(library: Library, mind: Mind) -> None:
-    question = library.question(mind, "dev_unseen", "300_0")
+    question = library.question(mind, "dev_unseen", "300_0", fixed=True)
     with pytest.raises(ConfigError, match=r"agent step must lie in 0\.\.7, got 8"):
         mind.frame(question, 8)
     with pytest.raises(ConfigError, match=r"filter step must lie in 1\.\.4"):
@@ -135,7 +151,7 @@ def test_models_that_read_the_same_share_it(library: Library, mind: Mind) -> Non
 @pytest.mark.parametrize("model", ["plain", "hand-coded"])
 def test_a_model_without_a_filter_shows_its_goal_alone(library: Library, model: str) -> None:
     mind = library.mind("combs", model)
-    shown = mind.record(library.question(mind, "dev_unseen", "300_0"))
+    shown = mind.record(library.question(mind, "dev_unseen", "300_0", fixed=True))
     assert shown.filter_steps == 0
     assert shown.motion is None
     assert shown.frames[0].beliefs.shape == (1, 1, 32, 32)

@@ -16,7 +16,7 @@ from ghosts.errors import DataError
 from ghosts.types import Intrinsics
 from ghosts.view import style
 from ghosts.view.paint import paint
-from ghosts.view.panorama import cube_texels, equirect, equirect_rays
+from ghosts.view.panorama import cube_texels, equirect, equirect_rays, straight_ahead
 from ghosts.world.camera import CUBE_FACES
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
@@ -113,6 +113,15 @@ def test_a_panorama_looks_north_in_its_middle(root: Path) -> None:
     assert picture.shape == (128, 256, 3)
     assert picture[100, 192].tolist() == [200, 0, 0]  # east, half-way down
     assert picture[100, 64].tolist() == [0, 0, 200]  # west
+
+
+def test_what_lies_straight_ahead() -> None:
+    """A picture whose colour is the heading of its columns, in degrees from −180."""
+    columns = np.broadcast_to(np.arange(360)[None, :, None] % 256, (180, 360, 3)).astype(np.uint8)
+    for degrees in (0, 90, 350, 180):
+        view = straight_ahead(columns, math.radians(degrees))
+        assert view.shape == (48, 120, 3)
+        assert view[0, 60, 0] == (180 + degrees) % 360 % 256
 
 
 def test_heat_gets_darker_and_denser() -> None:

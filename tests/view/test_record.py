@@ -10,7 +10,8 @@ import pytest
 
 from ghosts.errors import DataError
 from ghosts.view.motion import motion_to_json
-from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, pack, to_json, unpack
+from ghosts.view.packed import pack, unpack
+from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, to_json
 
 
 def test_packing_rounds_finely() -> None:

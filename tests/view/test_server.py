@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -19,11 +20,15 @@ pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])
 
 from fastapi.testclient import TestClient
 
+from ghosts.errors import DataError
 from ghosts.view.guard import MOST_BYTES
 from ghosts.view.images import Served
 from ghosts.view.library import Library
-from ghosts.view.record import from_json, unpack
+from ghosts.view.packed import unpack
+from ghosts.view.record import from_json
 from ghosts.view.server import STATIC, make_app
+from landmark_world import small_experiment
+from view_fixtures import save_untrained
 
 LOCAL = "http://127.0.0.1:8471"
 
@@ -34,15 +39,17 @@ def client(combs: Path, photos: Path, run: Path, baseline: Path, pictured: Path)
     return TestClient(app, base_url=LOCAL, raise_server_exceptions=False)
 
 
-def pick(client: TestClient, model: str = "small") -> dict[str, Any]:
-    body = {"world": "combs", "model": model, "split": "dev_unseen", "instr_id": "300_0"}
+def pick(client: TestClient, model: str = "small", fixed: bool = True) -> dict[str, Any]:
+    body = {"world": "combs", "model": model, "split": "dev_unseen", "instr_id": "300_0", "fixed": fixed}
     answer = client.post("/api/pick", json=body)
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
 
 
 def question(header: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    fields = {name: header[name] for name in ("world", "model", "scan", "text", "walk", "path", "instr_id")}
+    fields = {
+        name: header[name] for name in ("world", "model", "scan", "text", "walk", "path", "instr_id", "walked_by")
+    }
     return {**fields, "heading_rad": header["start_heading_rad"], **changes}
 
 
@@ -78,8 +85,8 @@ def test_episodes_are_found_by_words(client: TestClient) -> None:
 
 
 def test_an_episode_and_its_frames(client: TestClient) -> None:
-    header = pick(client)
-    assert len(header["walk"]) == 8
+    header = pick(client, fixed=True)
+    assert (len(header["walk"]), header["walked_by"]) == (8, "fixed walk")
     frames = []
     for step in (0, 3):
         answer = client.post("/api/frame", json=question(header, step=step))
@@ -88,6 +95,32 @@ def test_an_episode_and_its_frames(client: TestClient) -> None:
     assert frames[0]["seen_m2"] < frames[1]["seen_m2"]
     record = from_json({**header, "motion": None, "frames": frames})
     np.testing.assert_allclose(record.frames[1].beliefs.sum((1, 2, 3)), 1.0, atol=0.02)
+
+
+def test_a_picked_episode_is_walked_by_the_model_and_so_is_a_typed_one(client: TestClient) -> None:
+    header = pick(client, fixed=False)
+    assert header["walked_by"] == "small"
+    last = len(header["walk"]) - 1
+    choices = [client.post("/api/frame", json=question(header, step=k)).json()["choice"] for k in range(last + 1)]
+    assert [choice["moves"][-1] for choice in choices[:-1]] == header["walk"][1:]
+    assert [choice["stops"] for choice in choices] == [False] * last + [True]
+    body = question(header, walk=header["walk"][:1], path=[], instr_id="", walked_by="visitor")
+    walked = client.post("/api/walk", json=body).json()
+    assert (walked["walk"], walked["walked_by"]) == (header["walk"], "small")
+
+
+def test_episodes_are_sorted(client: TestClient) -> None:
+    where = {"world": "combs", "model": "small", "split": "dev_unseen", "limit": 200}
+    lengths = {
+        sort: [
+            len(item["text"].split())
+            for item in client.get("/api/episodes", params={**where, "sort": sort}).json()["episodes"]
+        ]
+        for sort in ("listed", "shortest", "longest")
+    }
+    assert lengths["shortest"] == sorted(lengths["listed"]) != lengths["listed"]
+    assert lengths["longest"] == sorted(lengths["listed"], reverse=True)
+    assert client.get("/api/episodes", params={**where, "sort": "best"}).status_code == 422
 
 
 def test_a_whole_record(client: TestClient) -> None:
@@ -267,6 +300,41 @@ def test_own_hosts_and_origins(client: TestClient, library: Library) -> None:
         assert client.post("/api/frame", content=body, headers=headers).status_code == status
     other = TestClient(make_app(library, frozenset({"lab.example"})), base_url="http://lab.example")
     assert other.get("/static/core.js").status_code == 200
+
+
+def test_the_address_at_which_it_is_reached_is_its_own(library: Library) -> None:
+    """As with --host 0.0.0.0, which names no address."""
+    reached = TestClient(make_app(library, frozenset({"0.0.0.0"})), base_url="http://192.0.2.7:8471")
+    headers = {"origin": "http://192.0.2.7:8471", "content-type": "application/json"}
+    assert reached.get("/static/core.js").status_code == 200
+    assert reached.post("/api/frame", content="{}", headers=headers).status_code == 422
+    told = reached.get("/static/core.js", headers={"host": "lab.example:8471"})
+    assert told.status_code == 421
+    assert told.json()["error"].endswith("start it with: ghosts view --allow-host lab.example")
+    assert reached.get("/static/core.js", headers={"host": "192.0.2.8:8471"}).status_code == 421
+
+
+def test_a_run_is_watched_while_it_trains(combs: Path, run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    with pytest.raises(DataError, match=r"no checkpoint in this folder yet; wait for its first checkpoint"):
+        Library([combs], [], watch=[folder])
+    folder.mkdir()
+    shutil.copyfile(run, folder / "last.safetensors")
+    watching = TestClient(make_app(Library([combs], [], watch=[folder])), base_url=LOCAL)
+    told = watching.get("/api/training").json()["mine"]
+    assert (told["iteration"], told["rows"], told["checkpoint"].split()[0]) == (0, [], "last.safetensors")
+    body = {"world": "combs", "model": "mine", "split": "dev_unseen", "instr_id": "300_0", "fixed": True}
+    header = watching.post("/api/pick", json=body).json()
+    before = watching.post("/api/frame", json=question(header, step=0)).json()
+    rows = [{"iteration": 10, "loss": 2.5, "why": "x"}, {"iteration": 10, "success": 0.5}]
+    (folder / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows) + '{"iteration": 2')
+    save_untrained(folder / "best.safetensors", combs, small_experiment(), seed=9)
+    told = watching.get("/api/training").json()["mine"]
+    assert told["rows"] == [{"iteration": 10.0, "loss": 2.5}, {"iteration": 10.0, "success": 0.5}]
+    assert told["checkpoint"].startswith("best.safetensors ")
+    after = watching.post("/api/frame", json=question(header, step=0)).json()
+    assert after["goal_xy_m"] != before["goal_xy_m"]
+    assert watching.get("/api/training").json()["mine"] == told
 
 
 @pytest.fixture(scope="module")

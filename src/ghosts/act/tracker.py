@@ -7,11 +7,15 @@ a state, `goal` reads one, and an old state can be used again (to ask "what if")
     state = tracker.start("walk past the sofa and stop at the door", pose)
     state = tracker.observe(state, rgb, depth_m, pose, intrinsics)
     estimate = tracker.goal(state)
+
+What the model does not understand is never silent: `state.read` tells of the words, `state.unknown` of the labels, and
+an estimate carries both in its `notes` and in its `confidence`.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -21,20 +25,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ghosts.act.estimate import GoalEstimate
 from ghosts.act.model import Briefing, GoalModel, Heard
-from ghosts.belief.filter import FilterTrace
-from ghosts.belief.histogram import arg_max_m, cell_centres_m, entropy, marginal
+from ghosts.belief.histogram import arg_max_m, cell_centres_m, entropy, marginal, mass_near
 from ghosts.devices import to_device
 from ghosts.errors import ConfigError
 from ghosts.geometry import camera_to_world, snap_origin, to_cells
-from ghosts.language.tokens import Vocabulary, tokenise
+from ghosts.language.tokens import TextRead, Vocabulary, tokenise
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.label_tiles import cells_from_labels
 from ghosts.mapping.mapper import MapState
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.mapping.window import growth_window, reframe_state
-from ghosts.types import Grid, Intrinsics, Pose
+from ghosts.types import SUCCESS_M, Grid, Intrinsics, Pose
 from ghosts.world.landmarks.source import LandmarkView
 
 
@@ -45,6 +49,19 @@ class Detection:
     label: str
     xyz_m: tuple[float, float, float]
     """In the camera's frame: x right, y down, z forward."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str) or not self.label.strip():
+            raise ConfigError(f"a detection's label must be a name, such as 'chair', got {self.label!r}")
+        try:
+            good = len(self.xyz_m) == 3 and all(math.isfinite(value) for value in self.xyz_m)
+        except TypeError:  # no numbers, or not several of them
+            good = False
+        if not good:
+            raise ConfigError(
+                f"xyz_m of detection {self.label!r} must be three finite numbers (x right, y down, z forward, in "
+                f"metres), got {self.xyz_m!r}"
+            )
 
 
 @runtime_checkable
@@ -60,6 +77,10 @@ class DetectorLabels(Protocol):
         """The number of what a detector calls something."""
         ...
 
+    def known(self, name: str) -> bool:
+        """Whether a name means anything to the model."""
+        ...
+
 
 @dataclass(frozen=True)
 class TrackerState:
@@ -67,33 +88,22 @@ class TrackerState:
 
     heard: Heard
     """What the instruction makes one expect to see and do."""
+    read: TextRead
+    """Which of its words the model knows."""
     start: Pose
     map: MapState
     grid: Grid
     """The map's grid; it grows when the robot comes near its edge."""
     origin_xy_m: tuple[float, float]
     """World position of the map's centre."""
+    unknown: tuple[str, ...] = ()
+    """Labels that were detected and mean nothing to the model."""
 
-
-@dataclass(frozen=True)
-class GoalEstimate:
-    """Where the instruction leads, in world metres."""
-
-    mass: Float[np.ndarray, "y x"]
-    """Probability of each cell to hold the goal; sums to 1."""
-    x_m: Float[np.ndarray, " x"]
-    y_m: Float[np.ndarray, " y"]
-    """World coordinates of the cells' centres."""
-    position_m: tuple[float, float]
-    """Most likely goal, more precise than a cell."""
-    entropy_nats: float
-    """Uncertainty of the goal and its heading; 0 = certain."""
-    trajectory: Float[np.ndarray, "t1 c y x"]
-    """Posterior of the demonstrator's pose at the start and after each step, given the whole instruction."""
-    trajectory_xy_m: Float[np.ndarray, "t1 2"]
-    """Most likely position at each of these."""
-    trace: FilterTrace
-    """Motion kernels, predictions and likelihoods, for inspection."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not understood, in words."""
+        strange = [f"labels unknown: {', '.join(self.unknown)}"] if self.unknown else []
+        return (*self.read.notes(), *strange)
 
 
 class GoalTracker:
@@ -125,8 +135,12 @@ class GoalTracker:
 
     @torch.no_grad()
     def start(self, instruction: str, pose: Pose) -> TrackerState:
-        """Read an instruction given at a pose; nothing is mapped yet."""
-        if not tokenise(instruction):
+        """Read an instruction given at a pose; nothing is mapped yet.
+
+        Raises:
+            ConfigError: it is no text, or has no words.
+        """
+        if not isinstance(instruction, str) or not tokenise(instruction):
             raise ConfigError(
                 f"the instruction has no words, got {instruction!r}; write a sentence, such as 'walk to the sofa'"
             )
@@ -136,7 +150,8 @@ class GoalTracker:
         start = torch.tensor([[pose.x_m - x_m, pose.y_m - y_m]], device=self.device)
         heading = torch.tensor([pose.heading_rad], device=self.device)
         heard = self.model.read(Briefing(tokens, (tokens > 0).sum(1), start, heading))
-        return TrackerState(heard, pose, self.model.mapper.empty(1, grid.rows, grid.cols), grid, (x_m, y_m))
+        empty = self.model.mapper.empty(1, grid.rows, grid.cols)
+        return TrackerState(heard, self.vocabulary.read(instruction), pose, empty, grid, (x_m, y_m))
 
     @torch.no_grad()
     def observe(
@@ -152,7 +167,7 @@ class GoalTracker:
         Args:
             state: so far.
             rgb: height × width × 3 (or views × …), values 0 to 255.
-            depth_m: height × width (or views × …), distance along the optical axis, 0 = no reading.
+            depth_m: height × width (or views × …), distance along the optical axis; 0, NaN or infinite = no reading.
             pose: of the camera, one per view.
             intrinsics: of the camera.
         """
@@ -167,6 +182,9 @@ class GoalTracker:
                 f"{shape[0]} poses and {shape[1]} × {shape[2]} intrinsics need rgb {(*shape, 3)} and depth_m {shape} "
                 f"(views, rows, columns), got {rgb.shape} and {depth_m.shape}"
             )
+        if np.issubdtype(rgb.dtype, np.floating) and 0.0 < rgb.max(initial=0.0) <= 1.0:
+            raise ConfigError(f"rgb holds values 0 to 255, got {rgb.dtype} up to {rgb.max():.2f}; multiply it by 255")
+        depth_m = np.where(np.isfinite(depth_m), depth_m, 0.0)
         features = self.backbone(torch.as_tensor(np.ascontiguousarray(rgb), device=self.device))
         depth = torch.as_tensor(np.ascontiguousarray(depth_m, dtype=np.float64), device=self.device)
         to_world = torch.from_numpy(_to_world(poses)).to(self.device)
@@ -178,7 +196,7 @@ class GoalTracker:
 
     @torch.no_grad()
     def observe_landmarks(self, state: TrackerState, landmarks: Sequence[Detection], pose: Pose) -> TrackerState:
-        """Add what a detector has found to the map.
+        """Add what a detector has found to the map. It warns of a label that means nothing to the model, once.
 
         A label counts once per map cell, as in training: two chairs there are a cell with a chair, and points of floor
         may lie as densely as one likes.
@@ -198,7 +216,7 @@ class GoalTracker:
         ids = np.array([self.labels.id(landmark.label) for landmark in landmarks])
         view = LandmarkView(ids, xyz_m, np.ones(len(ids)))
         seen = cells_from_labels(view, state.origin_xy_m, state.grid, self.labels.vectors)
-        return self._add(state, to_device(seen, self.device))
+        return self._add(self._note(state, landmarks), to_device(seen, self.device))
 
     @torch.no_grad()
     def goal(self, state: TrackerState) -> GoalEstimate:
@@ -210,12 +228,15 @@ class GoalTracker:
         grid = state.grid.coarser(pool)
         smoothed, goal = trace.smoothed()[0, 0], trace.goal[0, 0]
         x_m, y_m = (axis.numpy() for axis in cell_centres_m(grid, dtype=torch.float64))
-        position = arg_max_m(goal, grid, radius=1).double().cpu().numpy() + origin
+        at, mass = arg_max_m(goal, grid, radius=1), marginal(goal)
+        position = at.double().cpu().numpy() + origin
         return GoalEstimate(
-            mass=marginal(goal).cpu().numpy(),
+            mass=mass.cpu().numpy(),
             x_m=x_m + origin[0],
             y_m=y_m + origin[1],
             position_m=(float(position[0]), float(position[1])),
+            confidence=float(mass_near(mass, at, grid, SUCCESS_M)) * state.read.trust,
+            notes=state.notes,
             entropy_nats=float(entropy(goal)),
             trajectory=smoothed.cpu().numpy(),
             trajectory_xy_m=arg_max_m(smoothed, grid, radius=1).double().cpu().numpy() + origin,
@@ -224,6 +245,16 @@ class GoalTracker:
 
     def _add(self, state: TrackerState, cells: MapCells) -> TrackerState:
         return replace(state, map=self.model.observe(state.map, cells))
+
+    def _note(self, state: TrackerState, landmarks: Sequence[Detection]) -> TrackerState:
+        """The state with labels that the model does not know; it warns of those that are new."""
+        assert self.labels is not None, "only a tracker with labels is asked"
+        named = dict.fromkeys(landmark.label for landmark in landmarks)
+        new = tuple(name for name in named if name not in state.unknown and not self.labels.known(name))
+        if new:
+            text = f"the model does not know {', '.join(map(repr, new))} and takes them for unknown objects"
+            warnings.warn(f"{text}; tracker.labels.known(NAME) tells which names it knows", stacklevel=4)
+        return replace(state, unknown=(*state.unknown, *new))
 
     def _grow(self, state: TrackerState, poses: Sequence[Pose]) -> TrackerState:
         """The same map with room around the robot."""

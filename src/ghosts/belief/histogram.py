@@ -153,3 +153,14 @@ def entropy(belief: Float[Tensor, "*n c y x"]) -> Float[Tensor, "*n"]:
     """Entropy in nats over headings and cells; log of the number of states for the uniform belief."""
     # Without mass, entr is 0 but its slope infinite, which would spoil every gradient; 1 has the same value.
     return torch.special.entr(torch.where(belief == 0.0, 1.0, belief)).sum((-3, -2, -1))
+
+
+def mass_near(
+    mass: Float[Tensor, "*n y x"], xy_m: Float[Tensor, "*n 2"], grid: Grid, radius_m: float
+) -> Float[Tensor, "*n"]:
+    """Mass of the cells whose centres lie nearer than a distance to a place (metres from the map's origin)."""
+    centre = to_cells(xy_m.clone(), grid)
+    rows = torch.arange(grid.rows, device=mass.device) - centre[..., 1, None]
+    cols = torch.arange(grid.cols, device=mass.device) - centre[..., 0, None]
+    near = torch.hypot(rows[..., :, None], cols[..., None, :]) * grid.cell_m < radius_m
+    return (mass * near).sum((-2, -1)).clamp(max=1.0)

@@ -26,6 +26,20 @@ def check_out_folder(path: Path, option: str = "--out") -> None:
         raise DataError("the folder cannot be written to", file=there, hint=f"choose another {option}")
 
 
+def check_folder(path: Path, option: str) -> None:
+    """Refuse a folder that is to be read and is not there.
+
+    Args:
+        path: folder to read.
+        option: how the user names it.
+
+    Raises:
+        DataError: there is no such folder.
+    """
+    if not path.is_dir():
+        raise DataError("no such folder", file=path, hint=f"choose another {option}")
+
+
 def check_out_file(path: Path, what: str = "", kinds: Sequence[str] = ()) -> None:
     """Refuse a file that cannot be written.
 

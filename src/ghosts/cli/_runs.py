@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import tyro
 
@@ -19,8 +19,34 @@ if TYPE_CHECKING:
     from ghosts.world.dataroot import DataRoot
 
     Splits = dict[str, list[Example]]
+Walk = Literal["agent", "fixed"]
+"""Who walks an episode that is shown: the model by itself, or goal prediction's evaluation, the same for all models."""
 SEEN = "val_seen"
 """R2R's split of training buildings: those that are held out for development are in it too."""
+
+
+def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
+    """Refuse episodes that are nowhere in a data root, before models are read.
+
+    Args:
+        data: the data root.
+        split: name, or empty for any.
+        names: of the episodes.
+
+    Raises:
+        UnknownNameError: no such episode; the nearest are named.
+    """
+    from ghosts.language.episodes import each_instruction
+    from ghosts.world.dataroot import DataRoot
+
+    if not names:
+        return
+    root = DataRoot(data)
+    files = [split] if split in root.splits else root.splits  # dev_unseen is a part of train
+    known = {item.instr_id for name in files for item in each_instruction(root.episodes(name))}
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("episode", name, known, f"{data} (ghosts episodes --data {data} lists them)")
 
 
 @dataclass(frozen=True, kw_only=True)

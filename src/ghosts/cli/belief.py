@@ -12,6 +12,7 @@ from pathlib import Path
 import tyro
 
 from ghosts.cli._out import check_out_folder
+from ghosts.cli._runs import Walk, check_episodes
 from ghosts.errors import ConfigError
 
 
@@ -29,6 +30,8 @@ class Options:
     """Instruction, for instance 1000_0; the split's first by default."""
     split: str = ""
     """Split; an unseen one by default."""
+    walk: Walk = "agent"
+    """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
     step: int = -1
     """Agent step the figures show; the last by default."""
     kinds: str = "png"
@@ -48,6 +51,7 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts belief`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts belief", description=__doc__)
     check_out_folder(options.out)
+    check_episodes(options.data, options.split, [options.episode] if options.episode else [])
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.files import write_json
     from ghosts.view.figures import write_figures
@@ -57,7 +61,8 @@ def main(arguments: list[str]) -> None:
 
     if options.rerun:
         require_rerun()
-    opened = open_episode(options.data, options.run, options.split, options.episode)
+    fixed = options.walk == "fixed"
+    opened = open_episode(options.data, options.run, options.split, options.episode, fixed=fixed)
     record = opened.record
     if not -len(record.frames) <= options.step < len(record.frames):
         raise ConfigError(f"--step must lie in 0..{len(record.frames) - 1}, got {options.step}")

@@ -1,4 +1,4 @@
-"""Measure speed: `ghosts bench simulator|model|growth`, on the CPU or a GPU."""
+"""Measure speed: `ghosts bench simulator|model|growth|viewer`, on the CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -94,12 +94,33 @@ class Growth:
         require(self.threads >= 0, "--threads must not be negative", self.threads)
 
 
+@dataclass(frozen=True)
+class Viewer:
+    """How long the viewer takes to answer, as processor time."""
+
+    data: Path
+    """Data root."""
+    run: Path
+    """Folder of a run, a checkpoint or shipped weights."""
+    questions: int = 50
+    """Instructions that nobody asked before."""
+    out: Path | None = None
+    """Also write the figures here, as JSON."""
+    device: str = "cpu"
+    """The viewer thinks on the CPU."""
+
+    def __post_init__(self) -> None:
+        require(self.questions >= 1, "--questions must be at least 1", self.questions)
+        require(self.device == "cpu", "--device of the viewer must be cpu", self.device)
+
+
 def main(arguments: list[str]) -> None:
     """Run `ghosts bench`."""
-    options: Simulator | Model | Growth = tyro.cli(
+    options: Simulator | Model | Growth | Viewer = tyro.cli(
         Annotated[Simulator, tyro.conf.subcommand("simulator")]
         | Annotated[Model, tyro.conf.subcommand("model")]
-        | Annotated[Growth, tyro.conf.subcommand("growth")],
+        | Annotated[Growth, tyro.conf.subcommand("growth")]
+        | Annotated[Viewer, tyro.conf.subcommand("viewer")],
         args=arguments,
         prog="ghosts bench",
     )
@@ -114,6 +135,8 @@ def main(arguments: list[str]) -> None:
         rows = simulator_rows(options)
     elif isinstance(options, Model):
         rows = model_rows(options)
+    elif isinstance(options, Viewer):
+        rows = viewer_rows(options)
     else:
         rows = growth_rows(options)
     if options.out is not None:
@@ -182,6 +205,19 @@ def model_rows(options: Model) -> list[dict[str, Any]]:
         console.print("Parts are launched kernel by kernel; an iteration replays captured graphs (their pool: no MiB).")
     console.print("ms: median, best: fastest run. The authors': their released code on 2 idle CPU cores, same shapes.")
     return rows
+
+
+def viewer_rows(options: Viewer) -> list[dict[str, Any]]:
+    """Measure and print the viewer's answers."""
+    from ghosts.bench.viewer import measure_viewer
+    from ghosts.view.library import Library
+
+    table = Table("answer", "median ms", "worst ms", "questions")
+    rows = measure_viewer(Library([options.data], [options.run]), options.questions)
+    for row in rows:
+        table.add_row(row.what, f"{1e3 * row.median_s:,.0f}", f"{1e3 * row.worst_s:,.0f}", str(row.questions))
+    Console().print(table)
+    return [asdict(row) for row in rows]
 
 
 def growth_rows(options: Growth) -> list[dict[str, Any]]:

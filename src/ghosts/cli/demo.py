@@ -89,7 +89,8 @@ def _walk(options: Options, root: Path, console: Console) -> None:
         verdict = "[green]arrived[/green]" if left_m < SUCCESS_M else "[red]missed[/red]"
         console.print(f"   stops {left_m:.1f} m from the goal: {verdict}")
         walk = tuple(int(step.row[0]) for step in rollout.steps)
-        asked = Question(example.scan, example.text, example.start_heading_rad, walk, example.path, example.instr_id)
+        told = (example.scan, example.text, example.start_heading_rad, walk, example.path, example.instr_id)
+        asked = Question(*told, walked_by=mind.name)
         shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", (mind.record(asked),)))
     page = options.out / "report.html"
     assets = gather_assets(library, name, [item.records[0] for item in shown])

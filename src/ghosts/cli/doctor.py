@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ghosts.cli._progress import told
 from ghosts.config import require
 
 if TYPE_CHECKING:
@@ -44,21 +44,8 @@ def main(arguments: list[str]) -> None:
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.run.doctor import diagnose
 
-    console = Console(stderr=True, quiet=options.json)
-    with Progress(
-        TextColumn("panoramas"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    ) as progress:
-        bar = progress.add_task("", total=None)
-        diagnosis = diagnose(
-            options.root,
-            sample=options.sample,
-            report=lambda done, total: progress.update(bar, completed=done, total=total),
-        )
+    with told("panoramas", shown=not options.json) as report:
+        diagnosis = diagnose(options.root, sample=options.sample, report=report)
     if options.json:
         print(json.dumps(diagnosis.to_dict(), indent=1))
     else:

@@ -12,6 +12,7 @@ import tyro
 
 from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
+from ghosts.cli._progress import told
 from ghosts.cli._runs import EvalOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
@@ -98,10 +99,10 @@ def _evaluate_goal(options: EvalGoal) -> None:
     for run in runs:
         data = shelf.get(root, run.reading)
         settings = {"batch": options.batch, "threads": options.threads, "precision": options.precision}
-        scores = {
-            split: evaluate_goal(run.model, data, examples, fabric, **settings)  # type: ignore[arg-type]
-            for split, examples in options.chosen(data.splits, root).items()
-        }
+        scores = {}
+        for split, examples in options.chosen(data.splits, root).items():
+            with told(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
+                scores[split] = evaluate_goal(run.model, data, examples, fabric, report=report, **settings)  # type: ignore[arg-type]
         scored.append((run.experiment, ScoredRun(run.name, run.experiment.train.seed, run.iteration, scores)))
     if not fabric.is_global_zero:
         return
@@ -228,9 +229,9 @@ def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> lis
         scores, seconds = {}, {}
         for split, examples in options.chosen(data.splits, data.root).items():
             since = time.perf_counter()
-            scores[split] = walk_and_score(
-                run, data, examples, fabric, planner=planner, batch=options.batch, precision=options.precision
-            )
+            with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
+                settings = {"planner": planner, "batch": options.batch, "precision": options.precision}
+                scores[split] = walk_and_score(run, data, examples, fabric, report=report, **settings)  # type: ignore[arg-type]
             seconds[split] = time.perf_counter() - since
         how = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *how]))

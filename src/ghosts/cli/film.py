@@ -8,6 +8,8 @@ from pathlib import Path
 import tyro
 
 from ghosts.cli._out import check_out_file
+from ghosts.cli._progress import told
+from ghosts.cli._runs import Walk, check_episodes
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Options:
     """Instruction, for instance 1000_0; the split's first by default."""
     split: str = ""
     """Split; an unseen one by default."""
+    walk: Walk = "agent"
+    """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
     photo: bool = False
     """Draw on a map painted from the photos instead of the plan (needs images)."""
 
@@ -32,15 +36,22 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts film`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts film", description=__doc__)
     check_out_file(options.out, "a film", (".mp4", ".gif"))
+    check_episodes(options.data, options.split, [options.episode] if options.episode else [])
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.view.film import check_film, write_film
     from ghosts.view.open import open_world
 
     check_film(options.out)
-    library, world, minds, split = open_world(options.data, options.run, options.split)
-    question = library.question(minds[0], split, options.episode or library.first(minds[0], split))
+    library, world, minds, split = open_world(options.data, options.run, options.split, options.episode)
+    question = library.question(
+        minds[0], split, options.episode or library.first(minds[0], split), fixed=options.walk == "fixed"
+    )
     records = [mind.record(question) for mind in minds]
     scene = library.scene(world, question.scan)
     painting = library.painting_at(world, question.scan, records[0].walk[-1]) if options.photo else None
-    count = write_film(options.out, records, scene, painting)
+    with told("drawing steps") as report:
+        count = write_film(
+            options.out, records, scene, painting, lambda step: library.ahead(records[0], world, step), report
+        )
+    print("".join(f"{line}\n" for line in library.twins()), end="")
     print(f"{options.out}: {count} pictures of episode {question.instr_id}: {question.text}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,11 +15,13 @@ from rich.table import Table
 
 from ghosts.cli._out import check_out_folder
 from ghosts.errors import DataError, UnknownNameError
-from ghosts.files import atomic_path, write_json
+from ghosts.files import atomic_path, read_json, write_json, write_text
+from ghosts.language.episodes import load_episodes
 from ghosts.world.landmarks.build import Inputs, build_scene, summarise
 from ghosts.world.landmarks.format import read_landmarks
 from ghosts.world.landmarks.reverie import read_listings
 
+GRAPH = "_connectivity.json"
 SUSPICIOUS_RESIDUAL_M = 0.1  # the right convention gives 0.02 m, a wrong one 0.3 m and more
 
 
@@ -35,7 +38,7 @@ class Options:
     out: Path
     """Data root to write to."""
     r2r: Path | None = None
-    """Folder with R2R_<split>.json: copied to the data root together with the connectivity files."""
+    """Folder with R2R_<split>.json: the paths of these buildings go to the data root, and so do their graphs."""
     scans: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Only these buildings; give the option once for each."""
 
@@ -46,6 +49,8 @@ def main(arguments: list[str]) -> None:
     check_out_folder(options.out)
     console = Console()
     scans = chosen_scans(options)
+    if options.r2r is not None:
+        check_paths(options.r2r, scans)
     inputs = Inputs(options.connectivity, options.bbox, read_listings(options.bbox), options.regions)
     folder = options.out / "landmarks"
     written = 0
@@ -53,8 +58,11 @@ def main(arguments: list[str]) -> None:
         for scan in progress.track(scans, description="buildings"):
             written += build_scene(scan, inputs, folder / f"{scan}.json")
     if options.r2r is not None:
-        copy_files(options.connectivity, options.out / "connectivity", ["*_connectivity.json", "scans.txt"])
-        copy_files(options.r2r, options.out / "r2r", ["R2R_*.json"])
+        # Buildings of earlier runs stay: the root holds all that it has landmarks of.
+        there = {file.stem for file in folder.glob("*.json")}
+        complete = [scan for scan in connected(options.connectivity) if scan in there]
+        copy_graphs(options.connectivity, options.out / "connectivity", complete)
+        copy_paths(options.r2r, options.out / "r2r", complete)
     summary = summarise([read_landmarks(folder / f"{scan}.json") for scan in scans])
     write_json(folder / "summary.json", summary, indent=2)
     console.print(table(summary))
@@ -70,8 +78,7 @@ def chosen_scans(options: Options) -> list[str]:
         DataError: there are none.
         UnknownNameError: one asked for has no connectivity file.
     """
-    files = options.connectivity.glob("*_connectivity.json")
-    found = sorted(file.name.removesuffix("_connectivity.json") for file in files)
+    found = connected(options.connectivity)
     if not found:
         raise DataError(
             "no <scan>_connectivity.json here",
@@ -84,20 +91,47 @@ def chosen_scans(options: Options) -> list[str]:
     return [scan for scan in found if scan in options.scans] if options.scans else found
 
 
-def copy_files(source: Path, target: Path, patterns: list[str]) -> None:
-    """Copy files into a data root, each whole or not at all."""
-    files = sorted(file for pattern in patterns for file in source.glob(pattern))
-    if not files:
-        raise DataError(
-            f"no {patterns[0]} in this folder",
-            file=source,
-            hint="name the folder that holds them, or leave the option out",
-        )
+def connected(folder: Path) -> list[str]:
+    """Buildings with a connectivity file in a folder."""
+    return sorted(file.name.removesuffix(GRAPH) for file in folder.glob(f"*{GRAPH}"))
+
+
+def check_paths(folder: Path, scans: Sequence[str]) -> None:
+    """Refuse paths of which a data root of these buildings could not be made.
+
+    Raises:
+        DataError: there are no files, or no training path leads through any of these buildings.
+    """
+    if not list(folder.glob("R2R_*.json")):
+        hint = "name the folder that holds them, or leave the option out"
+        raise DataError("no R2R_*.json in this folder", file=folder, hint=hint)
+    file = folder / "R2R_train.json"
+    episodes = load_episodes(file)
+    if not any(episode.scan in scans for episode in episodes):
+        # Which buildings are unseen is known by the training split alone, so that every model needs one.
+        hint = f"add a building with training paths, such as --scans {episodes[0].scan}"
+        raise DataError(f"no path through {', '.join(scans[:5])}", file=file, hint=hint)
+
+
+def copy_graphs(source: Path, target: Path, scans: Sequence[str]) -> None:
+    """Copy the graphs of some buildings into a data root, each whole or not at all, and list them in scans.txt."""
     if source.resolve() == target.resolve():
         return
-    for file in files:
-        with atomic_path(target / file.name) as temporary:
-            shutil.copyfile(file, temporary)
+    for scan in scans:
+        with atomic_path(target / f"{scan}{GRAPH}") as temporary:
+            shutil.copyfile(source / f"{scan}{GRAPH}", temporary)
+    write_text(target / "scans.txt", "".join(f"{scan}\n" for scan in scans))
+
+
+def copy_paths(source: Path, target: Path, scans: Sequence[str]) -> None:
+    """Copy the paths through some buildings; a split without any is left out."""
+    if source.resolve() == target.resolve():
+        return
+    for file in sorted(source.glob("R2R_*.json")):
+        load_episodes(file)  # says what is wrong in it
+        records = [record for record in read_json(file) if record["scan"] in scans]
+        if records:
+            write_json(target / file.name, records, indent=1)
 
 
 def table(summary: dict[str, Any]) -> Table:

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 import tyro
 
 from ghosts.cli._out import check_out_file, check_out_folder
+from ghosts.cli._progress import told
+from ghosts.cli._runs import Walk, check_episodes
 from ghosts.config import require
 from ghosts.errors import DataError
 
 if TYPE_CHECKING:
-    from ghosts.evaluate.goal import GoalScores
     from ghosts.view.library import Library
     from ghosts.view.mind import Mind
-    from ghosts.view.report import Shown
+    from ghosts.view.report import Evaluation, Shown
+    from ghosts.world.dataroot import DataRoot
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,12 @@ class Options:
     """Page to write."""
     split: str = ""
     """Split; an unseen one by default."""
+    walk: Walk = "agent"
+    """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
     episode: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Show this instruction instead of evaluating the split; repeat for more."""
     record: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Also show this episode record (JSON, of this data root); repeat for more."""
+    """Show this episode record (JSON, of this data root), with or without a run; repeat for more."""
     examples: int = 200
     """Instructions of the split that are evaluated, evenly spaced; 0 = all."""
     show: int = 9
@@ -59,52 +63,100 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts report`."""
     options = tyro.cli(Options, args=arguments, prog="ghosts report", description=__doc__)
     check_out_file(options.out, "a report", (".html", ".htm"))
+    check_episodes(options.data, options.split, options.episode)
     if options.figures is not None:
         check_out_folder(options.figures, "--figures")
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.files import write_text
     from ghosts.view.images import remake_images
+    from ghosts.view.library import Library
     from ghosts.view.open import open_world
     from ghosts.view.report import build_report, gather_assets
 
-    library, world, minds, split = open_world(options.data, options.run, options.split, baseline=options.baseline)
-    shown, scores = _episodes(options, library, minds, split)
+    minds: list[Mind] = []
+    if options.record and not options.run:
+        library, split = Library([options.data], ()), ""
+        world = next(iter(library.roots))
+    else:
+        library, world, minds, split = open_world(
+            options.data, options.run, options.split, "".join(options.episode[:1]), baseline=options.baseline
+        )
+    shown, evaluation = _episodes(options, library, minds, split)
+    shown += [_stored(path, library.root(world)) for path in options.record]
     if options.figures is not None:
-        for line in remake_images(options.figures, library, world, split, shown[0].records[0], scores):
+        for line in remake_images(options.figures, library, world, split, shown[0].records[0], evaluation.goals):
             print(line)
-    assets = gather_assets(library, world, [item.records[0] for item in shown], pictures=options.pictures)
-    names = " and ".join(mind.name for mind in minds)
-    page = build_report(f"Ghosts: {names} on {split}", f"{world}, {split}", shown, assets, scores)
+    with told("pictures of the buildings") as report:
+        first = [item.records[0] for item in shown]
+        assets = gather_assets(library, world, first, pictures=options.pictures, report=report)
+    names = " and ".join(dict.fromkeys(record.model for item in shown for record in item.records))
+    where = f"{world}, {split}" if split else f"{world}, recorded episodes"
+    about = ". ".join([where, *library.twins()])
+    page = build_report(f"Ghosts: {names} on {split or world}", about, shown, assets, evaluation)
     write_text(options.out, page)
+    print("".join(f"{line}\n" for line in library.twins()), end="")
     print(f"{options.out}: {len(shown)} episodes, {len(page) / 1e6:.1f} MB; open it in a browser")
 
 
-def _episodes(
-    options: Options, library: Library, minds: list[Mind], split: str
-) -> tuple[list[Shown], dict[str, GoalScores] | None]:
-    from ghosts.view.report import Shown
-    from ghosts.view.report_scores import choose_episodes
+def _episodes(options: Options, library: Library, minds: list[Mind], split: str) -> tuple[list[Shown], Evaluation]:
+    """Episodes of the data root to look into, and what is known of all of them."""
+    from ghosts.view.report import Evaluation, Shown
 
-    scores = None
-    names = [(name, "chosen") for name in options.episode]
+    evaluation, names = Evaluation(), [(name, "chosen") for name in options.episode]
     if not names and not options.record:
-        scores = {mind.name: _score(options, mind, split) for mind in minds}
-        names = choose_episodes(list(scores.values()), options.show)
-    shown = []
-    for name, note in names:
-        question = library.question(minds[0], split, name)
-        shown.append(Shown(name, note, tuple(mind.record(question) for mind in minds)))
-    return shown + [_stored(path, minds[0]) for path in options.record], scores
+        evaluation, names = _evaluate(options, minds, split)
+    shown, fixed = [], options.walk == "fixed"
+    with told("episodes to look into") as report:
+        for number, (name, note) in enumerate(names):
+            question = library.question(minds[0], split, name, fixed=fixed)
+            shown.append(Shown(name, note, tuple(mind.record(question) for mind in minds)))
+            report(number + 1, len(names))
+    return shown, evaluation
 
 
-def _stored(path: Path, mind: Mind) -> Shown:
+def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluation, list[tuple[str, str]]]:
+    """How the models do on the split, and which of its episodes are worth looking into."""
+    from ghosts.data.examples import evenly
+    from ghosts.evaluate.goal import evaluate_goal
+    from ghosts.evaluate.vln import walk_and_score
+    from ghosts.view.report import Evaluation
+    from ghosts.view.report_scores import Listed, choose_episodes
+
+    examples = evenly(minds[0].data.examples(split), options.examples)
+    goals, walks = {}, {}
+    for mind in minds:
+        with told(f"goal prediction ({mind.name})") as report:
+            goals[mind.name] = evaluate_goal(mind.model, mind.data, examples, batch=16, report=report)
+        if options.walk == "agent" and mind.has_filter and not mind.run.on_true_beliefs:
+            with told(f"walking ({mind.name})") as report:
+                planner = mind.acts == "planner"
+                walks[mind.name] = walk_and_score(
+                    mind.run, mind.data, examples, planner=planner, batch=16, report=report
+                )
+    # A model that does not walk by itself is compared by what it predicts.
+    errors = [walks[name].error_m if name in walks else item.error_m.mean(1) for name, item in goals.items()]
+    names = [example.instr_id for example in examples]
+    ends = walks[minds[0].name].error_m.tolist() if minds[0].name in walks else [None] * len(names)
+    off = goals[minds[0].name].error_m.mean(1).tolist()
+    listed = [
+        Listed(example.instr_id, example.scan, example.text, _short(end), _short(error))
+        for example, end, error in zip(examples, ends, off)
+    ]
+    return Evaluation(listed, walks, goals), choose_episodes(names, errors, options.show)
+
+
+def _short(metres: float | None) -> float | None:
+    return None if metres is None else round(min(metres, 9999.0), 2)  # a goal out of reach is infinitely far
+
+
+def _stored(path: Path, root: DataRoot) -> Shown:
     """An episode recorded elsewhere: of one model, or of several (the viewer's export)."""
     from ghosts.view.record import read_records
     from ghosts.view.report import Shown
 
     records = read_records(path)
     for record in records:
-        if record.scan not in mind.root.scans:
+        if record.scan not in root.scans:
             raise DataError(
                 "an episode of a building that this data root lacks",
                 file=path,
@@ -114,10 +166,3 @@ def _stored(path: Path, mind: Mind) -> Shown:
             )
     models = " and ".join(record.model for record in records)
     return Shown(f"{path.stem} {records[0].instr_id}".strip(), f"record of {models}", records)
-
-
-def _score(options: Options, mind: Mind, split: str) -> GoalScores:
-    from ghosts.data.examples import evenly
-    from ghosts.evaluate.goal import evaluate_goal
-
-    return evaluate_goal(mind.model, mind.data, evenly(mind.data.examples(split), options.examples), batch=16)

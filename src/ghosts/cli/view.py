@@ -15,6 +15,9 @@ from ghosts.errors import ConfigError, MissingExtraError
 if TYPE_CHECKING:
     from ghosts.view.library import Library
 
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Hosts that mean all addresses of this machine, and how it calls itself."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -24,10 +27,15 @@ class Options:
     """Data root; repeat for more."""
     run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
     """Folder of a run, or a checkpoint; repeat to compare models."""
+    watch: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Folder of a run that is still training: its log is drawn, and every new checkpoint is read and shown; repeat
+    for more."""
     baseline: bool = True
     """Offer the hand-coded baseline as well, on the first model's map (--no-baseline: leave it out)."""
     host: str = "127.0.0.1"
     """Address to listen on. Anything but this machine's own lets others in: there is no password."""
+    allow_host: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """Name by which browsers may call it besides its address, such as this machine's; repeat for more."""
     port: int = 8471
     """Port to listen on."""
     open: bool = False
@@ -47,9 +55,11 @@ def main(arguments: list[str]) -> None:
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "web", "ghosts view") from None
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.view.library import Library
+    from ghosts.view.library import Library, require_models
 
-    library = Library(options.data, options.run, baseline=options.baseline)
+    if options.data:  # a missing root is said first
+        require_models([*options.run, *options.watch])
+    library = Library(options.data, options.run, baseline=options.baseline, watch=options.watch)
     # Before the models are read, which takes a while; who comes meanwhile waits for the page.
     with _listen(options.host, options.port) as door:
         _serve(library, options, door)
@@ -79,14 +89,17 @@ def _serve(library: Library, options: Options, door: socket.socket) -> None:
         raise ConfigError(f"none of these models can read any of these worlds:{library.why_not()}")
     if library.why_not():
         print(f"left out:{library.why_not()}")
-    name = f"[{options.host}]" if ":" in options.host else options.host
-    address = f"http://{name}:{options.port}/"
-    print(f"open {address} in a browser (stop with Ctrl-C)", flush=True)
+    print("".join(f"{line}\n" for line in library.twins()), end="")
+    everywhere = options.host in EVERYWHERE
+    host = EVERYWHERE.get(options.host, options.host)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{options.port}/"
+    also = "; from elsewhere by this machine's address, by a name after --allow-host NAME" if everywhere else ""
+    print(f"open {address} in a browser{also} (stop with Ctrl-C)", flush=True)
     if options.open:
         import webbrowser
 
         webbrowser.open(address)
-    app = make_app(library, frozenset({options.host}))
+    app = make_app(library, frozenset(name.lower() for name in (options.host, *options.allow_host)))
     config = uvicorn.Config(app, host=options.host, port=options.port, log_level="warning", access_log=False)
     with suppress(KeyboardInterrupt):  # uvicorn stops first, then passes it on
         uvicorn.Server(config).run(sockets=[door])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.model import Prediction, Predictor
+from ghosts.belief.histogram import mass_near
 from ghosts.config import Precision
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
@@ -20,7 +21,7 @@ from ghosts.data.prefetch import prefetch
 from ghosts.data.walks import walk_seed
 from ghosts.errors import DataError
 from ghosts.evaluate.bootstrap import confidence_bin
-from ghosts.geometry import map_cells, on_map, to_cells
+from ghosts.geometry import map_cells, on_map
 from ghosts.precision import networks_in
 from ghosts.types import SUCCESS_M
 
@@ -67,6 +68,7 @@ def evaluate_goal(
     batch: int = 64,
     threads: int = 2,
     precision: Precision = "32-true",
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> GoalScores:
     """Predict every instruction's goal at every time step of its fixed walk.
 
@@ -80,6 +82,7 @@ def evaluate_goal(
         batch: instructions at a time.
         threads: that make batches.
         precision: of the networks; the filter's recursion runs in float32.
+        report: called with the instructions done by now, and with all of them.
 
     Raises:
         DataError: there is nothing to evaluate.
@@ -103,6 +106,7 @@ def evaluate_goal(
             scores = score_goal(prediction, seen.path_xy_m[:, -1])
             found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2)])
             columns[:, at : at + batch] = found.cpu()
+            report(min(at + batch, len(examples)), len(examples))
     if fabric is not None and world > 1:
         columns = torch.as_tensor(fabric.all_reduce(columns.to(device), reduce_op="sum")).cpu()
     error, nll, confidence, seen_goal, area = columns.numpy()
@@ -134,8 +138,4 @@ def score_goal(
     place = torch.where(inside[:, None], place, 0)
     there = mass[torch.arange(len(mass), device=mass.device), :, place[:, 1], place[:, 0]] * inside[:, None]
     nll = -torch.log(there.clamp(min=1e-8) / grid.cell_m**2)
-    centre = to_cells(prediction.goal_xy_m.clone(), grid)
-    rows = torch.arange(grid.rows, device=mass.device) - centre[..., 1, None]
-    cols = torch.arange(grid.cols, device=mass.device) - centre[..., 0, None]
-    near = torch.hypot(rows[..., :, None], cols[..., None, :]) * grid.cell_m < SUCCESS_M
-    return error, nll, (mass * near).sum((-2, -1)).clamp(max=1.0)
+    return error, nll, mass_near(mass, prediction.goal_xy_m, grid, SUCCESS_M)

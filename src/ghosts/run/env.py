@@ -24,6 +24,7 @@ from ghosts.config import MapperConfig
 from ghosts.data.examples import split_buildings
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.language.episodes import each_instruction
+from ghosts.run.env_picture import Moment, draw_moment
 from ghosts.run.load import Run, load_run
 from ghosts.types import SUCCESS_M, Intrinsics
 from ghosts.world.dataroot import DataRoot
@@ -131,9 +132,10 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         elevation_rad: camera elevation of the sweep.
         run: trained run whose labels and sight "landmarks" shows; those of training on this root by default.
         max_steps: the episode is truncated after so many actions.
+        render_mode: "rgb_array" for pictures (`render`, `gymnasium.wrappers.RecordVideo`).
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 (Gymnasium's own declaration)
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 2}  # noqa: RUF012 (Gymnasium's own declaration)
 
     def __init__(
         self,
@@ -145,9 +147,13 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         elevation_rad: float = SWEEP_ELEVATION_RAD,
         run: str | Path | None = None,
         max_steps: int = 30,
+        render_mode: str | None = None,
     ) -> None:
         if max_steps < 1:
             raise ConfigError(f"max_steps must be at least 1, got {max_steps}")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise UnknownNameError("render_mode", str(render_mode), self.metadata["render_modes"])
+        self.render_mode = render_mode
         self._root = DataRoot(Path(root))
         self._instructions = list(each_instruction(self._root.episodes(split)))
         self._by_id = {item.instr_id: item for item in self._instructions}
@@ -204,6 +210,19 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         reward = float(stopped and info.get("distance_to_goal_m", math.inf) < SUCCESS_M)
         truncated = not stopped and self._steps >= self._max_steps
         return self._observe(), reward, stopped, truncated, info
+
+    def render(self) -> np.ndarray | None:
+        """The walk from above, what lies ahead and the instruction, as a picture; None without a `render_mode`."""
+        if self.render_mode is None:
+            return None
+        episode = self._episode.episode
+        seen = self._observer.observe(self._graph.scan, self._graph.ids[self._row]).get("rgb")
+        ahead = None
+        if seen is not None:
+            # The view whose heading is nearest to the walker's; the first looks north.
+            ahead = seen[round(self._heading_rad / geometry.TAU * len(seen)) % len(seen)]
+        path = tuple(self._graph.index(name) for name in episode.path)
+        return draw_moment(Moment(self._graph, tuple(self._path), self._heading_rad, path, self._episode.text, ahead))
 
     def _make_observer(
         self, kind: str, camera: Intrinsics, headings: int, elevation_rad: float, run: str | Path | None

@@ -40,6 +40,8 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
         >>> tracker = load_tracker("landmarks-agent")
         >>> tracker.labels.id("floor") != tracker.labels.id("chair")
         True
+        >>> tracker.labels.known("flux capacitor")
+        False
     """
     loaded = load_run(run)
     model, reading = loaded.model, loaded.reading

@@ -13,6 +13,7 @@ from ghosts.geometry import direction
 from ghosts.types import Grid
 from ghosts.view import style
 from ghosts.view.paint import Painting
+from ghosts.view.question import FIXED_WALK, VISITOR
 from ghosts.view.record import Choice, EpisodeRecord, Frame, corner_m
 from ghosts.view.scene import route
 
@@ -141,7 +142,7 @@ def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True,
             continue
         taken.append((x, y, reach))
         axes.text(
-            x, y, shape["t"], fontsize=size, color="#4a4a4a", ha="center", va="center", zorder=5, clip_on=True,
+            x, y, shape["t"], fontsize=size, color="#4a4a4a", ha="center", va="center", zorder=6.9, clip_on=True,
             path_effects=outline,
         )  # fmt: skip
 
@@ -239,20 +240,30 @@ def _draw_paths(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: i
     def line(names: Sequence[str]) -> np.ndarray:
         return np.array([(places[name]["x"], places[name]["y"]) for name in names]).T
 
-    axes.plot(
-        *line(route(scene, record.walk[: step + 1])), color=style.AGENT, lw=3.2, zorder=6.5, path_effects=_outline(4.6)
-    )
+    way, colour = line(route(scene, record.walk[: step + 1])), walk_colour(record)
+    axes.plot(*way, color=colour, lw=3.2, zorder=6.5, path_effects=_outline(4.6))
     axes.plot(*line(record.walk[:1]), "s", color=style.START, ms=6, mec="white", mew=0.8, zorder=7)
     x, y = line(record.walk[step : step + 1])[:, 0]
     ahead = direction(record.walk_heading_rad[step])[:2] * 0.8
-    arrow = {"arrowstyle": "-|>", "color": style.AGENT, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
+    arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=(x + ahead[0], y + ahead[1]), xytext=(x, y), arrowprops=arrow, zorder=8)
-    axes.plot(x, y, "o", color=style.AGENT, ms=6.5, mec="white", mew=1.0, zorder=8.5)
+    axes.plot(x, y, "o", color=colour, ms=6.5, mec="white", mew=1.0, zorder=8.5)
     if record.path:
         draw_demonstrator(axes, [places[name] for name in record.path])
     axes.plot(
         *record.frames[step].goal_xy_m, "x", color=style.PREDICTED, ms=6, mew=1.8, zorder=9, path_effects=_outline(3.2)
     )
+
+
+def walk_colour(record: EpisodeRecord) -> str:
+    """Blue for the model's own walk alone."""
+    return style.AGENT if record.own_walk else style.GUIDED
+
+
+def walk_name(record: EpisodeRecord) -> str:
+    """What a legend calls the walk."""
+    names = {record.model: "agent and its path", FIXED_WALK: "fixed walk (evaluation's)", VISITOR: "a visitor's walk"}
+    return names.get(record.walked_by, f"walk of {record.walked_by}")
 
 
 def draw_demonstrator(axes: Any, points: Sequence[dict[str, Any]], *, goal: bool = True) -> None:
@@ -287,16 +298,29 @@ def draw_scale(axes: Any, left: float, right: float, bottom: float, top: float) 
     axes.text(north + 0.012 * wide, y, "N", fontsize=6.5, color=style.INK, zorder=10.2, path_effects=outline)
 
 
-def draw_legend(axes: Any) -> None:
-    """What the signs of a map mean, on axes of their own."""
+def draw_legend(axes: Any, record: EpisodeRecord) -> None:
+    """What the signs of an episode's map mean, on axes of their own."""
+    axes.set_axis_off()
+    signs = _signs(record)
+    axes.legend(handles=signs, loc="center left", fontsize=8, frameon=False, labelspacing=0.9, handlelength=2.2)
+
+
+def draw_signs(figure: Any, record: EpisodeRecord, bottom: float) -> None:
+    """The same in one line of a figure, the most important ones."""
+    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, bottom), "borderaxespad": 0.0}
+    how: dict[str, Any] = {"fontsize": 7, "frameon": False, "columnspacing": 1.2, "handletextpad": 0.4}
+    figure.legend(handles=_signs(record)[:5], ncol=5, handlelength=1.8, **place, **how)
+
+
+def _signs(record: EpisodeRecord) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     pale, dark = style.BELIEF[1], style.BELIEF[3]
     demonstrator: dict[str, Any] = {"ls": (0, (3, 2)), "path_effects": _outline(2.6, "#3a2800")}
     line, sign = ([0], [0]), dict[str, Any](ls="", mec="white", mew=0.8)
-    handles = [
-        Line2D(*line, color=style.AGENT, lw=3.2, marker="o", ms=6.5, mec="white", label="agent and its path"),
+    return [
+        Line2D(*line, color=walk_colour(record), lw=3.2, marker="o", ms=6.5, mec="white", label=walk_name(record)),
         Line2D(*line, color=style.DEMONSTRATOR, lw=1.6, label="demonstrator's path", **demonstrator),
         Line2D(*line, color=style.START, marker="s", ms=7, label="start", **sign),
         Line2D(*line, color=style.GOAL, marker="*", ms=13, label="true goal", **sign),
@@ -307,5 +331,3 @@ def draw_legend(axes: Any) -> None:
         Patch(facecolor=dark, label="belief: much (square-root scale)"),
         Patch(facecolor=style.UNSEEN, alpha=0.33, label="not yet observed"),
     ]
-    axes.set_axis_off()
-    axes.legend(handles=handles, loc="center left", fontsize=8, frameon=False, labelspacing=0.9, handlelength=2.2)

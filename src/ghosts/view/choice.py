@@ -39,12 +39,29 @@ def choice_of(
 
 
 def choose_by_mass(
-    graph: NavGraph, first: int, known: KnownGraph, prediction: Prediction, origin: Float[np.ndarray, " 2"]
+    graph: NavGraph,
+    first: int,
+    known: KnownGraph,
+    prediction: Prediction,
+    origin: Float[np.ndarray, " 2"],
+    step_limit: int,
 ) -> Choice:
-    """The choice of a model without a filter: the viewpoint nearest to which most of the goal's mass lies."""
+    """The choice of a model without a filter: the viewpoint nearest to which most of the goal's mass lies.
+
+    Args:
+        graph: the building's.
+        first: number of its first viewpoint.
+        known: what the walker knows of it.
+        prediction: where the goal is.
+        origin: world position of the map's centre.
+        step_limit: panoramas it may look at; at the last one it stops at the best visited viewpoint, as agents do.
+    """
     rows = known.viewpoint[0][known.filled[0]] - first
     mass = torch.from_numpy(_nearest_mass(prediction, origin, graph.position_m[rows, :2]))
-    return _choice(graph, first, known, "mass", on_slots(known.filled, mass), mass)
+    table = on_slots(known.filled, mass)
+    if known.visited.sum() >= step_limit:
+        table = np.where(known.visited, table, -np.inf)
+    return _choice(graph, first, known, "mass", table, mass)
 
 
 def _choice(

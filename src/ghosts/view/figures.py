@@ -80,7 +80,7 @@ def belief_sequence(
             draw_map(axes, scene, record, step, t, layer=layer, painting=painting, names=t == 0, graph=t == 0, box=box)
             axes.set_xlabel(_step_words(record, t), fontsize=8, labelpad=3)
         elif t == count:
-            draw_legend(axes)
+            draw_legend(axes, record)
         else:
             axes.set_axis_off()
     return figure

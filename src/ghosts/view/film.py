@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,26 @@ from jaxtyping import UInt8
 
 from ghosts.errors import DataError, MissingExtraError
 from ghosts.files import atomic_path
+from ghosts.types import SUCCESS_M
 from ghosts.view import style
-from ghosts.view.canvas import draw_map, new_figure, view_box
+from ghosts.view.canvas import draw_map, draw_signs, new_figure, view_box, walk_name
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
+Ahead = Callable[[int], UInt8[np.ndarray, "y x 3"] | None]
+"""Agent step to what the camera sees there."""
 FRAMES_A_SECOND = 4
 _HOLD = 3
 """A picture of the last filter step stays this many times as long: that is the prediction."""
 
 
 def write_film(
-    path: Path, records: Sequence[EpisodeRecord], scene: dict[str, Any], painting: Painting | None = None
+    path: Path,
+    records: Sequence[EpisodeRecord],
+    scene: dict[str, Any],
+    painting: Painting | None = None,
+    ahead: Ahead | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
     """Write a film, whole or not at all.
 
@@ -33,6 +41,8 @@ def write_film(
         records: the episode, of one model or of several side by side, on the same walk.
         scene: its building.
         painting: drawn instead of the plan.
+        ahead: what the camera sees at a step, shown under the map; None without images.
+        report: called with the agent steps drawn by now, and with all of them.
 
     Returns:
         The number of pictures.
@@ -42,7 +52,10 @@ def write_film(
         MissingExtraError: matplotlib, imageio-ffmpeg or its program is not installed.
     """
     check_film(path)
-    pictures = [(picture, hold) for picture, hold in film_pictures(records, scene, painting)]
+    pictures = []
+    for picture, hold in film_pictures(records, scene, painting, ahead):
+        pictures.append((picture, hold))
+        report(sum(hold == _HOLD for _, hold in pictures), len(records[0].frames))
     with atomic_path(path) as temporary:
         _write_mp4(temporary, pictures) if path.suffix.lower() == ".mp4" else _write_gif(temporary, pictures)
     return sum(hold for _, hold in pictures)
@@ -73,7 +86,10 @@ def check_film(path: Path) -> None:
 
 
 def film_pictures(
-    records: Sequence[EpisodeRecord], scene: dict[str, Any], painting: Painting | None = None
+    records: Sequence[EpisodeRecord],
+    scene: dict[str, Any],
+    painting: Painting | None = None,
+    ahead: Ahead | None = None,
 ) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], int]]:
     """Pictures of all filter steps at every agent step, and for how many frames each is shown."""
     corners = np.array([view_box(record, scene) for record in records])
@@ -81,13 +97,15 @@ def film_pictures(
     box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
     steps = max(record.filter_steps for record in records)
     for step in range(len(records[0].frames)):
+        view = ahead(step) if ahead is not None else None
         for t in range(steps + 1):
             # Between agent steps the filter is run again; its early steps change little, so they are shown once.
             if step and 0 < t < steps and t % 2:
                 continue
             named = len(records) > 1
             parts = [
-                film_picture(item, scene, step, min(t, item.filter_steps), box, painting, named) for item in records
+                film_picture(item, scene, step, min(t, item.filter_steps), box, painting, view, named)
+                for item in records
             ]
             yield np.concatenate(parts, 1), _HOLD if t == steps else 1
 
@@ -99,6 +117,7 @@ def film_picture(
     t: int,
     box: tuple[float, float, float, float],
     painting: Painting | None = None,
+    view: UInt8[np.ndarray, "y x 3"] | None = None,
     named: bool = False,
 ) -> UInt8[np.ndarray, "h w 3"]:
     """One picture: instruction with the words of this filter step, map with belief, what the numbers say.
@@ -110,6 +129,7 @@ def film_picture(
         t: filter step.
         box: left, right, bottom, top of the map.
         painting: drawn instead of the plan.
+        view: what the camera sees, shown under the map.
         named: whether to say which model this is.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -117,20 +137,29 @@ def film_picture(
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.3))
     lines = _lines(record.words)
     width, head = 7.2, 0.25 + 0.24 * len(lines)
-    height = head + 7.0 * ratio + 0.4
+    camera = 7.0 * view.shape[0] / view.shape[1] + 0.08 if view is not None else 0.0
+    height = head + 7.0 * ratio + camera + 0.78
     figure = new_figure(width, height, "drawing a film")
     figure.set_dpi(100)
-    axes = figure.add_axes((0.014, 0.36 / height, 0.972, 7.0 * ratio / height))
+    axes = figure.add_axes((0.014, (0.74 + camera) / height, 0.972, 7.0 * ratio / height))
+    if view is not None:
+        figure.add_axes((0.014, 0.74 / height, 0.972, (camera - 0.08) / height), xticks=[], yticks=[]).imshow(view)
     last = t == record.filter_steps
     draw_map(axes, scene, record, step, t, painting=painting, names=painting is None, choices=last, graph=True, box=box)
     axes.set_aspect("equal", adjustable="datalim")
     _write_words(figure, record, t, lines, height)
+    draw_signs(figure, record, 0.5 / height)
     frame = record.frames[step]
     error = f", {frame.error_m:.1f} m from the goal" if frame.error_m is not None else ""
     note = f"{record.model}    " if named else ""
     note += f"agent step {step + 1} of {len(record.frames)}    filter step {t} of {record.filter_steps}    "
     note += f"{100 * frame.confidence:.0f} % within 3 m of ✕{error}"
-    figure.text(0.5, 0.1 / height, note, ha="center", fontsize=9, color=style.INK)
+    if not record.own_walk:
+        note += f"\n{walk_name(record)}"
+    elif last and frame.left_m is not None:
+        ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
+        note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
+    figure.text(0.5, 0.44 / height, note, ha="center", va="top", fontsize=9, color=style.INK)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = np.asarray(canvas.buffer_rgba())[..., :3]
@@ -184,6 +213,7 @@ def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
         codec="libx264",
         quality=8,
         macro_block_size=2,
+        ffmpeg_log_level="fatal",  # its warnings mean nothing to those who asked for a film
         output_params=["-movflags", "+faststart"],
     )
     writer.send(None)

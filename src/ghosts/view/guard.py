@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,7 +24,8 @@ _HEADERS = [
 class Guard:
     """Middleware that answers only requests meant for this server.
 
-    A web page elsewhere could otherwise reach a server on localhost by a name that resolves to it (DNS rebinding).
+    A web page elsewhere could otherwise reach a server on localhost by a name that resolves to it (DNS rebinding). The
+    address at which a request arrived is no such name: by that, the server may always be called.
 
     Args:
         app: the application behind it.
@@ -39,11 +41,14 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = {key.lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        if _host(headers.get(b"host", "")) not in self.hosts:
-            await _refuse(send, 421, "this server answers for localhost only; start it with --host to allow others")
+        called, hosts = _host(headers.get(b"host", "")), self.hosts | _address(scope)
+        if called not in hosts:
+            name = called if called.isascii() and called else "NAME"
+            text = f"this server does not answer for {name!r}, only for localhost and what it was told; to call it so, "
+            await _refuse(send, 421, f"{text}start it with: ghosts view --allow-host {name}")
             return
         origin = headers.get(b"origin")
-        if origin is not None and _host(urlsplit(origin).netloc) not in self.hosts:
+        if origin is not None and _host(urlsplit(origin).netloc) not in hosts:
             await _refuse(send, 403, "requests from other sites are refused")
             return
         length = headers.get(b"content-length", "0")
@@ -63,6 +68,14 @@ def _host(value: str) -> str:
         return (urlsplit(f"//{value}").hostname or "").lower()
     except ValueError:
         return ""
+
+
+def _address(scope: dict[str, Any]) -> frozenset[str]:
+    """The address of this machine at which a request arrived, where it is one; a proxy's socket has none."""
+    try:
+        return frozenset({str(ip_address((scope.get("server") or ("",))[0]))})
+    except ValueError:
+        return frozenset()
 
 
 async def _read(receive: Any) -> bytes | None:

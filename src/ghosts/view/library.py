@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
 
 from ghosts.act.baselines import HandCoded
 from ghosts.act.seq2seq import Seq2Seq
@@ -16,12 +20,14 @@ from ghosts.data.dataset import DataShelf
 from ghosts.data.examples import TRAIN
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
 from ghosts.presets import hand_coded
-from ghosts.run.load import Run, load_run
+from ghosts.run.load import Run, find_checkpoint, load_run
 from ghosts.view.mind import Mind
 from ghosts.view.paint import Painting, paint
-from ghosts.view.panorama import equirect, jpeg
+from ghosts.view.panorama import equirect, jpeg, straight_ahead
 from ghosts.view.question import Question
+from ghosts.view.record import EpisodeRecord
 from ghosts.view.scene import make_scene
+from ghosts.view.watch import Watched
 from ghosts.world.dataroot import DataRoot
 
 _PANORAMA_BYTES = 96 << 20
@@ -43,19 +49,23 @@ class Library:
 
     Args:
         roots: data roots.
-        runs: folders of runs, or checkpoints.
+        runs: folders of runs, checkpoints or shipped weights; none where only records are shown.
         baseline: whether the hand-coded baseline is there too, after all runs.
+        watch: folders of runs that are still training, among the models after the others.
     """
 
-    def __init__(self, roots: Sequence[Path], runs: Sequence[Path], *, baseline: bool = False) -> None:
+    def __init__(
+        self, roots: Sequence[Path], runs: Sequence[Path], *, baseline: bool = False, watch: Sequence[Path] = ()
+    ) -> None:
         if not roots:
             raise ConfigError("no data root to show; name --data ROOT (make one with: ghosts world --out ROOT)")
-        if not runs:
-            raise ConfigError(
-                "no model to show; name --run RUN: a run's folder, a checkpoint or shipped weights (houses-agent)"
-            )
+        watched = [Watched(folder) for folder in watch]
+        runs = [*runs, *(item.checkpoint for item in watched)]
         self.roots = {name: DataRoot(path) for name, path in zip(_names(roots), roots)}
         self._runs = {name: load_model(path) for name, path in zip(_names(runs), runs)}
+        self._files = {name: find_checkpoint(path).resolve() for name, path in zip(_names(runs), runs)}
+        self._watched = dict(zip(list(self._runs)[len(runs) - len(watched) :], watched))
+        self._stamps = {name: item.stamp for name, item in self._watched.items()}
         self._shelf = DataShelf(len(roots) * len(runs))
         self.models = [*self._runs, *([HAND_CODED] if baseline and HAND_CODED not in self._runs else [])]
         """Names."""
@@ -111,6 +121,22 @@ class Library:
             f"the hand-coded baseline sees what a run sees, and none can read {world}; name one with --run"
         )
 
+    def training(self) -> dict[str, dict[str, Any]]:
+        """What runs that are watched say of themselves by now; a newer checkpoint is read and replaces the older."""
+        told = {}
+        for name, item in self._watched.items():
+            stamp = item.stamp
+            if stamp != self._stamps[name]:
+                run = load_model(item.checkpoint)
+                with ExitStack() as held:
+                    for world in self.roots:
+                        held.enter_context(self._locks[world, name])
+                    self._runs[name], self._stamps[name] = run, stamp
+                    for key in [key for key in self._minds if key[1] in (name, HAND_CODED)]:
+                        del self._minds[key]
+            told[name] = {"iteration": self._runs[name].iteration, "checkpoint": stamp, "rows": item.rows()}
+        return told
+
     def pairs(self) -> list[tuple[str, str]]:
         """Worlds and models that go together; everything is opened."""
         good = []
@@ -130,6 +156,16 @@ class Library:
         ]
         return "\n  ".join(["", *lines])
 
+    def same_as(self, model: str) -> str:
+        """The first model of the same file, which believes the same; empty where there is none before it."""
+        before = [name for name in self._files if self._files[name] == self._files.get(model)]
+        return before[0] if before and before[0] != model else ""
+
+    def twins(self) -> list[str]:
+        """A line on every model that is another one's file under a second name."""
+        pairs = [(name, other) for name in self._files if (other := self.same_as(name))]
+        return [f"{name} is the same file as {other}: they believe the same" for name, other in pairs]
+
     def splits(self, mind: Mind) -> list[str]:
         """Splits of a world, unseen ones first: that is what people want to see."""
         return sorted(mind.data.splits, key=lambda name: ("unseen" not in name, name == TRAIN, name))
@@ -141,8 +177,15 @@ class Library:
         return [
             Listing(split, item.instr_id, item.scan, item.text)
             for item in examples
-            if (not scan or item.scan == scan) and all(word in item.text.lower() for word in words)
+            if (not scan or item.scan == scan) and all(word in f"{item.instr_id} {item.text}".lower() for word in words)
         ]
+
+    def split_of(self, mind: Mind, split: str, instr_id: str) -> str:
+        """The split that holds an episode, where none is named; otherwise the named one."""
+        if split or not instr_id:
+            return split or self.splits(mind)[0]
+        holding = (name for name in self.splits(mind) if any(e.instr_id == instr_id for e in mind.data.examples(name)))
+        return next(holding, self.splits(mind)[0])
 
     def first(self, mind: Mind, split: str) -> str:
         """The first episode of a split.
@@ -155,15 +198,21 @@ class Library:
             raise DataError(f"split {split} holds no episode", file=mind.root.path, hint="choose another split")
         return listed[0].instr_id
 
-    def question(self, mind: Mind, split: str, instr_id: str) -> Question:
-        """An episode with the evaluation's walk and its demonstration.
+    def question(self, mind: Mind, split: str, instr_id: str, *, fixed: bool = False) -> Question:
+        """An episode with its demonstration and the walk that the model takes by itself.
+
+        Args:
+            mind: the model.
+            split: name.
+            instr_id: episode.
+            fixed: with the evaluation's fixed walk instead.
 
         Raises:
             UnknownNameError: no such split or episode.
         """
         for example in mind.data.examples(split):
             if example.instr_id == instr_id:
-                return mind.question(example)
+                return mind.question(example, fixed=fixed)
         known = [example.instr_id for example in mind.data.examples(split)]
         raise UnknownNameError("episode", instr_id, known, f"split {split}")
 
@@ -175,6 +224,15 @@ class Library:
         """The storey of a viewpoint, painted from photos."""
         places = {point["id"]: point["s"] for point in self.scene(world, scan)["viewpoints"]}
         return self.painting(world, scan, places[viewpoint])
+
+    def ahead(self, record: EpisodeRecord, world: str, step: int) -> UInt8[np.ndarray, "h w 3"] | None:
+        """What a camera sees straight ahead of the agent, 120° wide; None in a world without images."""
+        if world not in self._stores:
+            return None
+        graph = self.root(world).graph(record.scan)
+        name = record.walk[step]
+        picture = equirect(self._stores[world].load(record.scan, name), graph.rotation[graph.index(name)], 1536)
+        return straight_ahead(picture, record.walk_heading_rad[step])
 
     def _scene(self, world: str, scan: str) -> dict[str, Any]:
         return make_scene(self.root(world), scan)
@@ -190,6 +248,18 @@ class Library:
         graph = self.root(world).graph(scan)
         row = graph.index(viewpoint)
         return jpeg(equirect(self._stores[world].load(scan, viewpoint), graph.rotation[row], width))
+
+
+def require_models(runs: Sequence[Path]) -> None:
+    """Refuse a viewer, film or report of no model.
+
+    Raises:
+        ConfigError: none is named.
+    """
+    if not runs:
+        raise ConfigError(
+            "no model to show; name --run RUN: a run's folder, a checkpoint or shipped weights (houses-agent)"
+        )
 
 
 def load_model(path: Path) -> Run:

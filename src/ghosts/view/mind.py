@@ -29,15 +29,16 @@ from ghosts.data.examples import Example, headings_along, make_example
 from ghosts.data.walks import walk_seed
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED, score_goal
-from ghosts.language.tokens import MAX_TOKENS, tokenise
 from ghosts.mapping.mapper import MapState
 from ghosts.run.load import Run
 from ghosts.run.rollout import World
 from ghosts.types import Grid
 from ghosts.view.choice import choice_of, choose_by_mass
 from ghosts.view.motion import motion_weights
-from ghosts.view.question import CellView, Question
-from ghosts.view.record import ChosenBy, EpisodeRecord, Frame
+from ghosts.view.question import FIXED_WALK, CellView, Question
+from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
+from ghosts.view.sight import labels_at
+from ghosts.world.graph import NavGraph
 from ghosts.world.store import ByteCache
 
 _CACHE_BYTES = 256 << 20
@@ -116,17 +117,20 @@ class Mind:
         x_m, y_m = geometry.snap_origin(start, self.map_grid).tolist()
         return float(x_m), float(y_m)
 
-    def question(self, example: Example, steps: int = TIME_STEPS) -> Question:
-        """An example with the evaluation's own walk."""
-        walk = self.data.walk(example, steps, walk_seed(WALK_SEED, example.instr_id))
-        return Question(
-            example.scan, example.text, example.start_heading_rad, tuple(walk), example.path, example.instr_id
-        )
+    def question(self, example: Example, *, fixed: bool = False) -> Question:
+        """An example with the walk that the model takes by itself, or with the evaluation's fixed one."""
+        walk = self.data.walk(example, TIME_STEPS, walk_seed(WALK_SEED, example.instr_id)) if fixed else [example.start]
+        told = (example.scan, example.text, example.start_heading_rad, tuple(walk), example.path, example.instr_id)
+        return Question(*told, FIXED_WALK) if fixed else self.walked(Question(*told))
 
-    def words(self, text: str) -> tuple[tuple[str, ...], tuple[bool, ...]]:
-        """Tokens as the model reads them, and which of them it does not know."""
-        words = tuple(tokenise(text)[:MAX_TOKENS])
-        return words, tuple(self.data.vocabulary.id(word) == 1 for word in words)
+    def walked(self, question: Question) -> Question:
+        """The question with the walk that the model takes by itself, from the start until it stops."""
+        graph = self.root.graph(question.scan)
+        question = replace(question, walk=question.walk[:1], walked_by=self.name)
+        while not (choice := self.frame(question, len(question.walk) - 1).choice).stops:
+            # It looks around where it pauses, not at what it walks past.
+            question = replace(question, walk=(*question.walk, graph.index(choice.moves[-1])))
+        return question
 
     def frame(self, question: Question, step: int) -> Frame:
         """What the filter thinks on the map of one agent step."""
@@ -134,9 +138,9 @@ class Mind:
 
     def header(self, question: Question) -> EpisodeRecord:
         """The record without frames: words, attention, walk, grids."""
-        words, unknown = self.words(question.text)
+        read = self.data.vocabulary.read(question.text)
         graph = self.root.graph(question.scan)
-        none = np.zeros((0, len(words)))
+        none = np.zeros((0, len(read.words)))
         with self._lock:
             latents = self._heard(question.text).latents if self.has_filter else None
         return EpisodeRecord(
@@ -145,11 +149,14 @@ class Mind:
             scan=question.scan,
             instr_id=question.instr_id,
             text=question.text,
-            words=words,
-            unknown=unknown,
+            words=read.words,
+            unknown=tuple(word in read.unknown for word in read.words),
+            notes=tuple(read.notes()),
             start_heading_rad=question.heading_rad,
             walk=tuple(graph.ids[row] for row in question.walk),
             walk_heading_rad=headings_along(graph, question.walk, question.heading_rad),
+            labels=tuple(labels_at(self.data, question.scan, row) for row in question.walk),
+            walked_by=question.walked_by,
             path=tuple(graph.ids[row] for row in question.path),
             grid=self.grid,
             map_grid=self.map_grid,
@@ -283,6 +290,7 @@ class Mind:
         beliefs = trace.beliefs[0, 0].double().numpy()
         cells = np.array([np.unravel_index(belief.sum(0).argmax(), belief.shape[1:]) for belief in beliefs[:-1]])
         observed = explored.map.observed[0, 0].numpy()
+        choice = choice_of(self.agent, thought, heard.start_xy_m, graph, first)
         frame = Frame(
             beliefs=beliefs,
             predictions=trace.predictions[0, 0].double().numpy(),
@@ -291,7 +299,8 @@ class Mind:
             observed=observed,
             kernels=np.stack([self._kernel(trace, t, *cell) for t, cell in enumerate(cells.tolist())]),
             kernel_cells=cells.astype(np.int64),
-            choice=choice_of(self.agent, thought, heard.start_xy_m, graph, first),
+            choice=choice,
+            left_m=_left_m(graph, question, choice),
             **self._scores(question, step, prediction, observed, float(entropy(trace.goal))),
         )
         return _Thought(frame, trace, 4 * frame.beliefs.nbytes + 8 * explored.map.map[0, 0].nbytes)
@@ -307,6 +316,7 @@ class Mind:
         observed[batch.seen.cells.row.numpy(), batch.seen.cells.col.numpy()] = True
         none, origin = np.zeros((0, *beliefs.shape[1:])), np.array(self.origin(question))
         graph, first = self.root.graph(question.scan), self._world.first[question.scan]
+        choice = choose_by_mass(graph, first, known, last, origin, self.run.step_limit)
         frame = Frame(
             beliefs=beliefs,
             predictions=none,
@@ -315,7 +325,8 @@ class Mind:
             observed=observed,
             kernels=np.zeros((0, 1, 1, 1)),
             kernel_cells=np.zeros((0, 2), np.int64),
-            choice=choose_by_mass(graph, first, known, last, origin),
+            choice=choice,
+            left_m=_left_m(graph, question, choice),
             **self._scores(question, step, last, observed, float(entropy(mass))),
         )
         return _Thought(frame, None, 4 * beliefs.nbytes)
@@ -331,13 +342,20 @@ class Mind:
         inside = geometry.on_map(place, self.map_grid)
         return {
             "goal_xy_m": (float(at[0]), float(at[1])),
-            "confidence": float(confidence[0, 0]),
+            "confidence": float(confidence[0, 0]) * self.data.vocabulary.read(question.text).trust,
             "entropy_nats": nats,
             "seen_m2": float(observed.sum() * self.map_grid.cell_m**2),
             "error_m": float(error[0, 0]) if question.path else None,
             "nll": float(nll[0, 0]) if question.path else None,
             "goal_seen": bool(inside and observed[place[1], place[0]]) if question.path else None,
         }
+
+
+def _left_m(graph: NavGraph, question: Question, choice: Choice) -> float | None:
+    """The walk that is left to the goal where the agent stops; a goal that cannot be reached is very far."""
+    if not (choice.stops and question.path):
+        return None
+    return min(float(graph.distance_m[graph.index(choice.chosen), question.path[-1]]), 9999.0)
 
 
 def _standing_at(known: KnownGraph, viewpoint: np.ndarray) -> KnownGraph | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ghosts.view.library import Library
+from ghosts.view.library import Library, require_models
 from ghosts.view.mind import Mind
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
@@ -29,32 +29,41 @@ class Opened:
 
 
 def open_world(
-    data: Path, runs: Sequence[Path], split: str, *, baseline: bool = False
+    data: Path, runs: Sequence[Path], split: str, instr_id: str = "", *, baseline: bool = False
 ) -> tuple[Library, str, list[Mind], str]:
     """Models on a data root: library, the root's name, the minds, and the split (an unseen one by default).
 
     Args:
         data: the data root.
         runs: folders of runs, or checkpoints.
-        split: name, or empty.
+        split: name, or empty for the one that holds the episode.
+        instr_id: an episode that is to be shown, or empty.
         baseline: whether the hand-coded baseline comes last.
 
     Raises:
         GhostsError: a model cannot read this world.
     """
+    require_models(runs)
     library = Library([data], runs, baseline=baseline)
     world = next(iter(library.roots))
     minds = [library.mind(world, model) for model in library.models]
-    return library, world, minds, split or library.splits(minds[0])[0]
+    return library, world, minds, library.split_of(minds[0], split, instr_id)
 
 
-def open_episode(data: Path, run: Path, split: str = "", instr_id: str = "") -> Opened:
+def open_episode(data: Path, run: Path, split: str = "", instr_id: str = "", *, fixed: bool = False) -> Opened:
     """An episode by name; the split's first by default.
+
+    Args:
+        data: the data root.
+        run: folder of a run, a checkpoint or shipped weights; it walks by itself.
+        split: an unseen one by default.
+        instr_id: the split's first by default.
+        fixed: on the evaluation's fixed walk instead.
 
     Raises:
         DataError: the split is empty.
         UnknownNameError: no such split or episode.
     """
-    library, world, (mind,), split = open_world(data, [run], split)
-    record = mind.record(library.question(mind, split, instr_id or library.first(mind, split)))
+    library, world, (mind,), split = open_world(data, [run], split, instr_id)
+    record = mind.record(library.question(mind, split, instr_id or library.first(mind, split), fixed=fixed))
     return Opened(library, world, mind, record, library.scene(world, record.scan))

@@ -58,6 +58,15 @@ def _equirect_texels(rotation: bytes, width: int, face_px: int) -> tuple[np.ndar
     return cube_texels(equirect_rays(width, width // 2), matrix, face_px)
 
 
+def straight_ahead(picture: UInt8[np.ndarray, "h w 3"], heading_rad: float) -> UInt8[np.ndarray, "y x 3"]:
+    """A third of an equirectangular picture, 120° wide and 48° high, around a heading and the horizon."""
+    height, width = picture.shape[:2]
+    middle = width // 2 + round(heading_rad / geometry.TAU * width)
+    columns = (np.arange(width // 3) + middle - width // 6) % width
+    half = round(height * 24 / 180)
+    return np.ascontiguousarray(picture[height // 2 - half : height // 2 + half, columns])
+
+
 def jpeg(rgb: UInt8[np.ndarray, "h w 3"], quality: int = 80) -> bytes:
     """A picture as JPEG bytes."""
     return _encode(".jpg", rgb[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])

@@ -10,6 +10,10 @@ from jaxtyping import Float
 from ghosts.errors import ConfigError
 from ghosts.language.tokens import tokenise
 
+FIXED_WALK, VISITOR = "fixed walk", "visitor"
+"""Who walks, if no model does: the evaluation of goal prediction, whose walks are the same for all models; somebody who
+clicks."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -23,6 +27,8 @@ class Question:
     path: tuple[int, ...] = ()
     """The demonstrator's, where there is one."""
     instr_id: str = ""
+    walked_by: str = VISITOR
+    """Who chose the walk: a model by name, `FIXED_WALK`, or a visitor."""
 
     def __post_init__(self) -> None:
         if not self.walk:

@@ -1,15 +1,12 @@
 """The episode record: everything a picture, film, report or viewer shows of one episode, as arrays and plain values.
 
-A record does not care who walked: the evaluation's fixed walk, an agent that acts, or a visitor's clicks. It is written
+It says who walked: the model itself, another model, the evaluation's fixed walk, or a visitor's clicks. It is written
 as one JSON document whose arrays are small: eight bits per value on a square-root scale, cropped, deflated, in base64
 (`to_json`, `from_json`). The static report and the viewer's pages read the same document.
 """
 
 from __future__ import annotations
 
-import base64
-import math
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,12 +19,12 @@ from ghosts.errors import ConfigError, DataError
 from ghosts.files import read_json
 from ghosts.types import Grid
 from ghosts.view.motion import EXPORT, MotionWeights, motion_from_json, motion_to_json
+from ghosts.view.packed import pack, unpack
 
-FORMAT, VERSION = "ghosts-episode", 2
+FORMAT, VERSION = "ghosts-episode", 3
 ChosenBy = Literal["policy", "planner", "mass"]
-_LARGEST = 1e30
-_MOST_VALUES = 1 << 27
-"""An array of a record that claims to hold more is refused before anything is unpacked."""
+_TEXTS = ("model", "world", "scan", "instr_id", "text", "walked_by")
+_LISTS = ("words", "unknown", "notes", "walk", "walk_heading_rad", "labels", "path")
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class Frame:
     goal_xy_m: tuple[float, float]
     """Most likely goal, in the world."""
     confidence: float
-    """Mass within 3 m of it."""
+    """Mass within 3 m of it, less where words are unknown (`language.tokens.TextRead.trust`)."""
     entropy_nats: float
     seen_m2: float
     choice: Choice
@@ -74,6 +71,8 @@ class Frame:
     """Distance to the true goal, where it is known; likewise below."""
     nll: float | None = None
     goal_seen: bool | None = None
+    left_m: float | None = None
+    """Shortest walk to the goal from where the agent stops; None while it goes on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +89,16 @@ class EpisodeRecord:
     """Tokens, as the model reads them."""
     unknown: tuple[bool, ...]
     """Which of them the model has never seen."""
+    notes: tuple[str, ...]
+    """What the model did not understand, in words."""
     start_heading_rad: float
     walk: tuple[str, ...]
     """Viewpoints the agent stands at, one per frame; the first is the start."""
     walk_heading_rad: tuple[float, ...]
+    labels: tuple[tuple[str, ...], ...]
+    """Of landmark worlds, what is seen at each viewpoint of the walk; empty ones with images."""
+    walked_by: str
+    """Who chose the walk: a model by name, `question.FIXED_WALK`, or a visitor."""
     path: tuple[str, ...]
     """The demonstrator's viewpoints; empty where nobody demonstrated."""
     grid: Grid
@@ -107,6 +112,16 @@ class EpisodeRecord:
     frames: tuple[Frame, ...]
     motion: MotionWeights | None = None
     """Motion kernels of all cells, where the model's kernel has parts that can be kept."""
+
+    @property
+    def own_walk(self) -> bool:
+        """Whether the model itself chose the walk."""
+        return self.walked_by == self.model
+
+    @property
+    def left_m(self) -> float | None:
+        """How far from the goal the model's own walk ended; None where it is not its own or nobody knows the goal."""
+        return self.frames[-1].left_m if self.own_walk and self.frames else None
 
     @property
     def filter_steps(self) -> int:
@@ -164,44 +179,6 @@ def _span(busy: np.ndarray, margin: int) -> slice:
     return slice(max(0, int(where[0]) - margin), min(len(busy), int(where[-1]) + 1 + margin))
 
 
-def pack(values: np.ndarray) -> dict[str, Any]:
-    """An array of numbers in 0..∞ as plain JSON values: square roots in eight bits, scaled by the first axis' maxima.
-
-    The error is at most 0.4 % of the maximum; small values, which are most of a belief, are kept finer than large ones.
-    """
-    flat = np.asarray(values, np.float64).reshape(len(values), -1) if len(values) else np.zeros((0, 0))
-    top = flat.max(1, initial=0.0)
-    share = np.sqrt(np.clip(flat / np.where(top > 0.0, top, 1.0)[:, None], 0.0, 1.0))
-    return {
-        "shape": list(values.shape),
-        "scale": [float(f"{value:.6g}") for value in top],
-        "data": base64.b64encode(zlib.compress(np.round(share * 255.0).astype(np.uint8).tobytes(), 9)).decode(),
-    }
-
-
-def unpack(value: Any, where: str) -> Float[np.ndarray, "..."]:
-    """Inverse of `pack`, up to its rounding.
-
-    Raises:
-        DataError: the value is no packed array.
-    """
-    try:
-        shape, scale = [int(size) for size in value["shape"]], np.array(value["scale"], float)
-        count = math.prod(shape)
-        if min(shape, default=0) < 0 or count > _MOST_VALUES or scale.shape != (shape[0],):
-            raise ValueError
-        if not (np.abs(scale) <= _LARGEST).all():
-            raise ValueError
-        unzip = zlib.decompressobj()
-        raw = np.frombuffer(unzip.decompress(base64.b64decode(value["data"], validate=True), count + 1), np.uint8)
-        if len(raw) != count:
-            raise ValueError
-    except (TypeError, LookupError, ValueError, OverflowError, zlib.error):
-        raise DataError("not a packed array of an episode record", field=where, hint=EXPORT) from None
-    share = (raw.astype(np.float64) / 255.0) ** 2
-    return share.reshape(shape) * scale.reshape(-1, *[1] * (len(shape) - 1))
-
-
 def frame_to_json(frame: Frame) -> dict[str, Any]:
     """A frame as plain JSON values."""
     return {
@@ -216,6 +193,7 @@ def frame_to_json(frame: Frame) -> dict[str, Any]:
         "error_m": None if frame.error_m is None else round(frame.error_m, 3),
         "nll": None if frame.nll is None else round(frame.nll, 4),
         "goal_seen": frame.goal_seen,
+        "left_m": None if frame.left_m is None else round(frame.left_m, 3),
         "choice": {
             **vars(frame.choice),
             "candidates": {name: round(value, 4) for name, value in frame.choice.candidates.items()},
@@ -228,8 +206,8 @@ def header_to_json(record: EpisodeRecord) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        **{name: getattr(record, name) for name in ("model", "world", "scan", "instr_id", "text")},
-        **{name: list(getattr(record, name)) for name in ("words", "unknown", "walk", "walk_heading_rad", "path")},
+        **{name: getattr(record, name) for name in _TEXTS},
+        **{name: list(getattr(record, name)) for name in _LISTS},
         "start_heading_rad": record.start_heading_rad,
         "grid": [record.grid.rows, record.grid.cols, record.grid.cell_m],
         "map_grid": [record.map_grid.rows, record.map_grid.cols, record.map_grid.cell_m],
@@ -262,9 +240,10 @@ def from_json(value: Any) -> EpisodeRecord:
             name: np.array(value[name], float).reshape(-1, words)
             for name in ("observation_attention", "action_attention")
         }
-        texts: dict[str, Any] = {name: str(value[name]) for name in ("model", "world", "scan", "instr_id", "text")}
+        texts: dict[str, Any] = {name: str(value[name]) for name in _TEXTS}
         lists: dict[str, Any] = {
-            **{name: tuple(value[name]) for name in ("words", "unknown", "walk", "path")},
+            **{name: tuple(value[name]) for name in _LISTS if name not in ("walk_heading_rad", "labels")},
+            "labels": tuple(tuple(str(name) for name in names) for names in value["labels"]),
             "walk_heading_rad": tuple(float(heading) for heading in value["walk_heading_rad"]),
         }
         record = EpisodeRecord(
@@ -327,7 +306,7 @@ def _check_sizes(record: EpisodeRecord) -> None:
 
 
 def _frame(value: dict[str, Any]) -> Frame:
-    numbers = ("confidence", "entropy_nats", "seen_m2", "error_m", "nll")
+    numbers = ("confidence", "entropy_nats", "seen_m2", "error_m", "nll", "left_m")
     packed = ("beliefs", "predictions", "likelihoods", "smoothed", "kernels")
     fields: dict[str, Any] = {name: unpack(value[name], name) for name in packed} | {
         name: None if value[name] is None else float(value[name]) for name in numbers

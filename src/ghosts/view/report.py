@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -14,13 +14,15 @@ import cv2
 
 from ghosts.errors import ConfigError, GhostsError
 from ghosts.evaluate.goal import GoalScores
+from ghosts.evaluate.navigation import NavScores
+from ghosts.types import SUCCESS_M
 from ghosts.view.library import Library
 from ghosts.view.paint import Painting
 from ghosts.view.panorama import equirect, jpeg
 from ghosts.view.record import EpisodeRecord, crop, to_json
-from ghosts.view.report_scores import evaluation_html
+from ghosts.view.report_scores import Listed, evaluation_html, headline_html
 
-SCRIPTS = ("core", "heat", "layers", "map", "pano", "words", "inside", "player", "report")
+SCRIPTS = ("core", "heat", "layers", "map", "pano", "words", "inside", "episodes", "player", "report")
 _PANORAMA_PX = 896
 
 
@@ -47,7 +49,14 @@ class Assets:
     """`scan/storey` to extent and picture."""
 
 
-def gather_assets(library: Library, world: str, records: Sequence[EpisodeRecord], *, pictures: bool = True) -> Assets:
+def gather_assets(
+    library: Library,
+    world: str,
+    records: Sequence[EpisodeRecord],
+    *,
+    pictures: bool = True,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Assets:
     """Plans, panoramas and paintings of the buildings of some episodes.
 
     Args:
@@ -55,13 +64,15 @@ def gather_assets(library: Library, world: str, records: Sequence[EpisodeRecord]
         world: data root's name.
         records: episodes.
         pictures: whether to put panoramas and paintings in; they make most of a report's size.
+        report: called with the episodes done by now, and with all of them.
     """
     scenes = {record.scan: library.scene(world, record.scan) for record in records}
     if not pictures or not library.root(world).has_images:
         return Assets({scan: {**scene, "images": False} for scan, scene in scenes.items()})
     store = library.root(world).panoramas()
     panoramas, paintings = {}, {}
-    for record in records:
+    for number, record in enumerate(records):
+        report(number, len(records))
         graph = library.root(world).graph(record.scan)
         for name in record.walk:
             if f"{record.scan}/{name}" not in panoramas:
@@ -89,8 +100,20 @@ def _webp(painting: Painting) -> str:
     return _address("image/webp", data.tobytes())
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """What is known of all instructions of a split, of which a report shows some."""
+
+    listed: Sequence[Listed] = ()
+    """In the split's order."""
+    walks: Mapping[str, NavScores] = field(default_factory=dict)
+    """Of each model that walked by itself."""
+    goals: Mapping[str, GoalScores] = field(default_factory=dict)
+    """Of each model, on the fixed walks."""
+
+
 def build_report(
-    title: str, about: str, episodes: Sequence[Shown], assets: Assets, scores: Mapping[str, GoalScores] | None = None
+    title: str, about: str, episodes: Sequence[Shown], assets: Assets, evaluation: Evaluation | None = None
 ) -> str:
     """The whole page.
 
@@ -99,7 +122,7 @@ def build_report(
         about: a sentence under it: model, world, command.
         episodes: to look into; the first is open at the start.
         assets: what they are drawn on.
-        scores: of each model in the whole evaluation, for the tables, the calibration plot and the list.
+        evaluation: of the whole split; without it, the episodes are all there is.
 
     Raises:
         ConfigError: there is no episode, two have the same name, or models did not walk the same way.
@@ -113,7 +136,9 @@ def build_report(
     for item in episodes:
         if len({record.walk for record in item.records}) != 1:
             raise ConfigError(f"models beside each other need the same walk; episode {item.name} has several")
+    evaluation = evaluation or Evaluation()
     data = {
+        "list": [vars(item) for item in evaluation.listed or map(_listed, episodes)],
         "episodes": [
             {"name": item.name, "note": item.note, "models": [to_json(crop(record)) for record in item.records]}
             for item in episodes
@@ -125,15 +150,31 @@ def build_report(
     # "</" would end the script element, whatever instruction it stands in.
     payload = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     scripts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
-    evaluation = evaluation_html(scores, set(names)) if scores else ""
     return _PAGE.format(
         title=html.escape(title),
         about=html.escape(about),
         style=_static("style.css"),
-        evaluation=evaluation,
+        headline=headline_html(_arrived(episodes, evaluation), evaluation.goals),
+        evaluation=evaluation_html(evaluation.goals) if evaluation.goals else "",
         data=payload,
         scripts=scripts,
     )
+
+
+def _listed(item: Shown) -> Listed:
+    record = item.records[0]
+    return Listed(item.name, record.scan, record.text, record.left_m)
+
+
+def _arrived(episodes: Sequence[Shown], evaluation: Evaluation) -> dict[str, tuple[int, int]]:
+    """Walks that arrived, and all there were, of each model that walked by itself."""
+    if evaluation.walks:
+        return {name: (int(item.success.sum()), len(item.success)) for name, item in evaluation.walks.items()}
+    ends: dict[str, list[float]] = {}
+    for record in (record for item in episodes for record in item.records):
+        if record.left_m is not None:
+            ends.setdefault(record.model, []).append(record.left_m)
+    return {name: (sum(end < SUCCESS_M for end in item), len(item)) for name, item in ends.items()}
 
 
 def _static(name: str) -> str:
@@ -154,13 +195,14 @@ _PAGE = """<!doctype html>
 <body class="report">
 <header class="bar"><h1>{title}</h1><span>{about}</span></header>
 <main>
+{headline}
+<h2>Episodes</h2>
+<div id="episodes"></div>
 <p id="message" role="status" class="bad"></p>
-<div class="which"><button id="before" title="[">‹</button>
-<button id="after" title="]">›</button><h3 id="title"></h3></div>
+<div class="which"><button id="before" title="[" aria-label="episode before">‹</button>
+<button id="after" title="]" aria-label="next episode">›</button><h2 id="title"></h2></div>
 <p id="related" class="related"></p>
 <div id="player"></div>
-<h2>Episodes</h2>
-<div class="cards" id="cards"></div>
 {evaluation}
 <footer>Keys: ← → filter step · ↑ ↓ agent step · space play filter · p play walk · [ ] other episode · a d look left, right · 0 whole map.</footer>
 </main>

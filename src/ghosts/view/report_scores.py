@@ -1,9 +1,10 @@
-"""The part of a report that is about a whole evaluation: tables, calibration, errors, every instruction."""
+"""The part of a report that is about a whole evaluation: outcome, list of instructions, tables, calibration, errors."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,13 +16,31 @@ from ghosts.view.style import model_colour
 _FAR_M = 20
 
 
-def choose_episodes(scores: Sequence[GoalScores], count: int) -> list[tuple[str, str]]:
+@dataclass(frozen=True)
+class Listed:
+    """An instruction in a report's list."""
+
+    name: str
+    scan: str
+    text: str
+    left_m: float | None = None
+    """How far from the goal the first model stopped; None where it did not walk by itself."""
+    error_m: float | None = None
+    """How far its prediction was off, on average over the time steps."""
+
+
+def choose_episodes(names: Sequence[str], errors: Sequence[np.ndarray], count: int) -> list[tuple[str, str]]:
     """Instructions worth looking at, with the reason.
 
-    A third are the first model's best by their mean error, a third its worst; the others are its middling ones, or
-    where models are compared those on which the first and the last of them differ most.
+    A third are the first model's best, a third its worst; the others are its middling ones, or where models are
+    compared those on which the first and the last of them differ most.
+
+    Args:
+        names: of the instructions.
+        errors: of each model, metres for each instruction.
+        count: how many.
     """
-    error = scores[0].error_m.mean(1)
+    error = errors[0]
     order = np.argsort(error, kind="stable").tolist()
     count = min(count, len(order))
     best, worst = order[: -(-count // 3)], order[::-1][: count // 3]
@@ -30,33 +49,57 @@ def choose_episodes(scores: Sequence[GoalScores], count: int) -> list[tuple[str,
     notes = [
         (row, f"{note}, {error[row]:.1f} m off") for rows, note in ((best, "best"), (worst, "worst")) for row in rows
     ]
-    if len(scores) > 1:
-        gap = scores[-1].error_m.mean(1) - error
+    if len(errors) > 1:
+        gap = errors[-1] - error
         left.sort(key=lambda row: -abs(gap[row]))
         notes += [(row, f"differ by {abs(gap[row]):.1f} m") for row in left[:wanted]]
     else:
         middle = left[:: max(1, len(left) // max(1, wanted))][:wanted]
         notes += [(row, f"middling, {error[row]:.1f} m off") for row in middle]
-    return [(scores[0].instr_ids[row], note) for row, note in notes]
+    return [(names[row], note) for row, note in notes]
 
 
-def evaluation_html(scores: Mapping[str, GoalScores], shown: set[str]) -> str:
-    """Tables by model and by time step, calibration and error plots, and every instruction with its error.
+def headline_html(arrived: Mapping[str, tuple[int, int]], scores: Mapping[str, GoalScores]) -> str:
+    """The outcome in large letters, and what its words mean.
+
+    Args:
+        arrived: of each model that walked by itself, how many of its walks arrived, and how many there were.
+        scores: of goal prediction, for models that did not walk.
+    """
+    lines = [
+        f"<p class='big'><b>{count} of {total} arrived</b> <span>{html.escape(name)}, walking by itself</span></p>"
+        for name, (count, total) in arrived.items()
+    ]
+    lines += [
+        f"<p class='big'><b>{100 * item.success.mean():.0f} % predicted right</b> <span>{html.escape(name)}, led along "
+        f"the fixed walks of {len(item.instr_ids)} instructions</span></p>"
+        for name, item in scores.items()
+        if name not in arrived
+    ]
+    words = (
+        "<b>Arrived</b>: the agent stops less than 3 m, by the shortest walk, from where the instruction leads. "
+        "<b>Belief</b>: where the model thinks the instruction leads; the darker, the likelier. "
+        "✕ is the likeliest place, and <b>sure to be within 3 m</b> is how much of the belief lies around it."
+    )
+    return f"<section class='headline'>{''.join(lines)}<p>{words}</p></section>"
+
+
+def evaluation_html(scores: Mapping[str, GoalScores]) -> str:
+    """Goal prediction on the fixed walks: tables by model and by time step, calibration and error plots.
 
     Args:
         scores: of each model, on the same instructions.
-        shown: instructions that can be looked into; they are linked.
     """
     count = len(next(iter(scores.values())).instr_ids)
     steps = "".join(
         f"<details{' open' if len(scores) == 1 else ''}><summary>{html.escape(name)} by time step</summary>"
-        f"<div class='scroll'>{_step_table(item)}</div></details>"
+        f"<div class='scroll' tabindex='0'>{_step_table(item)}</div></details>"
         for name, item in scores.items()
     )
     return (
-        f"<h2>All {count} instructions</h2><div class='scroll'>{_model_table(scores)}</div>{steps}"
+        f"<h2>Goal prediction on the fixed walks of {count} instructions</h2>"
+        f"<div class='scroll' tabindex='0'>{_model_table(scores)}</div>{steps}"
         f"<div class='plots'>{_calibration_svg(scores)}{_error_svg(scores)}</div>"
-        f"<details><summary>Every instruction</summary><div class='scroll'>{_list(scores, shown)}</div></details>"
     )
 
 
@@ -89,23 +132,6 @@ def _step_table(scores: GoalScores) -> str:
         for name, values, scale, digits in rows
     )
     return f"<table class='sheet'><tr><th>Time step</th>{head}<th>mean</th></tr>{body}</table>"
-
-
-def _list(scores: Mapping[str, GoalScores], shown: set[str]) -> str:
-    first = next(iter(scores.values()))
-    error = np.stack([item.error_m.mean(1) for item in scores.values()], 1)
-    success = np.stack([item.success.mean(1) for item in scores.values()], 1)
-    rows = []
-    for row in np.argsort(error[:, 0], kind="stable").tolist():
-        name = html.escape(first.instr_ids[row])
-        link = f"<a href='#e={name}' data-go='{name}'>{name}</a>" if first.instr_ids[row] in shown else name
-        cells = "".join(f"<td>{e:.2f}</td><td>{100 * s:.0f}</td>" for e, s in zip(error[row], success[row]))
-        rows.append(f"<tr><td>{link}</td>{cells}</tr>")
-    several = len(scores) > 1
-    names = "".join(f"<th colspan=2>{html.escape(name)}</th>" for name in scores)
-    titles = "<th>error (m)</th><th>success (%)</th>" * len(scores)
-    head = (f"<tr><th></th>{names}</tr>" if several else "") + f"<tr><th>Instruction</th>{titles}</tr>"
-    return f"<table class='sheet'>{head}{''.join(rows)}</table>"
 
 
 def _calibration_svg(scores: Mapping[str, GoalScores]) -> str:

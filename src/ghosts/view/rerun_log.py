@@ -1,4 +1,4 @@
-"""The same episode for Rerun (https://rerun.io): belief, map, paths and words on two time lines."""
+"""For Rerun (https://rerun.io): an episode with belief, map, paths and words on two time lines; a robot's estimates."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
+from ghosts.act.estimate import GoalEstimate
 from ghosts.errors import MissingExtraError
 from ghosts.files import atomic_path
-from ghosts.view.canvas import choice_label
+from ghosts.view.canvas import choice_label, walk_colour
 from ghosts.view.record import EpisodeRecord, corner_m
 from ghosts.view.scene import route
 from ghosts.view.style import AGENT, CANDIDATE, DEMONSTRATOR, EDGE, GOAL, PREDICTED, heat_rgba
@@ -65,7 +67,9 @@ def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) 
     for step, frame in enumerate(record.frames):
         stream.set_time("agent_step", sequence=step)
         walk = [places[name] for name in route(scene, record.walk[: step + 1])]
-        stream.log("map/agent", rerun.LineStrips2D([walk], colors=_rgb(AGENT), radii=0.1, draw_order=11.0))
+        stream.log(
+            "map/agent", rerun.LineStrips2D([walk], colors=_rgb(walk_colour(record)), radii=0.1, draw_order=11.0)
+        )
         goal = frame.goal_xy_m[0], -frame.goal_xy_m[1]
         stream.log("map/predicted", rerun.Points2D([goal], colors=_rgb(PREDICTED), radii=0.2))
         known = frame.choice.candidates
@@ -77,14 +81,41 @@ def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) 
             stream.log("error_m", rerun.Scalars(frame.error_m))
         for t, belief in enumerate(frame.beliefs):
             stream.set_time("filter_step", sequence=step * len(frame.beliefs) + t)
-            mass = belief.sum(0)
-            rows, cols = np.nonzero(mass > 0.01 * mass.max())
-            rgba = heat_rgba(mass, max(0.02, float(mass.max())))[rows, cols]
-            # Discs are opaque: thin mass is pale instead of transparent.
-            colours = (255 * (1.0 - rgba[:, 3:] * (1.0 - rgba[:, :3]))).astype(np.uint8)
-            centres = (corner + (np.stack([cols, rows], 1) + 0.5) * cell) * [1.0, -1.0]
-            # Rerun's boxes are outlines; discs are filled.
-            stream.log("map/belief", rerun.Points2D(centres, colors=colours, radii=cell / 2, draw_order=5.0))
+            stream.log("map/belief", _discs(rerun, belief.sum(0), corner + cell / 2, cell))
+
+
+def _discs(rerun: Any, mass: Float[np.ndarray, "y x"], first_m: Float[np.ndarray, " 2"], cell_m: float) -> Any:
+    """A belief as discs, one per cell that holds some of it; `first_m` is the centre of the first cell."""
+    rows, cols = np.nonzero(mass > 0.01 * mass.max())
+    rgba = heat_rgba(mass, max(0.02, float(mass.max())))[rows, cols]
+    # Discs are opaque: thin mass is pale instead of transparent.
+    colours = (255 * (1.0 - rgba[:, 3:] * (1.0 - rgba[:, :3]))).astype(np.uint8)
+    centres = (first_m + np.stack([cols, rows], 1) * cell_m) * [1.0, -1.0]
+    # Rerun's boxes are outlines; discs are filled.
+    return rerun.Points2D(centres, colors=colours, radii=cell_m / 2, draw_order=5.0)
+
+
+def log_goal(estimate: GoalEstimate, step: int, rerun: Any = None) -> None:
+    """Send a robot's estimate to Rerun while it drives; start that with `rerun.init("robot", spawn=True)`.
+
+    Args:
+        estimate: of `GoalTracker.goal`.
+        step: on the time line `robot_step`.
+        rerun: the SDK, a recording stream, or what stands in for them; imported by default.
+
+    Raises:
+        MissingExtraError: Rerun is not installed.
+    """
+    rerun = rerun or require_rerun()
+    rerun.set_time("robot_step", sequence=step)
+    cell = float(estimate.x_m[1] - estimate.x_m[0])
+    rerun.log("map/belief", _discs(rerun, estimate.mass, np.array([estimate.x_m[0], estimate.y_m[0]]), cell))
+    trajectory = (estimate.trajectory_xy_m * [1.0, -1.0]).tolist()
+    rerun.log("map/trajectory", rerun.LineStrips2D([trajectory], colors=_rgb(AGENT), radii=0.05, draw_order=11.0))
+    goal = estimate.position_m[0], -estimate.position_m[1]
+    rerun.log("map/predicted", rerun.Points2D([goal], colors=_rgb(PREDICTED), radii=0.2))
+    rerun.log("confidence", rerun.Scalars(estimate.confidence))
+    rerun.log("notes", rerun.TextDocument("\n".join(estimate.notes) or "all understood"))
 
 
 def _rgb(colour: str) -> list[int]:

@@ -24,7 +24,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.houses.house import House, Opening, Primitive, Room, Stair, Thing
 from ghosts.world.houses.world import load_house
-from ghosts.world.landmarks.format import read_landmarks
+from ghosts.world.landmarks.format import SceneLandmarks, read_landmarks
 from ghosts.world.landmarks.regions import ROOM_NAMES
 
 _WALL_M = 0.16
@@ -50,7 +50,10 @@ def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
         except GhostsError:
             pass  # made by another version: its pictures and graph are still good
     elif (root.path / "landmarks" / f"{scan}.json").is_file():
-        return _scene("landmarks", graph, *_landmark_shapes(root, scan, graph), images=root.has_images)
+        known = read_landmarks(root.path / "landmarks" / f"{scan}.json")
+        regions = {name: ROOM_NAMES[item.room] for name, item in known.viewpoints.items() if item is not None}
+        rooms = [regions.get(name, "") for name in graph.ids]
+        return _scene("landmarks", graph, *_landmark_shapes(known, graph), rooms=rooms, images=root.has_images)
     return _scene("graph", graph, images=root.has_images)
 
 
@@ -62,11 +65,28 @@ def house_scene(house: House, graph: NavGraph, images: bool = False) -> dict[str
         graph: its navigation graph.
         images: whether there are panoramas of it.
     """
-    return _scene("house", graph, _house_shapes(house, storey_levels(graph)), images=images)
+    rooms = [_room_at(house, *place) for place in graph.position_m.tolist()]
+    return _scene("house", graph, _house_shapes(house, storey_levels(graph)), rooms=rooms, images=images)
+
+
+def _room_at(house: House, x_m: float, y_m: float, z_m: float) -> str:
+    """The room a viewpoint is in; empty on stairs."""
+    inside = [
+        room
+        for room in house.rooms
+        if room.x0_m <= x_m <= room.x1_m and room.y0_m <= y_m <= room.y1_m and 0.0 < z_m - room.floor_z_m < _STOREY_M
+    ]
+    return inside[0].kind if inside else ""
 
 
 def _scene(
-    kind: str, graph: NavGraph, shapes: Sequence[Shape] = (), marks: Sequence[dict[str, Any]] = (), *, images: bool
+    kind: str,
+    graph: NavGraph,
+    shapes: Sequence[Shape] = (),
+    marks: Sequence[dict[str, Any]] = (),
+    *,
+    rooms: Sequence[str] = (),
+    images: bool,
 ) -> dict[str, Any]:
     levels = storey_levels(graph)
     rows, others = np.nonzero(np.triu(graph.adjacent))
@@ -83,8 +103,11 @@ def _scene(
                 "z": round(float(z), 3),
                 "s": int(level),
                 "ok": bool(included),
+                "r": room,
             }
-            for name, (x, y, z), level, included in zip(graph.ids, graph.position_m, _storeys(graph), graph.included)
+            for name, (x, y, z), level, included, room in zip(
+                graph.ids, graph.position_m, _storeys(graph), graph.included, rooms or [""] * len(graph.ids)
+            )
         ],
         "edges": [[int(a), int(b)] for a, b in zip(rows, others)],
         "shapes": list(shapes),
@@ -206,10 +229,9 @@ def _outline(solid: Primitive) -> list[list[float]]:
     return _short(turned + np.array(solid.center_m[:2]))
 
 
-def _landmark_shapes(root: DataRoot, scan: str, graph: NavGraph) -> tuple[list[Shape], list[dict[str, Any]]]:
+def _landmark_shapes(scene: SceneLandmarks, graph: NavGraph) -> tuple[list[Shape], list[dict[str, Any]]]:
     """Rooms as discs around their viewpoints that run into one another, and objects as marks."""
     levels, storey = storey_levels(graph), _storeys(graph)
-    scene = read_landmarks(root.path / "landmarks" / f"{scan}.json")
     shapes: list[Shape] = []
     named: dict[tuple[int, str], list[int]] = {}
     for row, name in enumerate(graph.ids):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import FastAPI, Query, Request
@@ -27,9 +27,10 @@ from ghosts.view.film import write_film
 from ghosts.view.guard import Guard
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
+from ghosts.view.packed import pack
 from ghosts.view.panorama import png
-from ghosts.view.question import Question
-from ghosts.view.record import frame_to_json, header_to_json, pack, to_json
+from ghosts.view.question import VISITOR, Question
+from ghosts.view.record import frame_to_json, header_to_json, to_json
 
 MOST_TEXT, MOST_STOPS = 1000, 40
 STATIC = {
@@ -37,7 +38,21 @@ STATIC = {
     "style.css": "text/css; charset=utf-8",
     **{
         f"{name}.js": "text/javascript; charset=utf-8"
-        for name in ("core", "heat", "layers", "map", "pano", "words", "inside", "player", "picture", "viewer")
+        for name in (
+            "core",
+            "heat",
+            "layers",
+            "map",
+            "pano",
+            "words",
+            "inside",
+            "episodes",
+            "player",
+            "picture",
+            "saving",
+            "training",
+            "viewer",
+        )
     },
 }
 Name = Annotated[str, Field(min_length=1, max_length=80)]
@@ -57,6 +72,8 @@ class Pick(Strict):
     model: Name
     split: Name
     instr_id: Name
+    fixed: bool = False
+    """With the evaluation's fixed walk instead of the model's own."""
 
 
 class Ask(Strict):
@@ -70,6 +87,7 @@ class Ask(Strict):
     walk: Annotated[list[Name], Field(min_length=1, max_length=MOST_STOPS)]
     path: Annotated[list[Name], Field(max_length=MOST_STOPS)] = []
     instr_id: Annotated[str, Field(max_length=80)] = ""
+    walked_by: Annotated[str, Field(max_length=80)] = VISITOR
 
 
 class AskFrame(Ask):
@@ -141,8 +159,13 @@ def _lists(app: FastAPI, library: Library) -> None:
             entry = worlds.setdefault(
                 world, {"id": world, "models": [], "scans": mind.data.scans, "splits": library.splits(mind)}
             )
-            entry["models"].append({"id": model, "filter": mind.has_filter, "acts": mind.acts})
+            about = {"id": model, "filter": mind.has_filter, "acts": mind.acts, "same_as": library.same_as(model)}
+            entry["models"].append(about)
         return {"version": __version__, "worlds": list(worlds.values())}
+
+    @app.get("/api/training")
+    def training() -> dict[str, Any]:
+        return library.training()
 
     @app.get("/api/episodes")
     def episodes(
@@ -153,11 +176,14 @@ def _lists(app: FastAPI, library: Library) -> None:
         find: Annotated[str, Query(max_length=200)] = "",
         offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        sort: Literal["listed", "shortest", "longest"] = "listed",
     ) -> dict[str, Any]:
         mind = library.mind(world, model)
         if split not in library.splits(mind):
             raise UnknownNameError("split", split, library.splits(mind))
         found = library.episodes(mind, split, scan, find)
+        if sort != "listed":
+            found.sort(key=lambda item: len(item.text.split()), reverse=sort == "longest")
         return {"total": len(found), "episodes": [asdict(item) for item in found[offset : offset + limit]]}
 
     @app.get("/api/scene")
@@ -188,12 +214,17 @@ def _questions(app: FastAPI, library: Library) -> None:
         mind = library.mind(body.world, body.model)
         if body.split not in library.splits(mind):
             raise UnknownNameError("split", body.split, library.splits(mind))
-        return header_to_json(mind.header(library.question(mind, body.split, body.instr_id)))
+        return header_to_json(mind.header(library.question(mind, body.split, body.instr_id, fixed=body.fixed)))
 
     @app.post("/api/ask")
     def ask(body: Ask) -> dict[str, Any]:
         mind, question = _question(library, body)
         return header_to_json(mind.header(question))
+
+    @app.post("/api/walk")
+    def walk(body: Ask) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return header_to_json(mind.header(mind.walked(question)))
 
     @app.post("/api/frame")
     def frame(body: AskFrame) -> dict[str, Any]:
@@ -223,7 +254,8 @@ def _questions(app: FastAPI, library: Library) -> None:
             records.append(library.mind(body.world, body.beside).record(question))
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"episode.{body.kind}"
-            write_film(target, records, library.scene(body.world, body.scan))
+            scene = library.scene(body.world, body.scan)
+            write_film(target, records, scene, ahead=lambda step: library.ahead(records[0], body.world, step))
             data = target.read_bytes()
         return Response(data, media_type="video/mp4" if body.kind == "mp4" else "image/gif")
 
@@ -243,7 +275,7 @@ def _question(library: Library, body: Ask) -> tuple[Mind, Question]:
     off = [row for row in (*walk, *path) if not graph.included[row]]
     if off:
         raise ConfigError(f"nobody can stand at viewpoint {graph.ids[off[0]]}; choose another")
-    return mind, Question(body.scan, body.text, body.heading_rad, walk, path, body.instr_id)
+    return mind, Question(body.scan, body.text, body.heading_rad, walk, path, body.instr_id, body.walked_by)
 
 
 def _errors(app: FastAPI) -> None:

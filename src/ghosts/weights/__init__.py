@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent
 FILTERS = {"houses-filter": "houses-agent", "landmarks-improved": "landmarks-agent"}
@@ -27,3 +29,14 @@ def resolve(path: Path) -> Path:
 def only_filter(path: Path) -> bool:
     """Whether this names a shipped goal predictor: of the file it is in, the agent's policy is not meant."""
     return str(path) in FILTERS and not path.exists()
+
+
+def read_about(file: Path) -> dict[str, Any] | None:
+    """What a checkpoint says of itself, from the head of the file alone; None where it is no checkpoint."""
+    try:
+        with open(file, "rb") as opened:
+            head = json.loads(opened.read(int.from_bytes(opened.read(8), "little")))
+        about = json.loads(head["__metadata__"]["about"])
+    except (OSError, ValueError, LookupError, TypeError, MemoryError, OverflowError):
+        return None
+    return about if isinstance(about, dict) else None

@@ -155,11 +155,27 @@ Ghosts.route = (scene, ids) => {
 // A candidate's value in words: a share in percent, a worth as a number.
 Ghosts.valueText = (choice, id) => (choice.by === "planner" ? choice.candidates[id].toFixed(2) : `${(100 * choice.candidates[id]).toFixed(0)} %`);
 
+// A viewpoint as people call it: by its room, where that is known.
+Ghosts.placeText = (scene, id) => {
+  Ghosts.neighbours(scene);
+  const room = scene.viewpoints[scene.index.get(id)]?.r;
+  return room ? `the ${room} (${id.slice(0, 4)})` : `viewpoint ${id.slice(0, 6)}…`;
+};
+
 // What the agent does next, in words.
-Ghosts.choiceText = (choice) => {
-  const value = Ghosts.valueText(choice, choice.chosen), place = `${choice.chosen.slice(0, 6)}…`;
+Ghosts.choiceText = (choice, scene) => {
+  const value = Ghosts.valueText(choice, choice.chosen), place = Ghosts.placeText(scene, choice.chosen);
   const what = choice.stops ? (choice.moves.length ? `goes back to ${place} and stops` : "stops here") : `walks towards ${place}`;
   return `${what} (${{ policy: "probability", planner: "worth", mass: "goal mass" }[choice.by]} ${value})`;
+};
+
+// Whether a key is the page's: not with Ctrl, Alt or Cmd, and not one that the focused control takes itself.
+Ghosts.free = (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return false;
+  const { tagName, type } = event.target, press = event.key === " " || event.key === "Enter";
+  if (["BUTTON", "SUMMARY", "A"].includes(tagName) || (tagName === "INPUT" && type === "checkbox")) return !press;
+  if (tagName === "INPUT" && type === "range") return !press && !/^(Arrow|Page|Home|End)/.test(event.key);
+  return !["INPUT", "TEXTAREA", "SELECT"].includes(tagName);
 };
 
 Ghosts.save = (name, blob) => {

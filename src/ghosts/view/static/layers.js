@@ -176,7 +176,9 @@ Ghosts.Layers = class {
 
   paths() {
     const c = this.context, colours = Ghosts.colours, { walk, path } = this.header;
-    this.line(Ghosts.route(this.scene, walk.slice(0, this.step + 1)), colours.AGENT, 6, [], "#ffffffc0");
+    // Blue is what the agent itself chose.
+    const own = this.header.walked_by === this.header.model ? colours.AGENT : colours.GUIDED;
+    this.line(Ghosts.route(this.scene, walk.slice(0, this.step + 1)), own, 6, [], "#ffffffc0");
     if (path.length) this.line(path, colours.DEMONSTRATOR, 2.5, [7, 6], "#3a2800");
     const [sx, sy] = this.at(walk[0]);
     c.fillStyle = colours.START;
@@ -202,11 +204,11 @@ Ghosts.Layers = class {
     c.moveTo(x, y);
     c.arc(x, y, 26, look - Math.PI / 2 - 0.5, look - Math.PI / 2 + 0.5);
     c.closePath();
-    c.fillStyle = `${colours.AGENT}50`;
+    c.fillStyle = `${own}50`;
     c.fill();
     c.beginPath();
     c.arc(x, y, 7, 0, 7);
-    c.fillStyle = colours.AGENT;
+    c.fillStyle = own;
     c.strokeStyle = "#fff";
     c.lineWidth = 2;
     c.fill();

@@ -143,9 +143,9 @@ Ghosts.MapView = class extends Ghosts.Layers {
       if (this.show.unseen) this.unseen();
       this.heat();
     }
-    if (this.show.names && !(this.show.photo && this.painting)) this.names();
     if (this.show.graph) this.graph();
     if (this.header && this.show.paths) this.paths();
+    if (this.show.names && !(this.show.photo && this.painting)) this.names(); // readable where a path crosses them
     if (this.header && this.frame && this.show.choices) this.choices();
     if (this.cell) {
       const [x, y] = this.screen(...this.cell.xy_m), half = (this.header.grid[2] * this.scale) / 2;

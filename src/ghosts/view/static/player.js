@@ -3,11 +3,12 @@
 // A source gives the data: {frame(header, step), panorama(header, viewpoint), painting(header, storey),
 // kernel(header, step, t, cell)}.
 Ghosts.Player = class {
-  constructor(root, { onmove, onword, onpick, onwalk, onerror }) {
+  constructor(root, { onmove, onword, onpick, onwalk, onended, onerror }) {
     Object.assign(this, { root, onmove, onerror, panes: [], step: 0, t: 0, layer: "belief" });
-    this.callbacks = { onword, onpick, onwalk };
+    Ghosts.shown_player = this; // for tests, and for those who look behind the page
+    this.callbacks = { onword, onpick, onwalk, onended };
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
-    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "known"].map((name) => [name, find(name)]));
+    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "known", "notes", "outcome", "walker", "seen"].map((name) => [name, find(name)]));
     this.pano = new Ghosts.PanoView(this.parts.pano, {
       onlook: (heading) => this.panes.forEach(({ map }) => { map.look = heading; map.draw(); }),
       onwalk: (id) => this.callbacks.onwalk?.(id),
@@ -47,7 +48,29 @@ Ghosts.Player = class {
     this.seenAt = null;
     this.parts.steps.max = this.header.walk.length - 1;
     this.parts.filter.max = this.filterSteps;
+    this.parts.notes.replaceChildren(...this.notes());
+    this.parts.outcome.replaceChildren();
+    const whose = ({ header: { walked_by: by, model } }) => (by === model ? "agent" : { "fixed walk": "fixed walk (evaluation's)", visitor: "walk by hand" }[by] ?? `walk of ${by}`);
+    this.parts.walker.replaceChildren(...[...new Set(this.panes.map(whose))].flatMap((name) => [Ghosts.element("i", { class: name === "agent" ? "agent" : "guided" }), `${name} `]));
     await this.go(step ?? 0, t ?? this.filterSteps, startAgain);
+    await this.tellOutcome();
+  }
+
+  // What a model did not understand, once where all of them say the same.
+  notes() {
+    const told = this.panes.map(({ header }) => header.notes.join("; ")), several = new Set(told).size > 1;
+    return this.panes.map(({ header }, k) => (told[k] && (several || !k) ? Ghosts.element("p", {}, several ? `${header.model}: ${told[k]}` : told[k]) : null)).filter(Boolean);
+  }
+
+  // How the agent's own walk ends, said before anybody steps there.
+  async tellOutcome() {
+    const { header } = this, opened = this.opened;
+    if (!header || header.walked_by !== header.model) return;
+    const frame = await this.frame(this.panes[0], header.walk.length - 1).catch(() => null);
+    const outcome = Ghosts.outcome(frame?.left_m);
+    if (opened !== this.opened || !outcome) return;
+    this.parts.outcome.replaceChildren(Ghosts.badge(outcome), ` The agent stops ${outcome.left_m.toFixed(1)} m from the goal after ${header.walk.length} looks around${outcome.good ? "" : "; within 3 m counts as arrived"}.`);
+    this.callbacks.onended?.(outcome.left_m);
   }
 
   frame(pane, step) {
@@ -142,6 +165,7 @@ Ghosts.Player = class {
     const sizes = { policy: "policy's probability", planner: "planner's worth", mass: "goal mass near it" };
     this.parts.known.textContent = [...new Set(this.panes.map(({ map }) => sizes[map.frame.choice.by]))].join(" or ");
     this.numbers();
+    this.sight();
     // A model without attention would only repeat the words.
     const readers = this.panes.filter(({ header }, k) => !k || header.action_attention.length);
     this.each("words", "words", (box, { header, map }) => Ghosts.drawWords(box, header, map.t, { onchange: this.callbacks.onword }), readers);
@@ -158,18 +182,24 @@ Ghosts.Player = class {
     }));
   }
 
+  // Labels seen from here, where a model is given labels instead of images; those seen for the first time are marked.
+  sight() {
+    const { labels } = this.header, before = new Set(labels.slice(0, this.step).flat()), here = labels[this.step] ?? [];
+    this.parts.seen.replaceChildren(...(here.length ? ["Seen from here: "] : []), ...here.map((name) => Ghosts.element("span", { class: before.has(name) ? "" : "new", title: before.has(name) ? "seen before" : "seen for the first time" }, name)));
+  }
+
   numbers() {
     const rows = [
       ["Distance of the prediction to the goal", (f) => (f.error_m === null ? null : `${f.error_m.toFixed(1)} m${f.error_m < 3 ? " ✓" : ""}`)],
-      ["Sure to be within 3 m", (f) => `${(100 * f.confidence).toFixed(0)} %`],
+      ["Sure to be within 3 m", (f, { header }) => `${(100 * f.confidence).toFixed(0)} %${header.notes.length ? " (not all understood)" : ""}`],
       ["Uncertainty (entropy)", (f) => `${f.entropy_nats.toFixed(2)} nats`],
       ["Goal's negative log-likelihood", (f) => (f.nll === null ? null : `${f.nll.toFixed(2)} nats`)],
-      ["The agent", (f) => Ghosts.choiceText(f.choice)],
+      ["The agent", (f, { scene }) => Ghosts.choiceText(f.choice, scene)],
       ["Seen so far", (f) => `${f.seen_m2.toFixed(0)} m²${f.goal_seen === null ? "" : f.goal_seen ? ", goal seen" : ", goal not seen"}`],
     ];
-    const frames = this.panes.map(({ map }) => map.frame).filter(Boolean);
+    const panes = this.panes.filter(({ map }) => map.frame);
     const head = this.panes.length > 1 ? [Ghosts.element("tr", {}, Ghosts.element("th"), ...this.panes.map(({ header }) => Ghosts.element("td", {}, header.model)))] : [];
-    this.parts.numbers.replaceChildren(...head, ...rows.map(([title, value]) => [title, frames.map(value)]).filter(([, values]) => values[0] !== null)
+    this.parts.numbers.replaceChildren(...head, ...rows.map(([title, value]) => [title, panes.map((pane) => value(pane.map.frame, pane))]).filter(([, values]) => values[0] !== null)
       .map(([title, values]) => Ghosts.element("tr", {}, Ghosts.element("th", {}, title), ...values.map((text) => Ghosts.element("td", {}, text)))));
   }
 
@@ -221,7 +251,7 @@ Ghosts.Player = class {
 
   key(event) {
     const moves = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 0], ArrowDown: [-1, 0], ".": [1, 0], ",": [-1, 0] };
-    if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && event.target.type !== "range" && event.target.type !== "checkbox") return;
+    if (!Ghosts.free(event)) return;
     if (event.key === " ") this.play("t");
     else if (event.key === "p") this.play("step");
     else if (event.key === "a" || event.key === "d") this.pano.turn(event.key === "a" ? -0.2 : 0.2, 0);
@@ -250,14 +280,16 @@ Ghosts.playerMarkup = () => `
       <label><input type="checkbox" data-show="choices" checked> next move</label>
     </div>
     <ul class="legend">
-      <li><i class="agent"></i>agent</li><li><i class="demo"></i>demonstrator</li><li><i class="start"></i>start</li>
+      <li data-part="walker"><i class="agent"></i>agent</li><li><i class="demo"></i>demonstrator</li><li><i class="start"></i>start</li>
       <li><i class="goal">★</i>goal</li><li><i class="cross">✕</i>predicted goal</li><li><i class="heat"></i>belief (square-root scale)</li>
       <li><i class="cand"></i>known viewpoint (size: <span data-part="known"></span>)</li><li><i class="next"></i>next move</li>
     </ul>
   </div>
   <div class="right">
     <div class="panobox" hidden><canvas class="pano" data-part="pano" tabindex="0" aria-label="panorama, drag to look around"></canvas></div>
+    <p class="outcome" data-part="outcome" role="status"></p>
     <div data-part="words"></div>
+    <div class="notes" data-part="notes" role="status"></div>
     <p class="key"><i class="see"></i> what should be seen at this filter step <i class="do"></i> what should be done</p>
     <div class="time">
       <button data-part="playfilter" title="play the filter (space)" aria-label="play filter steps">▶</button>
@@ -267,6 +299,7 @@ Ghosts.playerMarkup = () => `
       <button data-part="playsteps" title="play the walk (p)" aria-label="play agent steps">▶</button>
       <label>Agent step <input type="range" min="0" max="7" value="0" data-part="steps"></label><output data-part="stepnote"></output>
     </div>
+    <p class="seen" data-part="seen"></p>
     <table class="numbers"><tbody data-part="numbers"></tbody></table>
   </div>
 </section>

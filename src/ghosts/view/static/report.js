@@ -38,7 +38,7 @@
     const episode = data.episodes[current], number = current;
     // Opens where the walk ends: before it, most of the belief lies on ground nobody has seen.
     const { step = episode.models[0].walk.length - 1, t } = where;
-    document.querySelectorAll(".card").forEach((card, k) => card.classList.toggle("now", k === current));
+    list.mark(episode.name);
     $("title").textContent = `Episode ${episode.name}: ${episode.note}`;
     related();
     await player.open(episode.models.map(({ frames: _, motion: __, ...header }, k) => ({
@@ -53,24 +53,32 @@
     $("related").replaceChildren(...(near.length ? ["In the same building: "] : []), ...near.flatMap(({ k, name, id }) => [
       Ghosts.element("a", { href: `#e=${name}`, onclick: (event) => { event.preventDefault(); show(k); } }, path(id) === path(mine.instr_id) ? `${name} (same path)` : name), " "]));
   };
-  $("cards").replaceChildren(...data.episodes.map((episode, k) => Ghosts.element("button", {
-    class: "card", "data-episode": episode.name, onclick: () => show(k).then(() => $("title").scrollIntoView({ behavior: "smooth" })),
-  }, Ghosts.element("small", {}, `${episode.note} · ${episode.name}`), episode.models[0].text)));
-  for (const link of document.querySelectorAll("a[data-go]")) {
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      const number = data.episodes.findIndex((episode) => episode.name === link.dataset.go);
-      if (number >= 0) show(number).then(() => $("title").scrollIntoView({ behavior: "smooth" }));
-    });
-  }
+  // Every instruction of the evaluation; those that can be looked into are buttons.
+  const open = new Map(data.episodes.map(({ name }, k) => [name, k]));
+  const note = ({ name, error_m: off }) => [open.has(name) ? data.episodes[open.get(name)].note : "", off === null ? "" : `predicted ${off.toFixed(1)} m off`].filter(Boolean).join(" · ");
+  const far = (item) => item.left_m ?? item.error_m ?? 0, orders = { best: (a, b) => far(a) - far(b), worst: (a, b) => far(b) - far(a), looked: (a, b) => open.has(b.name) - open.has(a.name) };
+  const list = new Ghosts.EpisodeList($("episodes"), {
+    sorts: [["looked", "those to look into first"], ["best", "best first"], ["worst", "worst first"], ["listed", "as listed"]],
+    load: async ({ find, sort, offset }) => {
+      const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+      const found = data.list.filter(({ name, text, scan }) => words.every((word) => `${name} ${text} ${scan}`.toLowerCase().includes(word)));
+      if (orders[sort]) found.sort(orders[sort]);
+      const shown = found.slice(offset, offset + 100).map((item) => ({ id: item.name, text: item.text, note: note(item), badge: Ghosts.outcome(item.left_m), closed: !open.has(item.name) }));
+      return { total: found.length, episodes: shown };
+    },
+    onpick: ({ id }) => show(open.get(id)).then(() => $("title").scrollIntoView({ behavior: "smooth" })),
+    onerror: (error) => say(error.message),
+  });
   $("before").addEventListener("click", () => show(current - 1));
   $("after").addEventListener("click", () => show(current + 1));
   document.addEventListener("keydown", (event) => {
+    if (!Ghosts.free(event)) return;
     if (event.key === "[") show(current - 1);
     else if (event.key === "]") show(current + 1);
     else player.key(event);
   });
   const link = new URLSearchParams(location.hash.slice(1));
   const named = data.episodes.findIndex((episode) => episode.name === link.get("e"));
+  list.refresh();
   show(Math.max(0, named), link.has("k") ? { step: +link.get("k"), t: +link.get("t") } : {}).catch((error) => say(error.message));
 })();

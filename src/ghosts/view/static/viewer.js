@@ -2,26 +2,46 @@
 // The viewer: choose or type, and keep the address such that it leads back here.
 (() => {
   const $ = (id) => document.getElementById(id);
-  const state = { library: null, question: null, scenes: new Map(), paintings: new Map(), listed: [] };
+  const VISITOR = "visitor", FIXED = "fixed walk", OWN = "own", STALE = new Error("a newer choice was made");
+  const state = { library: null, question: null, own: null, ticket: 0, scenes: new Map(), paintings: new Map(), ended: new Map() };
   $("player").innerHTML = Ghosts.playerMarkup();
 
   const say = (text, bad = false) => {
     $("message").textContent = text;
     $("message").className = bad ? "bad" : "";
   };
-  const fail = (error) => say(error.message, true);
-  const guarded = (work) => (...args) => Promise.resolve(work(...args)).catch(fail);
+  const fail = (error) => {
+    if (error === STALE) return;
+    say(error.message, true);
+    settle();
+  };
+  const guarded = (work) => async (...args) => {
+    try {
+      await work(...args);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  // What changes the question: the newest choice counts, and what an older one still brings is dropped.
+  const chosen = (work) => guarded((...args) => { state.ticket += 1; return work(...args); });
+  const fresh = async (work) => {
+    const ticket = state.ticket, [told, error] = await work.then((value) => [value], (reason) => [null, reason]);
+    if (ticket !== state.ticket) throw STALE;
+    if (error) throw error;
+    return told;
+  };
+  const tell = (path, body) => fresh(Ghosts.ask(path, body).then((answer) => answer.json()));
   const world = () => state.library.worlds.find((item) => item.id === $("world").value);
-  const fill = (select, values, chosen) => {
+  const fill = (select, values, wanted) => {
     select.replaceChildren(...values.map(([value, text]) => Ghosts.element("option", { value }, text ?? value)));
-    if (values.some(([value]) => value === chosen)) select.value = chosen;
+    if (values.some(([value]) => value === wanted)) select.value = wanted;
   };
   const query = (values) => new URLSearchParams(values).toString();
 
   const source = {
     body: (header) => ({
       world: header.world_id, model: header.model, scan: header.scan, text: header.text, heading_rad: header.start_heading_rad,
-      walk: header.walk, path: header.path, instr_id: header.instr_id,
+      walk: header.walk, path: header.path, instr_id: header.instr_id, walked_by: header.walked_by,
     }),
     frame: async (header, step) => (await Ghosts.ask("/api/frame", { ...source.body(header), step })).json(),
     kernel: async (header, step, t, { xy_m: [x_m, y_m] }) => {
@@ -45,53 +65,106 @@
 
   const player = new Ghosts.Player($("player"), {
     onmove: () => remember(),
-    onword: (k, word) => guarded(async () => {
+    onword: (k, word) => chosen(async () => {
       const words = [...state.question.words];
       words[k] = word;
-      await ask({ text: Ghosts.joinWords(words) }, place());
+      // On the same walk, to compare: it is the old words' walk.
+      await ask({ text: Ghosts.joinWords(words), walked_by: VISITOR }, place());
     })(),
     onpick: (where) => offer(where),
-    onwalk: (id) => guarded(walkTo)(id),
+    onwalk: (id) => chosen(walkTo)(id),
+    onended: (left_m) => ended(left_m),
     onerror: fail,
   });
+
+  const list = new Ghosts.EpisodeList($("episodes"), {
+    sorts: [["listed", "as listed"], ["shortest", "shortest first"], ["longest", "longest first"]],
+    load: async ({ find, sort, offset }) => {
+      const values = { world: $("world").value, model: $("model").value, split: $("split").value, scan: $("scan").value, find, sort, offset, limit: 50 };
+      const told = await (await Ghosts.ask(`/api/episodes?${query(values)}`)).json();
+      return { total: told.total, episodes: told.episodes.map((item) => ({ ...item, id: item.instr_id, note: item.scan, badge: Ghosts.outcome(state.ended.get(endedKey(item.instr_id))) })) };
+    },
+    onpick: (item) => chosen(async () => {
+      if (item.id !== OWN) await pick(item);
+      else if (state.own) await show(state.own, { step: 0 });
+      if (item.id === OWN) $("text").focus();
+      else $("browse").open = false;
+    })(),
+    onerror: fail,
+  });
+  const endedKey = (instr_id) => query({ world: $("world").value, model: $("model").value, split: $("split").value, fixed: $("walk").value, instr_id });
+  const listAgain = () => list.refresh([{ id: OWN, name: "Your own instruction", text: state.own?.text ?? "type it below" }]);
 
   // Where to go on after a change: the same place, and the last filter step if that is what was shown.
   const place = () => ({ step: player.step, t: player.t === player.filterSteps ? undefined : player.t });
 
   const scene = async (worldId, scan) => {
     const key = query({ world: worldId, scan });
-    if (!state.scenes.has(key)) state.scenes.set(key, await (await Ghosts.ask(`/api/scene?${key}`)).json());
+    if (!state.scenes.has(key)) state.scenes.set(key, await tell(`/api/scene?${key}`));
     return state.scenes.get(key);
   };
 
   // Show a question to the chosen model, and to the other one beside it.
-  const show = async (header, where = {}) => {
+  const show = async (header, where = {}, whole = false) => {
     const worldId = header.world_id ?? $("world").value, plan = await scene(worldId, header.scan);
     const sets = [{ header: { ...header, world_id: worldId }, source, scene: plan }];
     const other = $("other").value;
     if (other && other !== header.model) {
-      const twin = await (await Ghosts.ask("/api/ask", { ...source.body(sets[0].header), model: other })).json();
+      const twin = await tell("/api/ask", { ...source.body(sets[0].header), model: other });
       sets.push({ header: { ...twin, world_id: worldId }, source, scene: plan });
     }
-    state.question = sets[0].header;
-    $("text").value = header.text;
+    Object.assign(state, { question: sets[0].header, whole });
+    if (!header.instr_id) {
+      if (state.own?.text !== header.text) { state.own = state.question; listAgain(); }
+      state.own = state.question;
+    }
     $("here").hidden = true;
+    settle();
+    const same = sets.length > 1 && [sets[0], sets[1]].some(({ header: one }, k) => world().models.find(({ id }) => id === one.model)?.same_as === sets[1 - k].header.model);
+    const what = header.instr_id ? `Episode ${header.instr_id} in building ${header.scan}, ${header.words.length} words.` : `Your instruction in building ${header.scan}.`;
+    say(same ? `${what} ${sets[0].header.model} and ${sets[1].header.model} are the same file: they believe the same.` : what);
     await player.open(sets, where);
-    say(header.instr_id ? `Episode ${header.instr_id} in building ${header.scan}, ${header.words.length} words.` : `Your instruction in building ${header.scan}.`);
     remember();
   };
 
-  const ask = async (changes, where) => {
+  // The boxes say what is shown, whatever was asked for in between.
+  const settle = () => {
+    if (!state.question) return;
+    const { text, instr_id: id, model, walk, walked_by: by } = state.question;
+    $("text").value = text;
+    if ([...$("model").options].some(({ value }) => value === model)) $("model").value = model;
+    $("walk").value = by === FIXED ? FIXED : "";
+    $("current").textContent = id ? `${id}: ${text}` : `Your own instruction: ${text}`;
+    list.mark(id || OWN);
+    $("undo").disabled = walk.length < 2;
+    $("again").disabled = walk.length < 2 && player.step === 0;
+  };
+
+  const ended = (left_m) => {
+    const { instr_id: id } = state.question;
+    if (!id || state.ended.get(endedKey(id)) === left_m) return;
+    state.ended.set(endedKey(id), left_m);
+    for (const item of list.shown) if (item.id === id) item.badge = Ghosts.outcome(left_m);
+    list.list.querySelectorAll(`.episode[data-episode="${CSS.escape(id)}"]`).forEach((node) => {
+      node.querySelector(".badge")?.remove();
+      node.querySelector("b").after(Ghosts.badge(Ghosts.outcome(left_m)));
+    });
+  };
+
+  const ask = async (changes, where, path = "/api/ask") => {
     const body = { ...source.body(state.question), model: $("model").value, instr_id: "", ...changes };
-    await show(await (await Ghosts.ask("/api/ask", body)).json(), where);
+    await show(await tell(path, body), where, path === "/api/walk");
   };
 
   const pick = async (episode, where) => {
-    const body = { world: $("world").value, model: $("model").value, split: episode.split, instr_id: episode.instr_id };
+    const body = { world: $("world").value, model: $("model").value, split: episode.split, instr_id: episode.instr_id, fixed: $("walk").value === FIXED };
+    say("Walking…");
+    const header = await tell("/api/pick", body);
     state.episode = episode;
-    $("episode").value = episode.instr_id;
-    await show(await (await Ghosts.ask("/api/pick", body)).json(), where ?? { step: 0 });
+    await show(header, where ?? { step: 0 }, true);
   };
+
+  const mine = () => state.question.walked_by === state.question.model;
 
   const walkTo = async (id) => {
     const walk = [...state.question.walk.slice(0, player.step + 1)];
@@ -100,46 +173,56 @@
       if (!next) throw new Error("There is no way from here to there.");
       walk.push(next);
     }
-    await ask({ walk, instr_id: state.question.instr_id }, { ...place(), step: walk.length - 1 });
+    await ask({ walk, walked_by: VISITOR, instr_id: state.question.instr_id }, { ...place(), step: walk.length - 1 });
   };
 
   const walkOn = async () => {
     if (player.step < state.question.walk.length - 1) return player.go(player.step + 1, player.t);
-    const { choice } = player.panes[0].map.frame;
-    if (choice.stops) return say(`The agent ${Ghosts.choiceText(choice)}.`);
+    const frame = player.panes[0].map.frame;
+    if (!frame) return;
+    const { choice } = frame;
+    if (choice.stops) return say(`The agent ${Ghosts.choiceText(choice, player.panes[0].scene)}.`);
     // It looks around where it pauses, not at what it walks past.
     const walk = [...state.question.walk, choice.moves[choice.moves.length - 1]];
-    await ask({ walk, instr_id: state.question.instr_id }, { ...place(), step: walk.length - 1 });
+    await ask({ walk, walked_by: mine() ? state.question.model : VISITOR, instr_id: state.question.instr_id }, { ...place(), step: walk.length - 1 });
   };
 
-  const startAt = (id) => ask({ walk: [id], path: [], heading_rad: player.panes[0].map.look ?? state.question.walk_heading_rad[player.step], text: $("text").value || state.question.text }, { step: 0 });
+  // The same question from its start, with nothing seen but what is seen there.
+  const again = () => ask({ walk: state.question.walk.slice(0, 1), walked_by: $("model").value, instr_id: state.question.instr_id }, { step: 0 });
+  const undo = () => {
+    const walk = state.question.walk.slice(0, -1);
+    return ask({ walk, walked_by: state.question.walked_by, instr_id: state.question.instr_id }, { ...place(), step: Math.min(player.step, walk.length - 1) });
+  };
+  const toTheEnd = () => {
+    say("Walking…");
+    return ask({ instr_id: state.question.instr_id }, { step: Infinity }, "/api/walk");
+  };
+
+  const startAt = (id) => ask({ walk: [id], path: [], walked_by: $("model").value, heading_rad: player.panes[0].map.look ?? state.question.walk_heading_rad[player.step], text: $("text").value || state.question.text }, { step: 0 });
 
   // What can be done with the place that was clicked.
   const offer = (where) => {
     $("here").hidden = !where.viewpoint;
     if (!where.viewpoint) return;
     $("here").replaceChildren(
-      Ghosts.element("span", {}, `Viewpoint ${where.viewpoint.slice(0, 6)}…`),
-      Ghosts.element("button", { type: "button", onclick: guarded(() => walkTo(where.viewpoint)) }, "Walk here"),
-      Ghosts.element("button", { type: "button", onclick: guarded(() => startAt(where.viewpoint)) }, "Start here"),
+      Ghosts.element("span", {}, Ghosts.placeText(player.panes[0].scene, where.viewpoint)),
+      Ghosts.element("button", { type: "button", onclick: chosen(() => walkTo(where.viewpoint)) }, "Walk here"),
+      Ghosts.element("button", { type: "button", onclick: chosen(() => startAt(where.viewpoint)) }, "Start here"),
     );
   };
 
   const remember = () => {
     if (!state.question) return;
-    const values = { w: state.question.world_id, m: $("model").value, k: player.step, t: player.t };
+    const { question } = state, values = { w: question.world_id, m: question.model, k: player.step, t: player.t };
     if ($("other").value) values.o = $("other").value;
-    if (state.question.instr_id && state.episode && state.question.instr_id === state.episode.instr_id) Object.assign(values, { s: state.episode.split, e: state.question.instr_id });
-    else Object.assign(values, { b: state.question.scan, x: state.question.text, h: state.question.start_heading_rad.toFixed(4), p: state.question.walk.join("."), d: state.question.path.join(".") });
+    const listed = question.instr_id && state.episode?.instr_id === question.instr_id;
+    if (listed && (mine() && state.whole || question.walked_by === FIXED)) Object.assign(values, { s: state.episode.split, e: question.instr_id }, question.walked_by === FIXED ? { f: 1 } : {});
+    else {
+      Object.assign(values, { b: question.scan, x: question.text, h: question.start_heading_rad.toFixed(4), p: question.walk.join("."), d: question.path.join("."), y: question.walked_by });
+      if (listed) Object.assign(values, { s: state.episode.split, i: question.instr_id });
+    }
     history.replaceState(null, "", `#${query(values)}`);
-  };
-
-  const listEpisodes = async () => {
-    const values = { world: $("world").value, model: $("model").value, split: $("split").value, scan: $("scan").value, limit: 200 };
-    const told = await (await Ghosts.ask(`/api/episodes?${query(values)}`)).json();
-    state.listed = told.episodes;
-    const more = told.total > told.episodes.length ? [["", `… ${told.total - told.episodes.length} more: choose a building`]] : [];
-    fill($("episode"), [...told.episodes.map((item) => [item.instr_id, `${item.instr_id}: ${item.text.slice(0, 70)}`]), ...more], state.episode?.instr_id);
+    $("again").disabled = question.walk.length < 2 && player.step === 0;
   };
 
   const chooseWorld = async (wanted = {}) => {
@@ -147,56 +230,69 @@
     fill($("scan"), [["", "any"], ...here.scans.map((id) => [id, id])], wanted.scan ?? "");
     fill($("split"), here.splits.map((name) => [name, name]), wanted.split);
     fill($("model"), here.models.map(({ id }) => [id, id]), wanted.model);
-    fill($("other"), [["", "none"], ...here.models.map(({ id }) => [id, id])], wanted.other ?? "");
-    await listEpisodes();
+    fill($("other"), [["", "none"], ...here.models.map(({ id, same_as }) => [id, same_as ? `${id} (same file as ${same_as})` : id])], wanted.other ?? "");
+    await fresh(listAgain());
   };
 
   const first = async () => {
-    if (!state.listed.length) return say("No episodes here: choose another split or building.", true);
-    $("episode").value = state.listed[0].instr_id;
-    await pick(state.listed[0]);
+    await fresh(listAgain());
+    if (!list.shown.length) return say("No episodes here: choose another split or building.", true);
+    await pick(list.shown[0]);
   };
 
-  const follow = async (link) => {
-    const where = { step: +(link.get("k") ?? 0), t: link.has("t") ? +link.get("t") : undefined };
-    if (link.has("e")) return pick({ split: link.get("s"), instr_id: link.get("e") }, where);
-    const stops = (name) => (link.get(name) ?? "").split(".").filter(Boolean);
-    const body = { world: $("world").value, model: $("model").value, scan: link.get("b"), text: link.get("x"), heading_rad: +link.get("h"), walk: stops("p"), path: stops("d"), instr_id: "" };
-    await show(await (await Ghosts.ask("/api/ask", body)).json(), where);
+  const known = (kind, name, names) => {
+    if (name !== null && !names.includes(name)) throw new Error(`The link names ${kind} “${name}”, which is not here. There is ${names.join(", ")}.`);
   };
 
-  const fileName = (kind) => `ghosts-${state.question.instr_id || "episode"}.${kind}`;
-
-  const film = (kind) => guarded(async () => {
-    say("Drawing the film…");
-    const beside = player.panes[1]?.header.model ?? "";
-    const answer = await Ghosts.ask("/api/film", { ...source.body(state.question), kind, beside });
-    Ghosts.save(fileName(kind), await answer.blob());
-    say("Film saved.");
-  });
-
-  // One record, or a list of them where models are compared; `ghosts report --record` reads both.
-  const saveRecord = async () => {
-    const records = await Promise.all(player.panes.map(({ header }) => source.record(header)));
-    Ghosts.save(fileName("json"), new Blob([JSON.stringify(records.length > 1 ? records : records[0])], { type: "application/json" }));
-    say("Record saved.");
+  // Open what the address says, or the first episode where it says nothing.
+  const follow = async () => {
+    const link = new URLSearchParams(location.hash.slice(1));
+    known("world", link.get("w"), state.library.worlds.map(({ id }) => id));
+    if (link.has("w")) $("world").value = link.get("w");
+    const here = world(), models = here.models.map(({ id }) => id);
+    known("model", link.get("m"), models);
+    known("model", link.get("o"), models);
+    known("split", link.get("s"), here.splits);
+    await chooseWorld({ split: link.get("s"), model: link.get("m"), other: link.get("o") });
+    $("walk").value = link.has("f") ? FIXED : "";
+    const where = { step: +(link.get("k") ?? 0) || 0, t: link.has("t") ? +link.get("t") || 0 : undefined };
+    if (link.has("e")) return pick({ split: link.get("s") ?? here.splits[0], instr_id: link.get("e") }, where);
+    if (!link.has("x")) return first();
+    const stops = (name) => (link.get(name) ?? "").split(".").filter(Boolean), at = await start(link.get("b"), stops("p"));
+    if (link.has("i")) state.episode = { split: link.get("s"), instr_id: link.get("i") };
+    const body = { world: $("world").value, model: $("model").value, text: link.get("x"), path: stops("d"), instr_id: link.get("i") ?? "", walked_by: link.get("y") ?? $("model").value, ...at, ...(link.has("h") ? { heading_rad: +link.get("h") } : {}) };
+    await show(await tell("/api/ask", body), where);
   };
 
-  const savePicture = () => Ghosts.picture(player).toBlob((blob) => Ghosts.save(fileName("png"), blob));
+  // Where a link's instruction is asked; one without a place, at the start of the first episode.
+  const start = async (scan, walk) => {
+    if (scan && walk.length) return { scan, walk, heading_rad: 0 };
+    if (!list.shown.length) throw new Error("The link names no viewpoint to start at, and there is no episode to take one from.");
+    const there = list.shown.find((item) => item.scan === scan) ?? list.shown[0];
+    const { walk: [id], scan: building, start_heading_rad: heading_rad } = await tell("/api/pick", { world: $("world").value, model: $("model").value, split: there.split, instr_id: there.instr_id, fixed: true });
+    return { scan: building, walk: [id], heading_rad };
+  };
 
-  $("world").addEventListener("change", guarded(async () => { state.episode = null; await chooseWorld(); await first(); }));
-  for (const id of ["scan", "split"]) $(id).addEventListener("change", guarded(async () => { await listEpisodes(); await first(); }));
-  $("episode").addEventListener("change", guarded(async () => {
-    const chosen = state.listed.find((item) => item.instr_id === $("episode").value);
-    if (chosen) await pick(chosen);
+  $("world").addEventListener("change", chosen(async () => { state.episode = state.own = null; await chooseWorld(); await first(); }));
+  for (const id of ["scan", "split"]) $(id).addEventListener("change", chosen(first));
+  $("walk").addEventListener("change", chosen(() => {
+    if (state.question.instr_id && state.episode) return pick(state.episode);
+    $("walk").value = "";
+    say("The fixed walk belongs to an episode: choose one first.", true);
   }));
-  $("model").addEventListener("change", guarded(() => ask({ instr_id: state.question.instr_id }, place())));
-  $("other").addEventListener("change", guarded(() => show(state.question, place())));
+  $("model").addEventListener("change", chosen(() => {
+    const { instr_id, walk, walked_by: by } = state.question, model = $("model").value;
+    if (by === VISITOR) return ask({ instr_id }, place());
+    if (instr_id && state.episode && state.whole) return pick(state.episode, place());
+    return ask({ instr_id, walk: walk.slice(0, 1), walked_by: model }, { step: 0 }, walk.length > 1 ? "/api/walk" : "/api/ask");
+  }));
+  $("other").addEventListener("change", chosen(() => show(state.question, place())));
   $("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = $("text").value.trim();
     if (!text) return say("Type an instruction first.", true);
-    guarded(() => ask({ text, path: text === state.question.text ? state.question.path : [], walk: state.question.walk.slice(0, player.step + 1) }, { step: player.step }))();
+    const kept = text === state.question.text ? { path: state.question.path, instr_id: state.question.instr_id } : { path: [] };
+    chosen(() => ask({ text, ...kept, walk: state.question.walk.slice(0, 1), walked_by: $("model").value }, { step: 0 }))();
   });
   $("text").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey) {
@@ -204,31 +300,39 @@
       $("ask").requestSubmit();
     }
   });
-  $("walkon").addEventListener("click", guarded(walkOn));
-  $("random").addEventListener("click", guarded(() => {
-    const chosen = state.listed[Math.floor(Math.random() * state.listed.length)];
-    $("episode").value = chosen.instr_id;
-    return pick(chosen);
+  $("walkon").addEventListener("click", chosen(walkOn));
+  $("toend").addEventListener("click", chosen(toTheEnd));
+  $("again").addEventListener("click", chosen(again));
+  $("undo").addEventListener("click", chosen(undo));
+  $("random").addEventListener("click", chosen(() => {
+    if (!list.shown.length) return say("No episodes here: choose another split or building.", true);
+    return pick(list.shown[Math.floor(Math.random() * list.shown.length)]);
   }));
-  $("link").addEventListener("click", guarded(async () => { await navigator.clipboard.writeText(location.href); say("Link copied."); }));
-  $("png").addEventListener("click", guarded(savePicture));
-  $("json").addEventListener("click", guarded(saveRecord));
-  $("mp4").addEventListener("click", film("mp4"));
-  $("gif").addEventListener("click", film("gif"));
+  Ghosts.saving({ player, source, say, guarded, question: () => state.question });
   document.addEventListener("keydown", (event) => {
-    if (["INPUT", "TEXTAREA", "SELECT"].includes(event.target.tagName) && event.target.type !== "range") return;
-    if (event.key === "n") guarded(walkOn)();
+    if (!Ghosts.free(event)) return;
+    if (event.key === "n") $("walkon").click();
     else if (event.key === "r") $("random").click();
+    else if (event.key === "u") $("undo").click();
     else player.key(event);
   });
+  // A new checkpoint walks the shown episode anew.
+  const training = new Ghosts.Training($("training"), {
+    onnew: (model, iteration) => chosen(async () => {
+      state.ended.clear();
+      const shown = player.panes.some(({ header }) => header.model === model);
+      if (shown && state.question.instr_id && state.episode) await pick(state.episode, place());
+      else if (shown) await ask({ instr_id: state.question.instr_id, walked_by: state.question.walked_by }, place());
+      say(`${model}: checkpoint of iteration ${iteration}.`);
+    })(),
+  });
+  window.addEventListener("hashchange", chosen(follow));
 
-  guarded(async () => {
+  chosen(async () => {
     say("Opening…");
-    const link = new URLSearchParams(location.hash.slice(1));
-    state.library = await (await Ghosts.ask("/api/library")).json();
-    fill($("world"), state.library.worlds.map(({ id }) => [id, id]), link.get("w"));
-    await chooseWorld({ split: link.get("s"), model: link.get("m"), other: link.get("o") });
-    if (link.has("e") || link.has("x")) await follow(link);
-    else await first();
+    state.library = await tell("/api/library");
+    fill($("world"), state.library.worlds.map(({ id }) => [id, id]));
+    await follow();
+    await training.watch();
   })();
 })();

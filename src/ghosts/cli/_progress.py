@@ -1,0 +1,27 @@
+"""How far a command is and how long it will take, on the terminal; silent where nobody watches (a pipe, a log)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+Report = Callable[[int, int], None]
+"""Called with what is done and with all there is to do."""
+
+
+@contextmanager
+def told(what: str, *, shown: bool = True) -> Iterator[Report]:
+    """A line with a bar for as long as the block runs; it leaves nothing behind.
+
+    Args:
+        what: is done, such as "walking (houses-agent)".
+        shown: whether to show it (of several processes, one does).
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as progress:
+        bar = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(bar, completed=done, total=total)

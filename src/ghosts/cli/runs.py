@@ -1,0 +1,55 @@
+"""List the models there are: shipped weights and your own runs, to name one with --run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from ghosts.cli._out import check_folder
+from ghosts.weights import FILTERS, read_about, shipped
+
+
+@dataclass(frozen=True)
+class Options:
+    """List the models there are: shipped weights, and runs of `ghosts train` below a folder."""
+
+    folder: Path = Path("runs")
+    """Folder to look for runs in."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts runs`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts runs", description=__doc__)
+    if options.folder != Options.folder:
+        check_folder(options.folder, "--folder")
+    rows = [("--run", "what", "does", "sees", "iteration")]
+    rows += [row(name, read_about(file) or {}, name in FILTERS) for name, file in shipped().items()]
+    for file in sorted(options.folder.rglob("*.safetensors")):
+        about = read_about(file)
+        if about is not None and file.stem in ("best", "last"):
+            # A folder alone means its best checkpoint.
+            rows.append(row(str(file.parent if file.stem == "best" else file), about))
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
+    for cells in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
+    if len(rows) == 1 + len(shipped()):
+        print(f"no runs in {options.folder}/ yet; train one with: ghosts train goal --out {options.folder}/NAME")
+
+
+def row(name: str, about: dict[str, Any], only_filter: bool = False) -> tuple[str, str, str, str, str]:
+    """One model.
+
+    Args:
+        name: by which a command takes it.
+        about: what its file says of itself.
+        only_filter: whether the name means the filter of an agent's file.
+    """
+    experiment = about.get("experiment") or {}
+    if "model" not in experiment:
+        return name, "backbone", "for ghosts tiles", "images", ""
+    does = "predicts goals" if only_filter or "navigation" not in experiment else "walks by itself"
+    sees = "images" if about.get("labels") is None else "landmarks"
+    return name, str(experiment.get("name", "?")), does, sees, str(about.get("iteration", ""))

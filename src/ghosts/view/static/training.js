@@ -1,0 +1,46 @@
+"use strict";
+// A run while it trains: its log as lines, asked for every few seconds; a new checkpoint is told to the page.
+Ghosts.Training = class {
+  constructor(root, { onnew, every_ms = 5000 }) {
+    Object.assign(this, { root, onnew, every_ms, checkpoints: new Map() });
+  }
+
+  async watch() {
+    const told = await (await Ghosts.ask("/api/training")).json();
+    if (!Object.keys(told).length) return;
+    this.root.hidden = false;
+    this.draw(told);
+    for (const [model, { checkpoint, iteration }] of Object.entries(told)) {
+      const before = this.checkpoints.get(model);
+      this.checkpoints.set(model, checkpoint);
+      if (before && before !== checkpoint) this.onnew(model, iteration);
+    }
+    setTimeout(() => this.watch().catch(() => {}), this.every_ms); // a server that was stopped says so at the next question
+  }
+
+  draw(told) {
+    this.root.replaceChildren(Ghosts.element("summary", {}, "Training"), ...Object.entries(told).map(([model, { iteration, rows }]) => {
+      const names = [...new Set(rows.flatMap(Object.keys))].filter((name) => !["iteration", "learning_rate", "episodes_per_s", "waiting"].includes(name));
+      return Ghosts.element("section", { "data-model": model }, Ghosts.element("h4", {}, `${model}: shown at iteration ${iteration}`), Ghosts.element("div", { class: "plots" }, ...names.map((name) => this.plot(name, rows.filter((row) => name in row)))));
+    }));
+  }
+
+  // One quantity over the iterations.
+  plot(name, rows) {
+    const svg = (tag, values, text = "") => {
+      const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
+      node.textContent = text;
+      return node;
+    };
+    const xs = rows.map(({ iteration }) => iteration), ys = rows.map((row) => row[name]), [low, high] = [Math.min(...ys), Math.max(...ys)];
+    const x = (value) => 8 + (204 * value) / Math.max(...xs, 1), y = (value) => 92 - 66 * (high > low ? (value - low) / (high - low) : 0.5);
+    const picture = svg("svg", { viewBox: "0 0 220 112", width: 220, height: 112, role: "img", "aria-label": `${name}: ${ys[ys.length - 1].toPrecision(3)} at iteration ${xs[xs.length - 1]}` });
+    picture.append(
+      svg("text", { x: 8, y: 16, "font-size": 12, "font-weight": 600 }, `${name} ${ys[ys.length - 1].toPrecision(3)}`),
+      svg("polyline", { points: rows.map((_, k) => `${x(xs[k]).toFixed(1)},${y(ys[k]).toFixed(1)}`).join(" "), fill: "none", stroke: "#0072B2", "stroke-width": 1.8 }),
+      svg("text", { x: 212, y: 107, "font-size": 10, "text-anchor": "end" }, `iteration ${xs[xs.length - 1]}`),
+    );
+    return picture;
+  }
+};
