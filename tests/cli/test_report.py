@@ -76,7 +76,9 @@ def test_one_file_under_two_names_is_said(
     assert html.escape(line) in out.read_text(encoding="utf-8").split("<main>")[0]
 
 
-def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> None:
+def test_chosen_episodes_and_records(
+    combs: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     where = ["--data", str(combs), "--run", str(run)]
     figures = tmp_path / "figures"
     main(["belief", *where, "--episode", "302_0", "--out", str(figures), "--kinds", "png,pdf", "--step", "1"])
@@ -99,6 +101,13 @@ def test_chosen_episodes_and_records(combs: Path, run: Path, tmp_path: Path) -> 
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert [episode["name"] for episode in data["episodes"]] == ["episode 302_0"]
     assert "<title>Ghosts: small on combs</title>" in page
+    for more, told in (
+        (["--episode", "301_2"], "no model to show; name --run RUN"),
+        (["--figures", str(figures)], "--figures needs --run RUN, to photograph the viewer, got"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["report", "--data", str(combs), "--record", stored, *more, "--out", str(out)])
+        assert told in capsys.readouterr().err
     two = tmp_path / "two.json"
     write_json(two, [to_json(record), to_json(replace(record, model="other"))])
     main(["report", *where, "--record", str(two), "--out", str(out)])

@@ -74,7 +74,8 @@ def main(arguments: list[str]) -> None:
     from ghosts.view.report import build_report, gather_assets
 
     minds: list[Mind] = []
-    if options.record and not options.run:
+    if options.record and not (options.run or options.episode):
+        require(options.figures is None, "--figures needs --run RUN, to photograph the viewer", options.figures)
         library, split = Library([options.data], ()), ""
         world = next(iter(library.roots))
     else:

@@ -17,7 +17,7 @@ def labels_at(data: Dataset, scan: str, row: int) -> tuple[str, ...]:
         row: viewpoint of its graph.
     """
     bank, known = data.bank, data.labels
-    if bank.labels is None or known is None:
+    if bank.labels is None or known is None or (scan, row) not in bank.numbers:
         return ()
     _, cells = bank.gather(np.array([bank.tile(scan, row)]))
     covered = np.bincount(bank.labels.labels_of(cells).label.numpy(), minlength=len(known))[: len(known)]

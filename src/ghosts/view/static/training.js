@@ -15,7 +15,12 @@ Ghosts.Training = class {
       this.checkpoints.set(model, checkpoint);
       if (before && before !== checkpoint) this.onnew(model, iteration);
     }
-    setTimeout(() => this.watch().catch(() => {}), this.every_ms); // a server that was stopped says so at the next question
+    this.again();
+  }
+
+  // Also after a failure: a checkpoint may be missing for a moment; a server that was stopped says so at the next question.
+  again() {
+    setTimeout(() => this.watch().catch(() => this.again()), this.every_ms);
   }
 
   draw(told) {
