@@ -18,6 +18,8 @@ ORDER = [
     "errors",
     "types",
     "geometry",
+    "limits",
+    "locks",
     "files",
     "config",
     "presets",

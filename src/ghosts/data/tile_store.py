@@ -8,14 +8,12 @@ made again when the backbone, the grid, the camera or its pictures changed, and 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from torch import Tensor
 
 from ghosts.errors import DataError, GhostsError
 from ghosts.files import atomic_path, sha256_file
+from ghosts.locks import in_turn
 from ghosts.mapping.tiles import Tiles
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
@@ -293,7 +292,7 @@ def join_parts(folder: Path, root: DataRoot, settings: TileSettings, scans: Sequ
     Returns:
         Whether the joined file holds all of `scans` now.
     """
-    with _locked(folder):
+    with in_turn(folder):
         found = find_tiles(folder, root, settings, scans)
         if len(found) < len(scans):
             return False
@@ -304,12 +303,3 @@ def join_parts(folder: Path, root: DataRoot, settings: TileSettings, scans: Sequ
         if (folder / PARTS).is_dir() and not os.listdir(folder / PARTS):
             (folder / PARTS).rmdir()
         return True
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; the system lets go of it when a process dies."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "w", encoding="utf-8") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
