@@ -23,15 +23,7 @@ def try_lock(descriptor: int) -> bool:
     Returns:
         Whether it is ours now.
     """
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in _UNKNOWN:
-            return True
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            return False
-        raise
-    return True
+    return _flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
@@ -49,17 +41,14 @@ def locked(
     Raises:
         DataError: somebody else writes to it.
     """
-    descriptor = _open(folder, f".lock{part}")
-    try:
-        if not try_lock(descriptor):
+    with _held(folder, f".lock{part}", fcntl.LOCK_EX | fcntl.LOCK_NB) as (descriptor, ours):
+        if not ours:
             who = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "another process"
             hint = f"wait until it ends, or choose another {option}"
             raise DataError(f"{command} is already at work here ({who})", file=folder, hint=hint)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -70,22 +59,54 @@ def in_turn(folder: Path, name: str = "turn") -> Iterator[None]:
         folder: made where it is missing.
         name: of what is done.
     """
-    descriptor = _open(folder, f".lock-{name}")
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError as error:
-            if error.errno not in _UNKNOWN:
-                raise
+    with _held(folder, f".lock-{name}", fcntl.LOCK_EX):
         yield
-    finally:
-        os.close(descriptor)
 
 
-def _open(folder: Path, name: str) -> int:
-    """A file that is locked instead of the folder. It stays: removing it would let two processes lock two files."""
+@contextmanager
+def _held(folder: Path, name: str, operation: int) -> Iterator[tuple[int, bool]]:
+    """A file that is locked instead of the folder, and whether it is ours; it is gone when we are done."""
+    path = folder / name
+    while True:
+        descriptor = _open(path)
+        try:
+            ours = _flock(descriptor, operation)
+            # Whoever held it before may have removed it, and somebody else have made and locked another one.
+            if ours and not _is_at(descriptor, path):
+                continue
+            try:
+                yield descriptor, ours
+            finally:
+                if ours:
+                    path.unlink(missing_ok=True)
+            return
+        finally:
+            os.close(descriptor)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _flock(descriptor: int, operation: int) -> bool:
+    try:
+        fcntl.flock(descriptor, operation)
     except OSError as error:
-        raise DataError(f"cannot be written ({error.strerror})", file=folder, hint="choose another --out") from None
+        if error.errno in _UNKNOWN:
+            return True
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+def _open(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        hint = "choose another --out"
+        raise DataError(f"cannot be written ({error.strerror})", file=path.parent, hint=hint) from None

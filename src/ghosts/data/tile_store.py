@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float16, Int32
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
@@ -113,6 +114,8 @@ class StoredTiles:
             building, tiles = self.tiles(scan)
             if checksum(tiles) != building.checksum:
                 raise DataError("damaged (the checksum differs)", file=self.path, record=scan, hint=AGAIN)
+            if not torch.isfinite(tiles.features).all():
+                raise DataError("features that are not finite", file=self.path, record=scan, hint=AGAIN)
 
 
 def included(root: DataRoot, scan: str) -> list[int]:

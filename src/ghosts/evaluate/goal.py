@@ -13,6 +13,7 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.model import Prediction, Predictor
+from ghosts.belief.histogram import NOT_FINITE
 from ghosts.config import Precision
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
@@ -82,7 +83,7 @@ def evaluate_goal(
         precision: of the networks; the filter's recursion runs in float32.
 
     Raises:
-        DataError: there is nothing to evaluate.
+        DataError: there is nothing to evaluate, or a belief is not finite.
     """
     check_any(data, examples)
     device, rank, world = processes(fabric)
@@ -105,6 +106,10 @@ def evaluate_goal(
             columns[:, at : at + batch] = found.cpu()
     if fabric is not None and world > 1:
         columns = torch.as_tensor(fabric.all_reduce(columns.to(device), reduce_op="sum")).cpu()
+    lost = int((~columns.isfinite()).any(0).any(1).sum())
+    if lost:
+        problem = f"the belief is not finite for {lost} of {len(examples)} instructions"
+        raise DataError(problem, file=data.root.path, hint=NOT_FINITE)
     error, nll, confidence, seen_goal, area = columns.numpy()
     names = tuple(example.instr_id for example in examples)
     return GoalScores(names, error, seen_goal > 0.5, area, nll, confidence)
