@@ -20,6 +20,7 @@ ORDER = [
     "geometry",
     "limits",
     "locks",
+    "workers",
     "files",
     "config",
     "presets",

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ from ghosts.limits import JSON_VALUES, open_file, read_file
 from ghosts.locks import try_lock
 
 _AGAIN = "mend the file, or copy, download or make it again"
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+"""Halves of characters in JSON: as escapes, mostly in pairs, or as themselves."""
 _MOST_DIGITS = 21
 _LONGEST_NAME = 200
 
@@ -178,7 +181,12 @@ def parse_json(text: str | bytes, source: Path | str) -> Any:
             take the first or the last, or where a number has more digits than 64 bits hold.
     """
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_int=_whole)
+        value = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
+        if _HALF.search(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
+    except UnicodeEncodeError:
+        raise DataError("half a character (a lone surrogate)", file=source, hint=_AGAIN) from None
     except _Twice as error:
         raise DataError("a field that an object has twice", file=source, field=str(error), hint=_AGAIN) from None
     except json.JSONDecodeError as error:

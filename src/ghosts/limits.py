@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 import zipfile
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from ghosts.errors import ConfigError, DataError
 
@@ -56,7 +56,7 @@ def check_bytes(needed: int, file: Path | str, what: str = "it", record: object 
         raise DataError(problem, file=file, record=record, hint=hint)
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path) -> BufferedReader:
     """Open a regular file for reading.
 
     Raises:
@@ -89,14 +89,20 @@ def read_file(path: Path, memory: int = 1) -> bytes:
         return file.read(size)
 
 
-def read_member(archive: zipfile.ZipFile, name: str, file: Path) -> bytes:
+def read_member(archive: zipfile.ZipFile, name: str, file: Path, memory: int = 1) -> bytes:
     """A file inside a zip file, never more of it than its directory says, its checksum compared.
+
+    Args:
+        archive: the zip file.
+        name: inside it.
+        file: the zip file's name, for messages.
+        memory: bytes of memory that each byte will take.
 
     Raises:
         DataError: it is larger than is believed.
     """
     size = archive.getinfo(name).file_size
-    check_bytes(size, file, record=name)
+    check_bytes(size * memory, file, record=name)
     with archive.open(name) as member:
         # Not read(): that unpacks all there is before it compares it with the size in the directory.
         return member.read(max(size, 1))

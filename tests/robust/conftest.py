@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from view_fixtures import agent, combs, photos, run
+from view_fixtures import agent, baseline, combs, library, mind, photos, record, run
 
-__all__ = ["agent", "combs", "photos", "run"]
+__all__ = ["agent", "baseline", "combs", "library", "mind", "photos", "record", "run"]

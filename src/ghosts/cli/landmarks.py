@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +13,11 @@ from rich.table import Table
 
 from ghosts.cli._out import check_out_folder
 from ghosts.errors import DataError, UnknownNameError
-from ghosts.files import atomic_path, write_json
+from ghosts.files import write_json
 from ghosts.world.landmarks.build import Inputs, build_scene, summarise
 from ghosts.world.landmarks.format import read_landmarks
 from ghosts.world.landmarks.reverie import read_listings
+from ghosts.world.matterport.graphs import listed_scans, take_episodes, take_graphs
 
 SUSPICIOUS_RESIDUAL_M = 0.1  # the right convention gives 0.02 m, a wrong one 0.3 m and more
 
@@ -35,7 +35,7 @@ class Options:
     out: Path
     """Data root to write to."""
     r2r: Path | None = None
-    """Folder with R2R_<split>.json: copied to the data root together with the connectivity files."""
+    """Folder with R2R_<split>.json: paths of these buildings go to the data root, with their connectivity files."""
     scans: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Only these buildings; give the option once for each."""
 
@@ -53,8 +53,8 @@ def main(arguments: list[str]) -> None:
         for scan in progress.track(scans, description="buildings"):
             written += build_scene(scan, inputs, folder / f"{scan}.json")
     if options.r2r is not None:
-        copy_files(options.connectivity, options.out / "connectivity", ["*_connectivity.json", "scans.txt"])
-        copy_files(options.r2r, options.out / "r2r", ["R2R_*.json"])
+        take_graphs(options.connectivity, options.out, scans)
+        take_episodes(options.r2r, options.out, listed_scans(options.out))
     summary = summarise([read_landmarks(folder / f"{scan}.json") for scan in scans])
     write_json(folder / "summary.json", summary, indent=2)
     console.print(table(summary))
@@ -82,22 +82,6 @@ def chosen_scans(options: Options) -> list[str]:
         if scan not in found:
             raise UnknownNameError("scan", scan, found, str(options.connectivity))
     return [scan for scan in found if scan in options.scans] if options.scans else found
-
-
-def copy_files(source: Path, target: Path, patterns: list[str]) -> None:
-    """Copy files into a data root, each whole or not at all."""
-    files = sorted(file for pattern in patterns for file in source.glob(pattern))
-    if not files:
-        raise DataError(
-            f"no {patterns[0]} in this folder",
-            file=source,
-            hint="name the folder that holds them, or leave the option out",
-        )
-    if source.resolve() == target.resolve():
-        return
-    for file in files:
-        with atomic_path(target / file.name) as temporary:
-            shutil.copyfile(file, temporary)
 
 
 def table(summary: dict[str, Any]) -> Table:

@@ -25,7 +25,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from ghosts.errors import DataError, GhostsError
-from ghosts.files import atomic_path, sha256_file
+from ghosts.files import atomic_path, is_name, parse_json, sha256_file
 from ghosts.locks import in_turn
 from ghosts.mapping.tiles import Tiles
 from ghosts.types import Intrinsics
@@ -211,9 +211,9 @@ def read_tiles(path: Path) -> StoredTiles:
         raise DataError("no tiles here", file=path, hint="make them with: ghosts tiles --data ROOT --backbone FILE")
     try:
         with safe_open(path, framework="pt") as file:
-            index = json.loads((file.metadata() or {}).get("index", "null"))
+            index = parse_json((file.metadata() or {}).get("index", "null"), path)
             cells, features = file.get_tensor("cells"), file.get_tensor("features")
-    except (SafetensorError, OSError, ValueError, RecursionError):
+    except (SafetensorError, OSError, DataError):
         raise DataError("not a file of tiles, or a damaged one", file=path, hint=AGAIN) from None
     found = index.get("format") if isinstance(index, dict) else None
     if found != FORMAT:
@@ -234,7 +234,11 @@ def _building(entry: dict[str, Any]) -> Building:
     viewpoints, counts = tuple(entry["viewpoints"]), tuple(entry["counts"])
     if not all(type(count) is int for count in counts) or len(counts) != len(viewpoints):
         raise ValueError(f"counts of {entry['scan']}")
-    return Building(entry["scan"], viewpoints, counts, Pictures(**entry["pictures"]), entry["checksum"])
+    pictures = Pictures(**entry["pictures"])
+    texts = (*viewpoints, pictures.stat, pictures.content, entry["checksum"])
+    if not is_name(entry["scan"]) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"names of {entry['scan']}")
+    return Building(entry["scan"], viewpoints, counts, pictures, entry["checksum"])
 
 
 def write_part(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from ghosts.act.build import Model, build_model
 from ghosts.act.model import GoalModel
 from ghosts.act.planner import Planner
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
-from ghosts.config import GoalExperiment, PlannerConfig, VlnExperiment, from_dict
+from ghosts.config import GoalExperiment, LandmarkConfig, PlannerConfig, VlnExperiment, from_dict
 from ghosts.data.reading import Reading, reading_of
 from ghosts.errors import ConfigError, DataError, did_you_mean
+from ghosts.files import sha256_file
 from ghosts.language.tokens import Vocabulary
 from ghosts.weights import FOLDER, resolve, shipped
 from ghosts.weights.checkpoint import (
@@ -192,6 +194,7 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
     labels = LabelSet.from_list(about["labels"], path) if about["labels"] is not None else None
     reading = replace(
         reading_of(experiment),
+        landmarks=_own_vectors(experiment.landmarks, about.get("word_vectors")),
         # Of what a preset for any world was trained on.
         source="images" if labels is None else "landmarks",
         vocabulary=_vocabulary(about["vocabulary"], path),
@@ -199,6 +202,15 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
         tiles=about.get("tiles"),
     )
     return Description(experiment, reading, about["iteration"])
+
+
+def _own_vectors(landmarks: LandmarkConfig, recorded: Any) -> LandmarkConfig:
+    """Without a file of word vectors that is not the one the model was trained with: a checkpoint may name any file."""
+    path = Path(landmarks.word_vectors or "")
+    if not path.is_file() or (isinstance(recorded, dict) and recorded.get("sha256") == sha256_file(path)):
+        return landmarks
+    warnings.warn("other word vectors than in training: unseen labels go by their head noun alone", stacklevel=2)
+    return replace(landmarks, word_vectors=None)
 
 
 def _experiment(values: Any, path: Path) -> GoalExperiment:

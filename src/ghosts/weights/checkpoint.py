@@ -176,12 +176,13 @@ def check_fit(ours: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: P
     Raises:
         DataError: they do not fit.
     """
-    fit = ours.keys() == weights.keys() and all(_alike(value, weights[name]) for name, value in ours.items())
+    fit = ours.keys() == weights.keys() and all(alike(value, weights[name]) for name, value in ours.items())
     if not fit:
         raise DataError(f"{what} do not fit the settings ({misfit(ours, weights)})", file=path, hint=_DAMAGED)
 
 
-def _alike(ours: Tensor, other: Tensor) -> bool:
+def alike(ours: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one size, and one kind of numbers."""
     return ours.shape == other.shape and ours.is_floating_point() == other.is_floating_point()
 
 
@@ -192,7 +193,7 @@ def misfit(ours: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> str:
             return f"{name} is missing"
         if weights[name].shape != value.shape:
             return f"{name} has the size {_size(weights[name])}, expected {_size(value)}"
-        if not _alike(value, weights[name]):
+        if not alike(value, weights[name]):
             kinds = ("whole numbers", "numbers with a fraction")
             return (
                 f"{name} holds {kinds[weights[name].is_floating_point()]}, expected {kinds[value.is_floating_point()]}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,13 @@ from jaxtyping import Float32, Int64
 
 from ghosts.errors import DataError
 from ghosts.files import sha256_file
+from ghosts.limits import open_file
 from ghosts.world.landmarks.labels import Label, LabelSet, label_words
 
 SIMILAR = 0.5
 """Least cosine at which one label stands for another. In GloVe's vectors synonyms (sofa, couch) have 0.6 to 0.9,
 things of one room (sofa, kettle) mostly less than 0.4."""
+_LONGEST = 1 << 20
 HINT = "expected a text file, a word and its numbers per line (GloVe .txt, fastText .vec, or either .gz)"
 
 
@@ -48,8 +51,8 @@ def read_word_vectors(path: Path, wanted: Collection[str]) -> WordVectors:
     """
     wanted = set(wanted)
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else open(path, encoding="utf-8") as text:
-            words, dimension = _read(text, path, wanted)
+        with open_file(path) as file, gzip.open(file) if path.suffix == ".gz" else file as content:
+            words, dimension = _read(_lines(content, path), path, wanted)
         return WordVectors(words, dimension, sha256_file(path))
     except FileNotFoundError:
         raise DataError("no such file", file=path, hint=HINT) from None
@@ -59,6 +62,14 @@ def read_word_vectors(path: Path, wanted: Collection[str]) -> WordVectors:
         raise DataError("not a whole gzip file", file=path, hint=HINT) from None
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", file=path, hint=HINT) from None
+
+
+def _lines(file: BufferedIOBase, path: Path) -> Iterator[str]:
+    """Lines of text, none of them longer than a word and its numbers can be."""
+    while line := file.readline(_LONGEST + 1):
+        if len(line) > _LONGEST:
+            raise DataError(f"a line of more than {_LONGEST} bytes", file=path, hint=HINT)
+        yield line.decode("utf-8")
 
 
 def _read(text: Iterable[str], path: Path, wanted: set[str]) -> tuple[dict[str, np.ndarray], int]:

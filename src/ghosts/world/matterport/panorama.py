@@ -16,6 +16,7 @@ from jaxtyping import UInt8, UInt16
 from ghosts.config import require
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import atomic_path, remove_leftovers
+from ghosts.limits import open_file
 from ghosts.world.images import PNG_SIGNATURE, check_plane, check_whole, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
@@ -195,7 +196,7 @@ def read_settings(depth_path: Path) -> PrepareConfig | None:
 
 def _head(depth_path: Path) -> bytes:
     """First bytes of a PNG file."""
-    with open(depth_path, "rb") as file:
+    with open_file(depth_path) as file:
         head = file.read(_IHDR_END + 4096)
     if not head.startswith(PNG_SIGNATURE):
         raise ValueError("not a PNG file")

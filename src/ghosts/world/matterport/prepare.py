@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import cv2
@@ -23,6 +21,8 @@ import numpy as np
 
 from ghosts.errors import DataError, GhostsError, UnknownNameError
 from ghosts.files import read_json, write_json
+from ghosts.locks import in_turn
+from ghosts.workers import pool_of
 from ghosts.world.graph import load_graph
 from ghosts.world.matterport.conf import Origin, Rig
 from ghosts.world.matterport.panorama import (
@@ -156,8 +156,7 @@ def _results(
     if workers <= 1 or len(todo) <= 1:
         yield from ((unit, _make(sources, root, config, unit)) for unit in todo)
         return
-    # Spawned, not forked: OpenCV's and zip files' state does not survive a fork.
-    with ProcessPoolExecutor(min(workers, len(todo)), get_context("spawn"), _start_worker) as pool:
+    with pool_of(min(workers, len(todo)), _start_worker) as pool:
         futures = {pool.submit(_make, sources, root, config, unit): unit for unit in todo}
         try:
             for future in as_completed(futures):
@@ -165,21 +164,10 @@ def _results(
         except BrokenProcessPool:
             hint = "the same command goes on where it stopped; use fewer --workers if memory ran out"
             raise DataError("a worker process died", file=root, hint=hint) from None
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _start_worker() -> None:
     cv2.setNumThreads(1)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _make(sources: tuple[Path, ...], root: Path, config: PrepareConfig, unit: Unit) -> str | None:
@@ -232,6 +220,11 @@ def summarise(
 
 def write_summary(root: Path, summary: dict[str, Any]) -> Path:
     """Write `prepare.json`; what it says of other scans stays, and why another process could not make a panorama."""
+    with in_turn(root, "summary"):
+        return _write_summary(root, summary)
+
+
+def _write_summary(root: Path, summary: dict[str, Any]) -> Path:
     before = _summary_before(root / SUMMARY)
     scans, missing = summary["scans"], summary["missing"]
     other = {name: problem for name, problem in before["missing"].items() if name.split("/")[0] not in scans}
