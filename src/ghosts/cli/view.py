@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,7 +28,9 @@ class Options:
     baseline: bool = True
     """Offer the hand-coded baseline as well, on the first model's map (--no-baseline: leave it out)."""
     host: str = "127.0.0.1"
-    """Address to listen on. Anything but this machine's own lets others in: there is no password."""
+    """Address to listen on. Anything but this machine's own lets others in, who need the token in the address."""
+    token: bool = True
+    """Ask others for a token, a new one at every start (--no-token: let everybody in)."""
     port: int = 8471
     """Port to listen on."""
     open: bool = False
@@ -70,8 +73,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(library: Library, options: Options, door: socket.socket) -> None:
-    import uvicorn
-
+    from ghosts.view.door import serve
+    from ghosts.view.guard import LOCAL
     from ghosts.view.server import make_app
 
     print("reading models and worlds …", flush=True)
@@ -80,13 +83,13 @@ def _serve(library: Library, options: Options, door: socket.socket) -> None:
     if library.why_not():
         print(f"left out:{library.why_not()}")
     name = f"[{options.host}]" if ":" in options.host else options.host
-    address = f"http://{name}:{options.port}/"
+    token = secrets.token_urlsafe(24) if options.token and options.host not in LOCAL else ""
+    address = f"http://{name}:{options.port}/" + (f"?token={token}" if token else "")
     print(f"open {address} in a browser (stop with Ctrl-C)", flush=True)
     if options.open:
         import webbrowser
 
         webbrowser.open(address)
-    app = make_app(library, frozenset({options.host}))
-    config = uvicorn.Config(app, host=options.host, port=options.port, log_level="warning", access_log=False)
+    app = make_app(library, frozenset({options.host}), token)
     with suppress(KeyboardInterrupt):  # uvicorn stops first, then passes it on
-        uvicorn.Server(config).run(sockets=[door])
+        serve(app, door, options.host, options.port)

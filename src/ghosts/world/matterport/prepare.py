@@ -23,7 +23,7 @@ from ghosts.errors import DataError, GhostsError, UnknownNameError
 from ghosts.files import read_json, write_json
 from ghosts.locks import in_turn
 from ghosts.workers import pool_of
-from ghosts.world.graph import load_graph
+from ghosts.world.graph import NavGraph, load_graph
 from ghosts.world.matterport.conf import Origin, Rig
 from ghosts.world.matterport.panorama import (
     PrepareConfig,
@@ -40,6 +40,9 @@ from ghosts.world.store import PanoramaStore
 SUMMARY = "prepare.json"
 BYTES_A_PIXEL = 2.0
 """Of both files together, for the estimate of space: 1.5 measured by `ghosts prepare --bench 1`."""
+_NO_IMAGES = (
+    "in the navigation graph, but without raw images: download them, or take it out of the graph (included: false)"
+)
 WAITING = "not made yet"
 """The problem of a panorama that another process has to make, or has failed to."""
 Unit = tuple[str, str]
@@ -211,7 +214,11 @@ def summarise(
         found = {viewpoint: find_prepared(root, scan, viewpoint, config) for viewpoint in views}
         done = [item for item in found.values() if item is not None]
         scans[scan] = {"panoramas": len(views), "prepared": len(done), **_figures(done)}
-        scans[scan] |= _against_graph(release, root, scan, config)
+        graph = _graph(root, scan)
+        if graph is not None:
+            scans[scan] |= _against_graph(release, graph, scan, config)
+            standing = [graph.ids[row] for row in np.flatnonzero(graph.included)]
+            missing |= {f"{scan}/{name}": _NO_IMAGES for name in standing if name not in found}
         for viewpoint, item in found.items():
             if item is None:
                 missing[f"{scan}/{viewpoint}"] = problems.get((scan, viewpoint), WAITING)
@@ -255,15 +262,25 @@ def _figures(done: list[Prepared]) -> dict[str, float]:
         name: round(float(np.mean([getattr(item, name) for item in done])), 6)
         for name in ("holes_before", "holes_after", "overlap", "agreement")
     }
-    return mean | {"offset_m": max(item.offset_m for item in done)}
+    lowest = min(item.agreement for item in done)
+    return mean | {"lowest_agreement": lowest, "offset_m": max(item.offset_m for item in done)}
 
 
-def _against_graph(release: RawRelease, root: Path, scan: str, config: PrepareConfig) -> dict[str, Any]:
-    """How far cameras and navigation graph disagree on where a panorama stands and how it is turned."""
+def _graph(root: Path, scan: str) -> NavGraph | None:
+    """The navigation graph of a scan, where the root has a sound one."""
     path = root / "connectivity" / f"{scan}_connectivity.json"
-    if not path.is_file() or not release.names(scan, PARAMETERS):
-        return {}
-    graph, rigs = load_graph(path), release.cameras(scan, config.origin)
+    try:
+        return load_graph(path) if path.is_file() else None
+    except DataError:
+        return None  # the doctor says what is wrong with it
+
+
+def _against_graph(release: RawRelease, graph: NavGraph, scan: str, config: PrepareConfig) -> dict[str, Any]:
+    """How far cameras and navigation graph disagree on where a panorama stands and how it is turned."""
+    try:
+        rigs = release.cameras(scan, config.origin)
+    except DataError:
+        return {}  # none of its panoramas could be made, each with this problem
     turn, shift = [0.0], [0.0]
     for row in np.flatnonzero(graph.included):
         rig = rigs.get(graph.ids[row])

@@ -131,7 +131,7 @@ class RawRelease:
                     except DataError as error:
                         self.damaged[path] = str(error)
                 else:
-                    self._note(path.parts, (path, None))
+                    self._note(path.absolute().parts, (path, None))  # "." has no name of its own
         elif source.is_file():
             self._add_zip(source)
         else:
@@ -141,9 +141,9 @@ class RawRelease:
     def _add_zip(self, path: Path) -> None:
         for inside in _open_zip(path).namelist():
             # In <scan>/<kind>.zip the names may start at the scan, at the kind, or at the file.
-            parts = (path.parent.name, path.stem, *inside.split("/"))
+            parts = (path.absolute().parent.name, path.stem, *inside.split("/"))
             named = parts[-2] in KINDS and len(parts) >= 5
-            self._note(parts if named else (path.parent.name, path.stem, parts[-1]), (path, inside))
+            self._note(parts if named else (path.absolute().parent.name, path.stem, parts[-1]), (path, inside))
 
     def _note(self, parts: Sequence[str], place: Place) -> None:
         if len(parts) < 3:
