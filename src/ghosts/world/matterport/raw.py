@@ -189,7 +189,8 @@ def _walk(folder: Path, levels: int) -> Iterator[Path]:
 @lru_cache(maxsize=8)
 def _open_zip(path: Path) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(open_file(path))
+        open_file(path).close()  # refuses a pipe, which would be waited for
+        return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError):
         raise DataError("not a zip file, or not a whole one", file=path, hint="download it again") from None
 
