@@ -200,13 +200,13 @@ class Fuzzer:
 
     def attempt(self, pair: Pair, path: Path, what: str, content: bytes | None) -> None:
         """One file."""
-        path.unlink()
+        path.unlink(missing_ok=True)
         if content is None:
             os.mkfifo(path)
         else:
             path.write_bytes(content)
         status, output, most_bytes = self.run(pair)
-        path.unlink()
+        path.unlink(missing_ok=True)
         tally = self.tallies[pair.name]
         tally.most_bytes = max(tally.most_bytes, most_bytes)
         kind = self.judge(pair, status, output, most_bytes)

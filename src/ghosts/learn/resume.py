@@ -99,9 +99,9 @@ def _restore(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor], path:
         if not known or name not in _KEPT or value.shape != shape or not value.is_floating_point():
             raise DataError("not what the optimiser keeps", file=path, field=f"optimiser/{key}", hint=_HINT)
         state.setdefault(int(number), {})[name] = value
-    for number, kept in state.items():
+    for which, kept in state.items():
         if kept.keys() != _KEPT:
-            raise DataError("the optimiser's state is incomplete", file=path, field=f"optimiser/{number}", hint=_HINT)
+            raise DataError("the optimiser's state is incomplete", file=path, field=f"optimiser/{which}", hint=_HINT)
     optimiser.load_state_dict({"state": state, "param_groups": groups})
 
 

@@ -104,15 +104,15 @@ def train(
 def _alone(files: RunFiles, fabric: Fabric) -> Iterator[None]:
     """Be the only ones who train in this place; all processes are told together where others do."""
     with ExitStack() as stack:
-        problem = None
+        refused: DataError | None = None
         if fabric.is_global_zero:
             try:
                 stack.enter_context(locked(files.last.parent, "ghosts train", part=f"-{files.last.stem}"))
             except DataError as error:
-                problem = error.problem
-        problem = fabric.broadcast(problem)
-        if problem is not None:
-            raise DataError(problem, file=files.last.parent, hint="wait until it ends, or choose another --out")
+                refused = error
+        refused = fabric.broadcast(refused)
+        if refused is not None:
+            raise refused
         yield
 
 

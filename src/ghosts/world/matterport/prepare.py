@@ -208,7 +208,7 @@ def summarise(
     """
     problems = {**plan.incomplete, **(failed or {})}
     scans: dict[str, Any] = {}
-    missing = {}
+    missing: dict[str, str] = {}
     for scan in sorted({scan for scan, _ in plan.all}):
         views = [viewpoint for name, viewpoint in plan.all if name == scan]
         found = {viewpoint: find_prepared(root, scan, viewpoint, config) for viewpoint in views}
