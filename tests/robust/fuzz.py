@@ -68,7 +68,7 @@ class Pair:
     @property
     def name(self) -> str:
         """For people."""
-        return f"{Path(self.file).name}: ghosts {' '.join(self.words.split()[:2])}"
+        return f"{'/'.join(Path(self.file).parts[-2:])}: ghosts {' '.join(self.words.split()[:2])}"
 
 
 EVAL = "--data {work}/combs --device cpu --examples 2 --splits val_seen"
