@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from ghosts.errors import DataError, MissingExtraError, UnknownNameError, did_you_mean
-from ghosts.files import atomic_path, read_json, sha256_file, write_json
+from ghosts.files import atomic_path, read_json, read_words, sha256_file, write_json
 
 
 def test_json_round_trip_has_stable_bytes(tmp_path: Path) -> None:
@@ -44,6 +45,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         (b"{]", "line 1 column 2"),
         (b"\xff\xfe{", "not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
+        (b'[{"a": 1, "b": {"c": 1, "c": 2}}]', "field 'c': a field that an object has twice"),
+        (b"[" + b"9" * 22 + b"]", "too many digits"),
     ],
 )
 def test_bad_json_names_the_file(tmp_path: Path, content: bytes | None, words: str) -> None:
@@ -64,3 +67,34 @@ def test_error_texts() -> None:
     assert str(UnknownNameError("split", "trian", ["train"])) == "unknown split 'trian'; did you mean 'train'?"
     assert did_you_mean("zzz", []) == ""
     assert did_you_mean("zzz", ["a", "b"]) == "; choose one of a, b"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("a b a", "listed twice (got 'a')"),
+        ("a ../b", "cannot be a file's name (got '../b')"),
+        ("a .hidden", "cannot be a file's name"),
+        ("a b\0c", "cannot be a file's name"),
+    ],
+)
+def test_lists_of_names(tmp_path: Path, content: str, words: str) -> None:
+    (tmp_path / "scans.txt").write_text("a\nb\n")
+    assert read_words(tmp_path / "scans.txt") == ["a", "b"]
+    (tmp_path / "scans.txt").write_text(content)
+    with pytest.raises(DataError) as caught:
+        read_words(tmp_path / "scans.txt")
+    assert words in str(caught.value)
+
+
+def test_the_folder_is_on_disk_before_a_write_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    replace, sync = os.replace, os.fsync
+    monkeypatch.setattr(os, "replace", lambda *names: (done.append("rename"), replace(*names)))
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda file: (done.append("folder" if os.path.isdir(f"/proc/self/fd/{file}") else "file"), sync(file)),
+    )
+    write_json(tmp_path / "a.json", 1)
+    assert done == ["file", "rename", "folder"]

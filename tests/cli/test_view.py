@@ -100,3 +100,26 @@ def test_wrong_words_are_named(
         main(["view", "--port", str(port), *(word.format(combs=combs, photos=photos, run=run) for word in arguments)])
     assert stop.value.code in (1, 2)
     assert told in capsys.readouterr().err
+
+
+def test_others_need_the_token(
+    combs: Path, run: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    called: dict[str, Any] = {}
+    monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: called.update(app=server.config.app))
+    words = ["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", str(port)]
+    main([*words, "--host", "0.0.0.0"])
+    address = capsys.readouterr().out.split("open ")[1].split()[0]
+    token = address.split("?token=")[1]
+    assert len(token) == 32
+    client = TestClient(called["app"], base_url=f"http://127.0.0.1:{port}")
+    assert client.get("/api/library").status_code == 401
+    assert client.get("/api/library?token=other").status_code == 401
+    assert "token in the address" in client.get("/").json()["error"]
+    page = client.get(f"/?token={token}")
+    assert page.status_code == 200
+    assert "HttpOnly" in page.headers["set-cookie"]
+    assert client.get("/api/library").status_code == 200  # by the cookie
+    main([*words, "--host", "0.0.0.0", "--no-token"])
+    assert "?token=" not in capsys.readouterr().out
+    assert TestClient(called["app"], base_url=f"http://127.0.0.1:{port}").get("/api/library").status_code == 200

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 import torch
 
+from ghosts import workers
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
 from ghosts.cli import main, report
 from ghosts.config import NavigationConfig
@@ -294,7 +295,7 @@ def test_graphs_and_paths(tmp_path: Path) -> None:
     )
     write_json(tmp_path / "R2R_train.json", [{"path": []}])
     assert told(lambda: take_episodes(tmp_path, tmp_path / "out", ["s"])).endswith(
-        "R2R_train.json: expected a list of paths with a scan each; take the released file again"
+        "R2R_train.json, record 0, field 'path_id': missing"
     )
 
 
@@ -382,7 +383,8 @@ def test_raw_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(lambda: read_skybox(release(np.zeros((4, 8, 3), np.uint8), ".jpg"), "s", "v", 4)) == (
         "v_skybox0_sami.jpg: a skybox face must be square, found 8 × 4 pixels; download it again"
     )
-    rubbish = SimpleNamespace(read=lambda scan, folder, name: (b"\xff\xd8 rubbish \xff\xd9", Path(name)))
+    sized = b"\xff\xd8\xff\xc0\x00\x11\x08\x00\x04\x00\x04\x03" + bytes(9)
+    rubbish = SimpleNamespace(read=lambda scan, folder, name: (sized + b" rubbish \xff\xd9", Path(name)))
     assert told(lambda: read_depth(rubbish, "s", "v")) == (
         "v_d0_0.png: cannot be decoded as an image; download it again"
     )
@@ -425,7 +427,7 @@ def test_a_worker_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
         def shutdown(self, **_: Any) -> None: ...
 
-    monkeypatch.setattr(prepare, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", Pool)
     todo, config = [("s", "v"), ("s", "w")], panorama.PrepareConfig()
     assert told(lambda: prepare.prepare_release([tmp_path], tmp_path, config, todo, 2, lambda unit: None)) == (
         f"{tmp_path}: a worker process died; the same command goes on where it stopped; "

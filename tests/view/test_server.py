@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -21,7 +28,8 @@ pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])
 from fastapi.testclient import TestClient
 
 from ghosts.errors import DataError
-from ghosts.view.guard import MOST_BYTES
+from ghosts.view import door
+from ghosts.view.guard import MOST_BYTES, Guard
 from ghosts.view.images import Served
 from ghosts.view.library import Library
 from ghosts.view.packed import unpack
@@ -392,3 +400,107 @@ def test_raw_paths_lead_nowhere(served: Served, path: str) -> None:
 def test_raw_foreign_hosts(served: Served, host: str) -> None:
     assert ask(served, "GET", "/api/library", host=host)[0] == 421
     assert ask(served, "GET", "/api/library")[0] == 200
+
+
+def test_an_origin_that_is_none(client: TestClient) -> None:
+    for origin in ("http://[", "http://[::1", "null", "//"):
+        assert client.get("/api/library", headers={"origin": origin}).status_code == 403
+
+
+def test_half_a_body_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghosts.view.guard.ASK_S", 0.05)
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        if sent:
+            return {"type": "http.disconnect"}
+        await asyncio.sleep(30.0)
+        raise AssertionError("waited for")
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "headers": [(b"host", b"localhost"), (b"content-length", b"9")]}
+    asyncio.run(Guard(None)(scope, receive, send))
+    assert sent[0]["status"] == 408
+
+
+def test_the_door_counts_and_hangs_up(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half requests are dropped, too many visitors as well; those who ask are answered all the while."""
+    monkeypatch.setattr(door, "ASK_S", 0.3)
+    monkeypatch.setattr(door, "MOST_CONNECTIONS", 5)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        server = door.Server(
+            door.uvicorn.Config(make_app(library), http=door.Visitor, log_level="critical", port=port, lifespan="on")
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.02)
+            idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(8)]
+            for visitor in idle:
+                visitor.sendall(b"GET / HTTP/1.1\r\nHost: localh") if visitor is idle[0] else None
+                visitor.settimeout(20.0)
+            # All are hung up on: three at once, five when their time is over.
+            assert [_ended(visitor) for visitor in idle] == [True] * 8
+            connection = HTTPConnection("127.0.0.1", port, timeout=60)
+            connection.request("GET", "/static/core.js")
+            assert connection.getresponse().status == 200
+            connection.close()
+        finally:
+            server.should_exit = True
+            thread.join(30)
+    assert not thread.is_alive()
+
+
+def _ended(visitor: socket.socket) -> bool:
+    """Whether the other side hangs up."""
+    try:
+        return visitor.recv(1) == b""
+    except ConnectionResetError:
+        return True
+    finally:
+        visitor.close()
+
+
+def test_the_server_leaves_whatever_its_threads_are_at(tmp_path: Path) -> None:
+    """An answer that takes a minute, and Ctrl-C: the process is gone, with the code of one that was asked to."""
+    code = (
+        "import socket, sys, time\n"
+        "from fastapi import FastAPI\n"
+        "from ghosts.view import door\n"
+        "door.CLOSE_S = 0.5\n"
+        "app = FastAPI()\n"
+        "@app.get('/')\n"
+        "def slow() -> str:\n"
+        "    print('asked', flush=True)\n"
+        "    time.sleep(60)\n"
+        "    return ''\n"
+        "listening = socket.create_server(('127.0.0.1', 0))\n"
+        "print(listening.getsockname()[1], flush=True)\n"
+        "door.serve(app, listening, '127.0.0.1', 1)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    with process.stdout as told:
+        visitor = socket.create_connection(("127.0.0.1", int(told.readline())))
+        visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert told.readline() == "asked\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+        visitor.close()
+
+
+def test_caches_count_what_they_hold(library: Library) -> None:
+    mind = library.mind("combs", "small")
+    question = library.question(mind, "dev_unseen", "300_0")
+    mind.frame(question, 0)
+    thought = mind._thought(question, 0)
+    frame, trace = thought.frame, thought.trace
+    assert trace is not None
+    least = frame.beliefs.nbytes + frame.predictions.nbytes + frame.likelihoods.nbytes + frame.smoothed.nbytes
+    kernel: Any = trace.kernel_at(0)
+    assert thought.nbytes > least + 3 * trace.posteriors.nbytes + kernel.map_weights.nbytes
+    assert mind._thoughts.used_bytes >= thought.nbytes

@@ -13,6 +13,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ghosts.act.candidates import Candidates
+from ghosts.belief.histogram import NOT_FINITE
+from ghosts.errors import DataError
 
 LEAST_EDGE_M = 1e-3
 """Two viewpoints at one place count as a millimetre apart, so that every move of a shortest walk makes progress."""
@@ -177,7 +179,13 @@ def _floats(values: np.ndarray, device: torch.device) -> Tensor:
 
 
 def on_slots(mask: Bool[np.ndarray, "b slots"], values: Float[Tensor, " k"]) -> Float[np.ndarray, "b slots"]:
-    """Flat values, walker by walker in the order of their slots, back on the slots of a mask; −∞ elsewhere."""
+    """Flat values, walker by walker in the order of their slots, back on the slots of a mask; −∞ elsewhere.
+
+    Raises:
+        DataError: a value is NaN, which no choice can be made on.
+    """
     table = np.full(mask.shape, -np.inf)
     table[mask] = values.detach().double().cpu().numpy()
+    if np.isnan(table).any():
+        raise DataError("the scores of what can be chosen are not finite", hint=NOT_FINITE)
     return table

@@ -27,9 +27,9 @@ from torch import Tensor
 
 from ghosts.act.estimate import GoalEstimate
 from ghosts.act.model import Briefing, GoalModel, Heard
-from ghosts.belief.histogram import arg_max_m, cell_centres_m, entropy, marginal, mass_near
+from ghosts.belief.histogram import NOT_FINITE, arg_max_m, cell_centres_m, entropy, marginal, mass_near
 from ghosts.devices import to_device
-from ghosts.errors import ConfigError
+from ghosts.errors import ConfigError, DataError
 from ghosts.geometry import camera_to_world, snap_origin, to_cells
 from ghosts.language.tokens import TextRead, Vocabulary, tokenise
 from ghosts.mapping.cells import MapCells
@@ -227,6 +227,8 @@ class GoalTracker:
         trace = self.model.track(replace(state.heard, start_xy_m=start.float()), state.map.pooled(pool))
         grid = state.grid.coarser(pool)
         smoothed, goal = trace.smoothed()[0, 0], trace.goal[0, 0]
+        if not (smoothed.isfinite().all() and goal.isfinite().all()):
+            raise DataError("the belief is not finite", hint=NOT_FINITE)
         x_m, y_m = (axis.numpy() for axis in cell_centres_m(grid, dtype=torch.float64))
         at, mass = arg_max_m(goal, grid, radius=1), marginal(goal)
         position = at.double().cpu().numpy() + origin

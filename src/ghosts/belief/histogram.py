@@ -20,6 +20,11 @@ from ghosts.types import Grid
 NO_MASS = 1e-30
 """A total at or below this counts as no mass at all; far above float32's and bfloat16's smallest normal number."""
 
+NOT_FINITE = (
+    "the model's weights or what it reads overflow; name another run, or train again with a lower learning rate"
+)
+"""What to do about a belief that is not finite."""
+
 
 def cell_centres_m(
     grid: Grid, *, device: torch.device | None = None, dtype: torch.dtype = torch.float32
@@ -96,14 +101,14 @@ def total_mass(weights: Float[Tensor, "*n c y x"]) -> Float[Tensor, "*n 1 1 1"]:
 def normalise(
     weights: Float[Tensor, "*n c y x"], fallback: Float[Tensor, "*n c y x"] | None = None
 ) -> Float[Tensor, "*n c y x"]:
-    """Scale to mass 1.
+    """Scale to mass 1. What is not finite stays so: a belief that nobody has is no uniform belief.
 
     Args:
         weights: non-negative, any scale.
         fallback: what to return for items without mass; by default the uniform belief.
     """
     total = total_mass(weights)
-    has_mass = total > NO_MASS
+    has_mass = ~(total <= NO_MASS)  # NaN counts as mass, or it would be hidden by the fallback
     scaled = (weights / torch.where(has_mass, total, 1.0)).to(weights.dtype)
     if fallback is None:
         fallback = torch.full_like(weights, 1.0 / math.prod(weights.shape[-3:]))

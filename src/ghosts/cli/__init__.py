@@ -6,6 +6,7 @@ import ast
 import importlib
 import pkgutil
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 from ghosts import __version__
@@ -25,6 +26,10 @@ def commands() -> dict[str, str]:
 def main(arguments: list[str] | None = None) -> None:
     """Run `ghosts COMMAND …`; exits 2 on a wrong word, 1 on a `GhostsError`, whose message is all that is printed."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that cannot show a character shows another; a table must not be lost for one of them.
+            stream.reconfigure(errors="replace")
     known = commands()
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         _print_help(known)

@@ -25,8 +25,7 @@ def main(arguments: list[str]) -> None:
     options = tyro.cli(Options, args=arguments, prog="ghosts export", description=__doc__)
     check_out_file(options.out, "a checkpoint", (".safetensors",))
     # Imported here: torch takes seconds, and wrong options should not wait for it.
-    from ghosts.run.load import find_checkpoint
-    from ghosts.weights.checkpoint import export_weights
+    from ghosts.run.load import export_run
 
-    about = export_weights(find_checkpoint(options.run), options.out)
-    print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB, iteration {about['iteration']}")
+    run = export_run(options.run, options.out)
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB, iteration {run.iteration}")

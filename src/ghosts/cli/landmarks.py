@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,12 @@ from rich.table import Table
 
 from ghosts.cli._out import check_out_folder
 from ghosts.errors import DataError, UnknownNameError
-from ghosts.files import atomic_path, read_json, write_json, write_text
+from ghosts.files import write_json
 from ghosts.language.episodes import load_episodes
 from ghosts.world.landmarks.build import Inputs, build_scene, summarise
 from ghosts.world.landmarks.format import read_landmarks
 from ghosts.world.landmarks.reverie import read_listings
+from ghosts.world.matterport.graphs import listed_scans, take_episodes, take_graphs
 
 GRAPH = "_connectivity.json"
 SUSPICIOUS_RESIDUAL_M = 0.1  # the right convention gives 0.02 m, a wrong one 0.3 m and more
@@ -38,7 +38,7 @@ class Options:
     out: Path
     """Data root to write to."""
     r2r: Path | None = None
-    """Folder with R2R_<split>.json: the paths of these buildings go to the data root, and so do their graphs."""
+    """Folder with R2R_<split>.json: paths of these buildings go to the data root, with their connectivity files."""
     scans: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     """Only these buildings; give the option once for each."""
 
@@ -58,11 +58,8 @@ def main(arguments: list[str]) -> None:
         for scan in progress.track(scans, description="buildings"):
             written += build_scene(scan, inputs, folder / f"{scan}.json")
     if options.r2r is not None:
-        # Buildings of earlier runs stay: the root holds all that it has landmarks of.
-        there = {file.stem for file in folder.glob("*.json")}
-        complete = [scan for scan in connected(options.connectivity) if scan in there]
-        copy_graphs(options.connectivity, options.out / "connectivity", complete)
-        copy_paths(options.r2r, options.out / "r2r", complete)
+        take_graphs(options.connectivity, options.out, scans)
+        take_episodes(options.r2r, options.out, listed_scans(options.out))
     summary = summarise([read_landmarks(folder / f"{scan}.json") for scan in scans])
     write_json(folder / "summary.json", summary, indent=2)
     console.print(table(summary))
@@ -111,27 +108,6 @@ def check_paths(folder: Path, scans: Sequence[str]) -> None:
         # Which buildings are unseen is known by the training split alone, so that every model needs one.
         hint = f"add a building with training paths, such as --scans {episodes[0].scan}"
         raise DataError(f"no path through {', '.join(scans[:5])}", file=file, hint=hint)
-
-
-def copy_graphs(source: Path, target: Path, scans: Sequence[str]) -> None:
-    """Copy the graphs of some buildings into a data root, each whole or not at all, and list them in scans.txt."""
-    if source.resolve() == target.resolve():
-        return
-    for scan in scans:
-        with atomic_path(target / f"{scan}{GRAPH}") as temporary:
-            shutil.copyfile(source / f"{scan}{GRAPH}", temporary)
-    write_text(target / "scans.txt", "".join(f"{scan}\n" for scan in scans))
-
-
-def copy_paths(source: Path, target: Path, scans: Sequence[str]) -> None:
-    """Copy the paths through some buildings; a split without any is left out."""
-    if source.resolve() == target.resolve():
-        return
-    for file in sorted(source.glob("R2R_*.json")):
-        load_episodes(file)  # says what is wrong in it
-        records = [record for record in read_json(file) if record["scan"] in scans]
-        if records:
-            write_json(target / file.name, records, indent=1)
 
 
 def table(summary: dict[str, Any]) -> Table:

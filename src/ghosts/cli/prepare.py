@@ -107,7 +107,8 @@ def _prepare(options: Options) -> bool:
         )
     seconds = time.perf_counter() - begin
     if plan.todo:
-        console.print(f"{len(plan.todo)} panoramas in {seconds:.0f} s ({len(plan.todo) / seconds:.2f} a second)")
+        made = len(plan.todo) - len(failed)
+        console.print(f"{made} panoramas in {seconds:.0f} s ({made / seconds:.2f} per second)")
     summary = summarise(release, options.out, config, plan, failed)
     complete = _report(options.out, summary, failed, console if rank == 0 else None)
     # torchrun ends all processes when one fails; what could not be made is in the summary, and the doctor tells.
@@ -181,14 +182,14 @@ def _report(root: Path, summary: dict[str, Any], failed: dict[Any, str], console
 def holes_table(scans: dict[str, Any]) -> Table:
     """Holes before and after, and what hints at wrong cameras."""
     name = Column("scan", no_wrap=True, min_width=11)
-    table = Table(name, "panoramas", "holes before", "after", "cameras agree", "offset", "against graph")
+    table = Table(name, "panoramas", "holes before", "after", "cameras agree, at least", "offset", "against graph")
     for scan, row in scans.items():
         counts = f"{row['prepared']}/{row['panoramas']}"
         if not row["prepared"]:
             table.add_row(scan, counts, *[""] * 5)
             continue
         graph = f"{row['graph_turn_deg']:.2f}°, {row['graph_shift_m']:.3f} m" if "graph_turn_deg" in row else ""
-        shares = (f"{100 * row[name]:.2f} %" for name in ("holes_before", "holes_after", "agreement"))
+        shares = (f"{100 * row[name]:.2f} %" for name in ("holes_before", "holes_after", "lowest_agreement"))
         table.add_row(scan, counts, *shares, f"{row['offset_m']:.3f} m", graph)
     return table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,7 +34,9 @@ class Options:
     baseline: bool = True
     """Offer the hand-coded baseline as well, on the first model's map (--no-baseline: leave it out)."""
     host: str = "127.0.0.1"
-    """Address to listen on. Anything but this machine's own lets others in: there is no password."""
+    """Address to listen on. Anything but this machine's own lets others in, who need the token in the address."""
+    token: bool = True
+    """Ask others for a token, a new one at every start (--no-token: let everybody in)."""
     allow_host: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Name by which browsers may call it besides its address, such as this machine's; repeat for more."""
     port: int = 8471
@@ -80,8 +83,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(library: Library, options: Options, door: socket.socket) -> None:
-    import uvicorn
-
+    from ghosts.view.door import serve
+    from ghosts.view.guard import LOCAL
     from ghosts.view.server import make_app
 
     print("reading models and worlds …", flush=True)
@@ -92,14 +95,15 @@ def _serve(library: Library, options: Options, door: socket.socket) -> None:
     print("".join(f"{line}\n" for line in library.twins()), end="")
     everywhere = options.host in EVERYWHERE
     host = EVERYWHERE.get(options.host, options.host)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{options.port}/"
+    token = secrets.token_urlsafe(24) if options.token and options.host not in LOCAL else ""
+    address = f"http://{f'[{host}]' if ':' in host else host}:{options.port}/" + (f"?token={token}" if token else "")
     also = "; from elsewhere by this machine's address, by a name after --allow-host NAME" if everywhere else ""
     print(f"open {address} in a browser{also} (stop with Ctrl-C)", flush=True)
     if options.open:
         import webbrowser
 
         webbrowser.open(address)
-    app = make_app(library, frozenset(name.lower() for name in (options.host, *options.allow_host)))
-    config = uvicorn.Config(app, host=options.host, port=options.port, log_level="warning", access_log=False)
+    hosts = frozenset(name.lower() for name in (options.host, *options.allow_host))
+    app = make_app(library, hosts, token)
     with suppress(KeyboardInterrupt):  # uvicorn stops first, then passes it on
-        uvicorn.Server(config).run(sockets=[door])
+        serve(app, door, options.host, options.port)

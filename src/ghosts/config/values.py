@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ghosts.errors import ConfigError, did_you_mean, quoted
 
@@ -32,33 +33,43 @@ def from_dict(kind: type, values: Any, where: str = "config") -> Any:
             raise ConfigError(f"{where}: unknown field {name!r}{did_you_mean(name, known)}")
         default = known[name].default_factory
         nested = default if isinstance(default, type) and dataclasses.is_dataclass(default) else None
+        if not nested and not _fits(value, types[name]):
+            raise ConfigError(f"{where}.{name} must be {_said(types[name])}, got {quoted(value)}")
         arguments[name] = from_dict(nested, value, f"{where}.{name}") if nested else value
-        if types[name] == _NUMBERS:
-            if not isinstance(value, list | tuple) or not all(
-                type(item) in _KINDS[float] and _sensible(item) for item in value
-            ):
-                raise ConfigError(f"{where}.{name} must be a list of numbers, got {quoted(value)}")
-            arguments[name] = tuple(float(item) for item in value)
-        if types[name] in _KINDS and not (type(value) in _KINDS[types[name]] and _sensible(value)):
-            raise ConfigError(f"{where}.{name} must be {_SAID[types[name]]}, got {quoted(value)}")
+        if get_origin(types[name]) is tuple:
+            arguments[name] = tuple(value)  # JSON has lists alone
+    for name, item in known.items():
+        if name not in values and item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
+            raise ConfigError(f"{where}.{name} is missing, which has no usual value; name {_said(types[name])}")
     return kind(**arguments)
 
 
-_KINDS: dict[Any, tuple[type, ...]] = {
-    int: (int,),
-    int | None: (int, type(None)),
-    float: (int, float),
-    bool: (bool,),
-    str: (str,),
-}
-_SAID = {
-    int: "a whole number",
-    int | None: "a whole number or null",
-    float: "a number",
-    bool: "true or false",
-    str: "a text",
-}
-_NUMBERS = tuple[float, ...]
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a JSON value is of a field's type."""
+    if kind in _KINDS:
+        return type(value) in _KINDS[kind] and _sensible(value)
+    parts = get_args(kind)
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in parts
+    if get_origin(kind) is UnionType:
+        return any(value is None if part is NoneType else _fits(value, part) for part in parts)
+    if get_origin(kind) is tuple:
+        return isinstance(value, list | tuple) and all(_fits(item, parts[0]) for item in value)
+    return True
+
+
+def _said(kind: Any) -> str:
+    """A field's type in words."""
+    parts = get_args(kind)
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(parts)
+    if get_origin(kind) is UnionType:
+        return " or ".join("nothing" if part is NoneType else _said(part) for part in parts)
+    return _SAID.get(kind, "a list of such values")
+
+
+_KINDS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
+_SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _MOST = 1 << 40
 """No whole number in a config is larger; what is comes from a damaged file and would only exhaust memory."""
 

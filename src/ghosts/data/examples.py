@@ -142,7 +142,7 @@ def load_spoken(root: DataRoot, path: Path, scans: set[str], steps: int) -> list
         hint = "tell some with: ghosts speak --data ROOT --run SPEAKER --paths 50000 --out FILE"
         raise DataError("no path in the training buildings of this root", file=path, hint=hint)
     for episode in episodes:
-        root.check_path(episode, path)
+        root.check_episode(episode, path)
     return make_examples(root, episodes, steps)
 
 

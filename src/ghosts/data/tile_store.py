@@ -8,25 +8,25 @@ made again when the backbone, the grid, the camera or its pictures changed, and 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float16, Int32
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from ghosts.errors import DataError, GhostsError
-from ghosts.files import atomic_path, sha256_file
+from ghosts.files import atomic_path, is_name, parse_json, sha256_file
+from ghosts.locks import in_turn
 from ghosts.mapping.tiles import Tiles
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
@@ -114,6 +114,8 @@ class StoredTiles:
             building, tiles = self.tiles(scan)
             if checksum(tiles) != building.checksum:
                 raise DataError("damaged (the checksum differs)", file=self.path, record=scan, hint=AGAIN)
+            if not torch.isfinite(tiles.features).all():
+                raise DataError("features that are not finite", file=self.path, record=scan, hint=AGAIN)
 
 
 def included(root: DataRoot, scan: str) -> list[int]:
@@ -209,9 +211,9 @@ def read_tiles(path: Path) -> StoredTiles:
         raise DataError("no tiles here", file=path, hint="make them with: ghosts tiles --data ROOT --backbone FILE")
     try:
         with safe_open(path, framework="pt") as file:
-            index = json.loads((file.metadata() or {}).get("index", "null"))
+            index = parse_json((file.metadata() or {}).get("index", "null"), path)
             cells, features = file.get_tensor("cells"), file.get_tensor("features")
-    except (SafetensorError, OSError, ValueError, RecursionError):
+    except (SafetensorError, OSError, DataError):
         raise DataError("not a file of tiles, or a damaged one", file=path, hint=AGAIN) from None
     found = index.get("format") if isinstance(index, dict) else None
     if found != FORMAT:
@@ -232,7 +234,11 @@ def _building(entry: dict[str, Any]) -> Building:
     viewpoints, counts = tuple(entry["viewpoints"]), tuple(entry["counts"])
     if not all(type(count) is int for count in counts) or len(counts) != len(viewpoints):
         raise ValueError(f"counts of {entry['scan']}")
-    return Building(entry["scan"], viewpoints, counts, Pictures(**entry["pictures"]), entry["checksum"])
+    pictures = Pictures(**entry["pictures"])
+    texts = (*viewpoints, pictures.stat, pictures.content, entry["checksum"])
+    if not is_name(entry["scan"]) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"names of {entry['scan']}")
+    return Building(entry["scan"], viewpoints, counts, pictures, entry["checksum"])
 
 
 def write_part(
@@ -293,7 +299,7 @@ def join_parts(folder: Path, root: DataRoot, settings: TileSettings, scans: Sequ
     Returns:
         Whether the joined file holds all of `scans` now.
     """
-    with _locked(folder):
+    with in_turn(folder):
         found = find_tiles(folder, root, settings, scans)
         if len(found) < len(scans):
             return False
@@ -304,12 +310,3 @@ def join_parts(folder: Path, root: DataRoot, settings: TileSettings, scans: Sequ
         if (folder / PARTS).is_dir() and not os.listdir(folder / PARTS):
             (folder / PARTS).rmdir()
         return True
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; the system lets go of it when a process dies."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "w", encoding="utf-8") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

@@ -13,7 +13,7 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.model import Prediction, Predictor
-from ghosts.belief.histogram import mass_near
+from ghosts.belief.histogram import NOT_FINITE, mass_near
 from ghosts.config import Precision
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
@@ -85,7 +85,7 @@ def evaluate_goal(
         report: called with the instructions done by now, and with all of them.
 
     Raises:
-        DataError: there is nothing to evaluate.
+        DataError: there is nothing to evaluate, or a belief is not finite.
     """
     check_any(data, examples)
     device, rank, world = processes(fabric)
@@ -109,6 +109,10 @@ def evaluate_goal(
             report(min(at + batch, len(examples)), len(examples))
     if fabric is not None and world > 1:
         columns = torch.as_tensor(fabric.all_reduce(columns.to(device), reduce_op="sum")).cpu()
+    lost = int((~columns.isfinite()).any(0).any(1).sum())
+    if lost:
+        problem = f"the belief is not finite for {lost} of {len(examples)} instructions"
+        raise DataError(problem, file=data.root.path, hint=NOT_FINITE)
     error, nll, confidence, seen_goal, area = columns.numpy()
     names = tuple(example.instr_id for example in examples)
     return GoalScores(names, error, seen_goal > 0.5, area, nll, confidence)

@@ -31,6 +31,10 @@ class Episode:
         return self.distance_m is not None
 
 
+MOST_HEADING_RAD, MOST_DISTANCE_M = 1e3, 1e6
+"""No walker turned and no path went farther; what is beyond comes from damage, and overflows in 32 bits."""
+
+
 @dataclass(frozen=True)
 class Instruction:
     """One instruction of an episode, with the identifier that R2R's evaluation uses."""
@@ -62,7 +66,11 @@ def load_episodes(path: Path) -> list[Episode]:
     Raises:
         DataError: naming file, record (path_id where there is one), field and value.
     """
-    records = read_json(path, hint="a data root holds r2r/R2R_<split>.json")
+    return parse_episodes(read_json(path, hint="a data root holds r2r/R2R_<split>.json"), path)
+
+
+def parse_episodes(records: Any, path: Path) -> list[Episode]:
+    """Check the records of an R2R file and return them."""
     if not isinstance(records, list) or not records:
         raise DataError("expected a non-empty list of paths", file=path, value=records)
     episodes = [parse_episode(record, number, path) for number, record in enumerate(records)]
@@ -88,9 +96,11 @@ def parse_episode(record: Any, number: int, source: Path) -> Episode:
         path_id=path_id,
         scan=record["scan"],
         path=_texts(record, name, "path", source),
-        heading_rad=_finite(record, name, "heading", source),
+        heading_rad=_within(record, name, "heading", source, MOST_HEADING_RAD, "a finite number of radians"),
         instructions=_texts(record, name, "instructions", source),
-        distance_m=_finite(record, name, "distance", source) if "distance" in record else None,
+        distance_m=_within(record, name, "distance", source, MOST_DISTANCE_M, "a finite number of metres")
+        if "distance" in record
+        else None,
     )
 
 
@@ -101,10 +111,10 @@ def _texts(record: dict[str, Any], name: object, field: str, source: Path) -> tu
     return tuple(value)
 
 
-def _finite(record: dict[str, Any], name: object, field: str, source: Path) -> float:
+def _within(record: dict[str, Any], name: object, field: str, source: Path, most: float, what: str) -> float:
     value = record.get(field)
-    if not is_finite(value):
-        raise _wrong(record, name, field, "a finite number", source)
+    if not is_finite(value) or abs(value) > most:
+        raise _wrong(record, name, field, what, source)
     return float(value)
 
 

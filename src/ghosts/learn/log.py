@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
@@ -22,8 +23,15 @@ from ghosts.files import is_finite, write_text
 
 
 def keep_rows(path: Path, iteration: int) -> None:
-    """Cut a log back to an iteration: what came after it will be written again, and a half-written line is dropped."""
-    if not path.is_file():
+    """Cut a log back to an iteration: what came after it will be written again, and a half-written line is dropped.
+
+    A run that starts anew cannot know whose log it finds, and puts it aside under the first free number.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return
+    if iteration == 0:
+        numbers = (path.with_suffix(f".{number}{path.suffix}") for number in itertools.count(1))
+        path.rename(next(free for free in numbers if not free.exists()))
         return
     kept = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -87,8 +95,11 @@ class Log:
         """
         self._losses.append(loss)
         config, done = self._config, iteration + 1
-        if done % config.log_every and done != config.iterations:
-            return
+        if not done % config.log_every or done == config.iterations:
+            self._row(done, rate)
+
+    def _row(self, done: int, rate: float) -> None:
+        config = self._config
         mean = float(self.pending().mean())
         elapsed = time.perf_counter() - self._since
         rate_s = (len(self._losses) - self._before) * config.batch / elapsed
@@ -107,6 +118,17 @@ class Log:
         self._since, self._waited_s = time.perf_counter(), 0.0
         if not math.isfinite(mean):
             raise DataError(f"loss or gradient became {mean} by iteration {done}", hint="lower --train.learning-rate")
+
+    def check(self, done: int, rate: float) -> Float[Tensor, " n"]:
+        """Losses that no row covers yet, before they are saved or where an iteration has failed.
+
+        Raises:
+            DataError: they are not finite; a row says so.
+        """
+        losses = self.pending()
+        if not losses.isfinite().all():
+            self._row(done, rate)
+        return losses
 
     def scored(self, iteration: int, scores: dict[str, float]) -> None:
         """Log an evaluation; its time does not count as training."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,19 @@ from lightning.fabric import Fabric
 from lightning.fabric.wrappers import _FabricOptimizer
 from torch import Tensor, nn
 
-from ghosts.config import OptimiserConfig, differences
+from ghosts.config import OptimiserConfig
 from ghosts.data.prefetch import prefetch
 from ghosts.devices import pinned
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import remove_leftovers
 from ghosts.learn.interrupt import StopRequest
 from ghosts.learn.log import Log, logging
+from ghosts.learn.resume import Progress, resume
 from ghosts.learn.schedule import learning_rate
 from ghosts.learn.task import Share, Task
+from ghosts.locks import locked
 from ghosts.precision import network_type
-from ghosts.weights.checkpoint import BEST, LAST, Checkpoint, load_checkpoint, provenance, save_checkpoint
+from ghosts.weights.checkpoint import BEST, LAST, provenance, save_checkpoint
 
 LOG = "log.jsonl"
 
@@ -50,20 +52,6 @@ class RunFiles:
     def of(cls, folder: Path) -> RunFiles:
         """The files of a run's folder."""
         return cls(folder / LAST, folder / LOG, folder / BEST)
-
-
-@dataclass
-class _State:
-    """How far a run has come."""
-
-    iteration: int
-    """Iterations done."""
-    average: dict[str, Tensor]
-    """Averaged weights; empty without averaging."""
-    best: float
-    """Best score so far."""
-    losses: Float[Tensor, " n"]
-    """Of the last iterations, which no row of the log covers yet."""
 
 
 class _Hidden:
@@ -103,16 +91,42 @@ def train(
         ConfigError: the batch cannot be shared out evenly.
         DataError: the files hold another run, or a damaged one.
     """
-    config, share = task.config, Share(fabric.global_rank, fabric.world_size)
-    if config.batch % share.world:
+    if task.config.batch % fabric.world_size:
         raise ConfigError(
-            f"train.batch {config.batch} cannot be shared by {share.world} processes; use a multiple of {share.world}"
+            f"train.batch {task.config.batch} cannot be shared by {fabric.world_size} processes; "
+            f"use a multiple of {fabric.world_size}"
         )
+    with _alone(files, fabric):
+        _train(task, fabric, files, threads=threads, tensorboard=tensorboard)
+
+
+@contextmanager
+def _alone(files: RunFiles, fabric: Fabric) -> Iterator[None]:
+    """Be the only ones who train in this place; all processes are told together where others do."""
+    with ExitStack() as stack:
+        refused: DataError | None = None
+        if fabric.is_global_zero:
+            try:
+                stack.enter_context(locked(files.last.parent, "ghosts train", part=f"-{files.last.stem}"))
+            except DataError as error:
+                refused = error
+        refused = fabric.broadcast(refused)
+        if refused is not None:
+            raise refused
+        yield
+
+
+def _train(task: Task[Any, Any], fabric: Fabric, files: RunFiles, *, threads: int, tensorboard: bool) -> None:
+    config, share = task.config, Share(fabric.global_rank, fabric.world_size)
     kind = torch.optim.Adam if config.optimiser == "adam" else torch.optim.AdamW
     on_gpu = fabric.device.type == "cuda"
     optimiser = kind(task.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=on_gpu)
     module, optimiser = fabric.setup(_Step(task), optimiser)
-    state = _resume(task, optimiser, files, fabric)
+    if fabric.is_global_zero:
+        for path in (files.last, files.best):
+            if path is not None:
+                remove_leftovers(path)
+    state = resume(task, optimiser.optimizer, files.last)
     if 0 < config.iterations <= state.iteration:
         fabric.print(
             f"{files.last}: finished already, at iteration {state.iteration}; choose another --out to train again"
@@ -140,8 +154,12 @@ def train(
                 group["lr"] = rate
             torch.manual_seed((config.seed * 1_000_003 + iteration) * 1009 + share.rank)
             module.train()
-            with fabric.autocast():
-                batch = task.ready(drawn, fabric)
+            try:
+                with fabric.autocast():
+                    batch = task.ready(drawn, fabric)
+            except DataError:
+                log.check(iteration, rate)  # walks with weights that are not finite end first; the log says why
+                raise
             loss = module(_Hidden(batch))
             optimiser.zero_grad()
             fabric.backward(loss)
@@ -158,7 +176,7 @@ def train(
                 _score(task, state, files, fabric, log)
             stopping = _agreed(stop, state.iteration, config, fabric)
             if stopping or last or state.iteration % config.checkpoint_every == 0:
-                state.losses = log.pending()
+                state.losses = log.check(state.iteration, rate)
                 _save(task, optimiser, state, files, fabric)
             if stopping and not last:
                 raise KeyboardInterrupt
@@ -190,40 +208,7 @@ def _agreed(stop: StopRequest, iteration: int, config: OptimiserConfig, fabric: 
     return bool(torch.as_tensor(fabric.all_reduce(asked, reduce_op="sum")) > 0)
 
 
-def _resume(task: Task[Any, Any], optimiser: _FabricOptimizer, files: RunFiles, fabric: Fabric) -> _State:
-    """Load the last checkpoint into task and optimiser; the optimiser is on its device by now."""
-    weights = task.model.named_parameters() if task.config.ema else ()
-    average = {name: value.detach().clone() for name, value in weights}
-    if not files.last.is_file():
-        return _State(0, average, -math.inf, torch.zeros(0))
-    if fabric.is_global_zero:
-        for path in (files.last, files.best):
-            if path is not None:
-                remove_leftovers(path)
-    stored = load_checkpoint(files.last)
-    _check_same(task, stored, files.last)
-    task.model.load_state_dict(stored.part("model"))
-    _restore(optimiser.optimizer, stored.part("optimiser"))
-    for name, value in stored.part("ema").items():
-        average[name].copy_(value)
-    losses = stored.tensors.get("losses", torch.zeros(0))
-    return _State(int(stored.about["iteration"]), average, float(stored.about["best"]), losses)
-
-
-def _check_same(task: Task[Any, Any], stored: Checkpoint, path: Path) -> None:
-    """Refuse to go on with another run's checkpoint."""
-    hint = "choose another --out, or remove this file"
-    for name, value in task.about().items():
-        if not isinstance(value, dict):
-            if stored.about.get(name) != value:
-                raise DataError(f"holds a run on other data (another {name})", file=path, hint=hint)
-            continue
-        changed = differences(stored.about.get(name), value, "" if name == "experiment" else name)
-        if changed:
-            raise DataError(f"holds another run: {'; '.join(changed[:4])}", file=path, hint=hint)
-
-
-def _save(task: Task[Any, Any], optimiser: _FabricOptimizer, state: _State, files: RunFiles, fabric: Fabric) -> None:
+def _save(task: Task[Any, Any], optimiser: _FabricOptimizer, state: Progress, files: RunFiles, fabric: Fabric) -> None:
     if not fabric.is_global_zero:
         return
     steps: Any = optimiser.state_dict()["state"]
@@ -238,20 +223,11 @@ def _save(task: Task[Any, Any], optimiser: _FabricOptimizer, state: _State, file
     save_checkpoint(files.last, tensors, _about(task, state.iteration, state.best))
 
 
-def _restore(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Put flat tensors ("<parameter number>/<name>") back into an optimiser of the same parameters."""
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        number, name = key.split("/")
-        state.setdefault(int(number), {})[name] = value
-    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
-
-
 def _about(task: Task[Any, Any], iteration: int, best: float) -> dict[str, Any]:
     return {"iteration": iteration, "best": best, **task.about(), **provenance()}
 
 
-def _score(task: Task[Any, Any], state: _State, files: RunFiles, fabric: Fabric, log: Log) -> None:
+def _score(task: Task[Any, Any], state: Progress, files: RunFiles, fabric: Fabric, log: Log) -> None:
     """Evaluate; keep the weights when they are the best so far."""
     with _weights(task.model, state.average):
         scores = task.score(fabric)

@@ -9,12 +9,14 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Num
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load
 from torch import Tensor, nn
 
 from ghosts.errors import DataError
+from ghosts.files import read_bytes
 from ghosts.mapping.resnet import ResNet34, normalise_imagenet
 from ghosts.mapping.torch_archive import read_torch_archive
+from ghosts.weights.checkpoint import alike, check_finite
 
 
 @runtime_checkable
@@ -64,10 +66,11 @@ class ResNetBackbone(nn.Module):
         ours = self.resnet.state_dict()
         # Older files were written before batch norm counted its batches; the count is never used here.
         missing = sorted(name for name in ours.keys() - weights.keys() if not name.endswith("num_batches_tracked"))
-        wrong = sorted(name for name, value in weights.items() if name not in ours or ours[name].shape != value.shape)
+        wrong = sorted(name for name, value in weights.items() if name not in ours or not alike(ours[name], value))
         if missing or wrong:
             problem = f"not the weights of a ResNet-34: {len(missing)} missing, {len(wrong)} unknown or misshapen"
             raise DataError(problem, file=path, field=(missing + wrong)[0], hint=_EXPECTED)
+        check_finite(weights, path, _EXPECTED)
         self.resnet.load_state_dict(weights, strict=False)
 
 
@@ -132,6 +135,6 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
     if path.suffix != ".safetensors":
         return read_torch_archive(path)
     try:
-        return load_file(path)
+        return load(read_bytes(path))
     except SafetensorError:
         raise DataError("not a safetensors file, or a damaged one", file=path, hint=_EXPECTED) from None

@@ -6,13 +6,14 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from ghosts.errors import DataError
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
 from ghosts.weights import resolve
-from ghosts.weights.checkpoint import BACKBONE, load_checkpoint, load_weights, provenance, save_checkpoint
+from ghosts.weights.checkpoint import BACKBONE, check_fit, load_checkpoint, load_weights, provenance, save_checkpoint
 
 _AGAIN = "copy it again, or train it again with: ghosts backbone"
 _MOST_CHANNELS = 1 << 16
@@ -54,6 +55,8 @@ def _load_small(path: Path) -> SmallBackbone:
         raise DataError("a checkpoint, but not of a backbone", file=path, field="kind", value=kind, hint=hint)
     if type(channels) is not int or not 1 <= channels <= _MOST_CHANNELS or not isinstance(labels, list):
         raise DataError("not a backbone's description", file=path, field="channels", value=channels, hint=_AGAIN)
+    with torch.device("meta"):  # where a model of any size takes no memory
+        check_fit(SmallBackbone(channels, len(labels)).state_dict(), stored.weights, path)
     model = SmallBackbone(channels, len(labels))
     load_weights(model, stored, path)
     return model

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from safetensors.torch import save
 
 from ghosts.errors import ConfigError, DataError
-from ghosts.files import atomic_path, cache_dir
+from ghosts.files import atomic_path, cache_dir, sha256_file
 from ghosts.mapping.backbone import ResNetBackbone
 
 URL = "https://download.pytorch.org/models/resnet34-b627a593.pth"
@@ -96,8 +96,7 @@ def check_file(path: Path) -> bool:
     found = _DIGEST.search(path.name)
     if found is None:
         return False
-    with open(path, "rb") as handle:
-        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    digest = sha256_file(path)
     if not digest.startswith(found.group(1)):
         problem = f"damaged: its SHA-256 starts with {digest[: len(found.group(1))]}"
         raise DataError(problem, file=path, hint=f"download it again from {URL}")

@@ -147,7 +147,11 @@ def _check_prepared(made: Pictures) -> Iterator[Finding]:
     try:
         summary = read_json(file)
         scans, missing = summary["scans"], summary["missing"]
-        odd = {scan: row for scan, row in scans.items() if row["prepared"] and row["agreement"] < FEWEST_AGREE}
+        # Of its worst panorama: one of a hundred hardly shows in their mean.
+        agreement = {
+            scan: row.get("lowest_agreement", row["agreement"]) for scan, row in scans.items() if row["prepared"]
+        }
+        odd = {scan: share for scan, share in agreement.items() if share < FEWEST_AGREE}
         turned = {
             scan: row["graph_turn_deg"] for scan, row in scans.items() if row.get("graph_turn_deg", 0.0) > MOST_DEG
         }
@@ -158,8 +162,8 @@ def _check_prepared(made: Pictures) -> Iterator[Finding]:
     if first is not None:
         problem = f"{len(missing)} panoramas could not be made, first {first[0]}: {first[1]}"
         yield Finding("note", "images", str(file), problem, f"{made.command()} (after downloading what is missing)")
-    for scan, row in odd.items():
-        problem = f"cameras of {scan} agree on only {100 * row['agreement']:.0f} % of what two of them see"
+    for scan, share in odd.items():
+        problem = f"cameras of a panorama of {scan} agree on only {100 * share:.0f} % of what two of them see"
         hint = f"{made.command(scan, origin=False)} (without --origin)"
         yield Finding("wrong", "images", str(file), problem, hint)
     for scan, degrees in turned.items():

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ghosts.act.agent import STEP_LIMIT, GhostAgent
 from ghosts.act.build import Model, build_model
 from ghosts.act.ensemble import Ensemble, EnsembleAgent
@@ -18,7 +20,16 @@ from ghosts.data.reading import Reading, reading_of
 from ghosts.errors import ConfigError, DataError, did_you_mean
 from ghosts.language.tokens import Vocabulary
 from ghosts.weights import FOLDER, resolve, shipped
-from ghosts.weights.checkpoint import BACKBONE, BEST, LAST, Checkpoint, load_checkpoint, load_weights
+from ghosts.weights.checkpoint import (
+    BACKBONE,
+    BEST,
+    LAST,
+    Checkpoint,
+    check_fit,
+    export_weights,
+    load_checkpoint,
+    load_weights,
+)
 from ghosts.world.landmarks.labels import LabelSet
 
 _AGAIN = "copy it again, or train it again"
@@ -145,13 +156,37 @@ def load_run(path: str | Path) -> Run:
     Raises:
         DataError: the checkpoint is missing, damaged, or of another version.
     """
-    path = Path(path)
+    return _open_run(Path(path))[0]
+
+
+def export_run(path: str | Path, out: Path) -> Run:
+    """Write a run's weights in float16, to ship or to send, once it is known that they make a model.
+
+    Raises:
+        DataError: as `load_run`, or a weight is too large for float16.
+    """
+    run, checkpoint = _open_run(Path(path))
+    export_weights(checkpoint, out)
+    return run
+
+
+def _open_run(path: Path) -> tuple[Run, Checkpoint]:
     file = find_checkpoint(path)
     checkpoint = load_checkpoint(file)
     about = described(checkpoint, file)
-    model = build_model(about.experiment, about.reading.vocabulary, about.reading.labels)
+    # A few bytes can ask for a model of any size. On this device it takes no memory.
+    with torch.device("meta"):
+        check_fit(_build(about, file).state_dict(), checkpoint.weights, file)
+    model = _build(about, file)
     load_weights(model, checkpoint, file)
-    return Run(path.stem, about.experiment, model, about.reading, about.iteration)
+    return Run(path.stem, about.experiment, model, about.reading, about.iteration), checkpoint
+
+
+def _build(about: Description, file: Path) -> Model:
+    try:
+        return build_model(about.experiment, about.reading.vocabulary, about.reading.labels)
+    except (RuntimeError, ValueError, TypeError, OverflowError, ArithmeticError):
+        raise DataError("settings of which no model can be made", file=file, field="experiment", hint=_AGAIN) from None
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,20 @@
-"""What no request gets past: foreign host names and origins, large bodies. Plain ASGI, before any parsing."""
+"""What no request gets past: foreign host names and origins, a missing token, large or slow bodies. Plain ASGI, before
+any parsing.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import secrets
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 MOST_BYTES = 64 << 10
+ASK_S = 10.0
+"""Seconds in which a request's body must be there."""
+COOKIE = "ghosts_token"
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _HEADERS = [
     # Nothing from anywhere else, so that a page shown here can neither load nor send anything.
@@ -30,10 +37,11 @@ class Guard:
     Args:
         app: the application behind it.
         hosts: names besides localhost that are this server.
+        token: what every request must show, in its address or, after the first one, in a cookie; nothing when empty.
     """
 
-    def __init__(self, app: Any, hosts: frozenset[str] = frozenset()) -> None:
-        self.app, self.hosts = app, LOCAL | hosts
+    def __init__(self, app: Any, hosts: frozenset[str] = frozenset(), token: str = "") -> None:
+        self.app, self.hosts, self.token = app, LOCAL | hosts, token
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Handle one connection."""
@@ -48,18 +56,28 @@ class Guard:
             await _refuse(send, 421, f"{text}start it with: ghosts view --allow-host {name}")
             return
         origin = headers.get(b"origin")
-        if origin is not None and _host(urlsplit(origin).netloc) not in hosts:
+        if origin is not None and _origin(origin) not in hosts:
             await _refuse(send, 403, "requests from other sites are refused")
+            return
+        if self.token and not _shows(self.token, scope, headers):
+            await _refuse(send, 401, "this server asks for the token in the address that its terminal shows")
             return
         length = headers.get(b"content-length", "0")
         if not length.isdigit() or int(length) > MOST_BYTES:
             await _refuse(send, 413, f"a request may hold at most {MOST_BYTES} bytes")
             return
-        body = await _read(receive)
+        try:
+            body = await asyncio.wait_for(_read(receive), ASK_S)
+        except TimeoutError:
+            await _refuse(send, 408, f"a request must be whole after {ASK_S:.0f} seconds")
+            return
         if body is None:
             await _refuse(send, 413, f"a request may hold at most {MOST_BYTES} bytes")
             return
-        await self.app(scope, _replay(body, receive), _with_headers(send))
+        # No script reads the cookie, and no other site's page sends it.
+        kept = f"{COOKIE}={self.token}; Path=/; HttpOnly; SameSite=Strict".encode()
+        more = [(b"set-cookie", kept)] if self.token else []
+        await self.app(scope, _replay(body, receive), _with_headers(send, more))
 
 
 def _host(value: str) -> str:
@@ -76,6 +94,21 @@ def _address(scope: dict[str, Any]) -> frozenset[str]:
         return frozenset({str(ip_address((scope.get("server") or ("",))[0]))})
     except ValueError:
         return frozenset()
+
+
+def _origin(value: str) -> str:
+    """The name in an Origin header; nothing where it is malformed."""
+    try:
+        return _host(urlsplit(value).netloc)
+    except ValueError:
+        return ""
+
+
+def _shows(token: str, scope: dict[str, Any], headers: dict[bytes, str]) -> bool:
+    """Whether a request shows the token."""
+    shown = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
+    shown += [part.strip().removeprefix(f"{COOKIE}=") for part in headers.get(b"cookie", "").split(";")]
+    return any(secrets.compare_digest(item.encode(), token.encode()) for item in shown)
 
 
 async def _read(receive: Any) -> bytes | None:
@@ -103,10 +136,10 @@ def _replay(body: bytes, receive: Any) -> Any:
     return again
 
 
-def _with_headers(send: Any) -> Any:
+def _with_headers(send: Any, more: list[tuple[bytes, bytes]]) -> Any:
     async def sent(message: Any) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message["headers"], *_HEADERS]}
+            message = {**message, "headers": [*message["headers"], *_HEADERS, *more]}
         await send(message)
 
     return sent

@@ -6,7 +6,9 @@ changed word costs one run of the filter, a further step one update of the map.
 
 from __future__ import annotations
 
+import inspect
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -41,7 +43,7 @@ from ghosts.view.sight import labels_at
 from ghosts.world.graph import NavGraph
 from ghosts.world.store import ByteCache
 
-_CACHE_BYTES = 256 << 20
+_CACHE_BYTES = 96 << 20
 _CPU = torch.device("cpu")
 
 
@@ -49,7 +51,17 @@ _CPU = torch.device("cpu")
 class _Thought:
     frame: Frame
     trace: FilterTrace | None
-    nbytes: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory: of the arrays shown, of the filter's own, and of the motion kernels behind them."""
+        frame, trace = self.frame, self.trace
+        arrays = (frame.beliefs, frame.predictions, frame.likelihoods, frame.smoothed, frame.kernels, frame.observed)
+        shown = sum(array.nbytes for array in arrays)
+        if trace is None:
+            return shown
+        held = trace.start, trace.predictions, trace.likelihoods, trace.posteriors
+        return shown + sum(tensor.nbytes for tensor in held) + _held_bytes(trace.kernel_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +97,7 @@ class Mind:
             self.agent = GhostAgent(self.model, run.planner() if by_planner else None, run.step_limit)
         self._world = World(data, _CPU)
         self._lock = threading.RLock()
-        self._walks: ByteCache[_Explored] = ByteCache(_CACHE_BYTES, lambda item: item.nbytes)
+        self._walks: ByteCache[_Explored] = ByteCache(_CACHE_BYTES // 2, lambda item: item.nbytes)
         self._thoughts: ByteCache[_Thought] = ByteCache(_CACHE_BYTES, lambda item: item.nbytes)
         self._heard = lru_cache(maxsize=256)(self._read)
 
@@ -303,7 +315,7 @@ class Mind:
             left_m=_left_m(graph, question, choice),
             **self._scores(question, step, prediction, observed, float(entropy(trace.goal))),
         )
-        return _Thought(frame, trace, 4 * frame.beliefs.nbytes + 8 * explored.map.map[0, 0].nbytes)
+        return _Thought(frame, trace)
 
     def _baseline(self, question: Question, step: int, known: KnownGraph) -> _Thought:
         drawn = self.data.batch([self._example(question)], [question.walk[: step + 1]])
@@ -329,7 +341,7 @@ class Mind:
             left_m=_left_m(graph, question, choice),
             **self._scores(question, step, last, observed, float(entropy(mass))),
         )
-        return _Thought(frame, None, 4 * beliefs.nbytes)
+        return _Thought(frame, None)
 
     def _scores(
         self, question: Question, step: int, prediction: Prediction, observed: np.ndarray, nats: float
@@ -356,6 +368,12 @@ def _left_m(graph: NavGraph, question: Question, choice: Choice) -> float | None
     if not (choice.stops and question.path):
         return None
     return min(float(graph.distance_m[graph.index(choice.chosen), question.path[-1]]), 9999.0)
+
+
+def _held_bytes(function: Callable[..., object]) -> int:
+    """Bytes of the tensors that a function keeps from where it was made."""
+    cells = [cell.cell_contents for cell in getattr(inspect.unwrap(function), "__closure__", None) or ()]
+    return sum(value.nbytes for value in cells if isinstance(value, Tensor))
 
 
 def _standing_at(known: KnownGraph, viewpoint: np.ndarray) -> KnownGraph | None:

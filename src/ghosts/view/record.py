@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ghosts.errors import ConfigError, DataError
-from ghosts.files import read_json
+from ghosts.files import is_finite, read_json
 from ghosts.types import Grid
 from ghosts.view.motion import EXPORT, MotionWeights, motion_from_json, motion_to_json
 from ghosts.view.packed import pack, unpack
@@ -244,15 +244,19 @@ def from_json(value: Any) -> EpisodeRecord:
         lists: dict[str, Any] = {
             **{name: tuple(value[name]) for name in _LISTS if name not in ("walk_heading_rad", "labels")},
             "labels": tuple(tuple(str(name) for name in names) for names in value["labels"]),
-            "walk_heading_rad": tuple(float(heading) for heading in value["walk_heading_rad"]),
+            "walk_heading_rad": tuple(_number(heading, "walk_heading_rad") for heading in value["walk_heading_rad"]),
         }
+        if not all(isinstance(item, str) for name in ("words", "walk", "path") for item in lists[name]):
+            raise ValueError
+        if not all(np.isfinite(item).all() for item in attention.values()):
+            raise ValueError
         record = EpisodeRecord(
             **texts,
             **lists,
-            start_heading_rad=float(value["start_heading_rad"]),
+            start_heading_rad=_number(value["start_heading_rad"], "start_heading_rad"),
             grid=_grid(value["grid"]),
             map_grid=_grid(value["map_grid"]),
-            origin_xy_m=(float(value["origin_xy_m"][0]), float(value["origin_xy_m"][1])),
+            origin_xy_m=_pair(value["origin_xy_m"], "origin_xy_m"),
             **attention,
             frames=tuple(_frame(frame) for frame in value["frames"]),
             motion=motion_from_json(value["motion"]),
@@ -306,19 +310,31 @@ def _check_sizes(record: EpisodeRecord) -> None:
 
 
 def _frame(value: dict[str, Any]) -> Frame:
-    numbers = ("confidence", "entropy_nats", "seen_m2", "error_m", "nll", "left_m")
+    numbers = ("confidence", "entropy_nats", "seen_m2")
+    perhaps = ("error_m", "nll", "left_m")  # where the goal is known, or the agent stops
     packed = ("beliefs", "predictions", "likelihoods", "smoothed", "kernels")
     fields: dict[str, Any] = {name: unpack(value[name], name) for name in packed} | {
-        name: None if value[name] is None else float(value[name]) for name in numbers
+        name: None if value[name] is None and name in perhaps else _number(value[name], name)
+        for name in (*numbers, *perhaps)
     }
     return Frame(
         **fields,
         goal_seen=value["goal_seen"],
         observed=unpack(value["observed"], "observed")[0] > 0.5,
         kernel_cells=np.array(value["kernel_cells"], np.int64).reshape(-1, 2),
-        goal_xy_m=(float(value["goal_xy_m"][0]), float(value["goal_xy_m"][1])),
+        goal_xy_m=_pair(value["goal_xy_m"], "goal_xy_m"),
         choice=_choice(value["choice"]),
     )
+
+
+def _pair(value: list[Any], where: str) -> tuple[float, float]:
+    return _number(value[0], where), _number(value[1], where)
+
+
+def _number(value: Any, where: str) -> float:
+    if not is_finite(value):
+        raise DataError("expected a finite number", field=where, value=value, hint=EXPORT)
+    return float(value)
 
 
 def _choice(value: dict[str, Any]) -> Choice:
@@ -326,5 +342,5 @@ def _choice(value: dict[str, Any]) -> Choice:
         known = ", ".join(get_args(ChosenBy))
         raise DataError(f"expected one of {known}", field="choice.by", value=value["by"], hint=EXPORT)
     names: dict[str, Any] = {name: tuple(str(item) for item in value[name]) for name in ("visited", "moves")}
-    candidates = {str(name): float(worth) for name, worth in value["candidates"].items()}
+    candidates = {str(name): _number(worth, "choice.candidates") for name, worth in value["candidates"].items()}
     return Choice(value["by"], candidates, chosen=str(value["chosen"]), stops=bool(value["stops"]), **names)

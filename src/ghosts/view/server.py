@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from anyio import to_thread
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
@@ -33,6 +35,7 @@ from ghosts.view.question import VISITOR, Question
 from ghosts.view.record import frame_to_json, header_to_json, to_json
 
 MOST_TEXT, MOST_STOPS = 1000, 40
+MOST_THREADS = 4
 STATIC = {
     "index.html": "text/html; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
@@ -116,20 +119,30 @@ def static_text(name: str) -> str:
     return (resources.files("ghosts.view") / "static" / name).read_text(encoding="utf-8")
 
 
-def make_app(library: Library, hosts: frozenset[str] = frozenset()) -> FastAPI:
+def make_app(library: Library, hosts: frozenset[str] = frozenset(), token: str = "") -> FastAPI:
     """The application.
 
     Args:
         library: what is shown.
         hosts: names besides localhost under which it may be called.
+        token: what every request must show; nothing when empty.
     """
-    app = FastAPI(title="ghosts view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(Guard, hosts=hosts)
+    app = FastAPI(
+        title="ghosts view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, lifespan=_few_threads
+    )
+    app.add_middleware(Guard, hosts=hosts, token=token)
     _pages(app)
     _lists(app, library)
     _questions(app, library)
     _errors(app)
     return app
+
+
+@asynccontextmanager
+async def _few_threads(app: FastAPI) -> AsyncIterator[None]:
+    """Answers are made by a few threads: forty, as Starlette has them, are no faster and take memory each."""
+    to_thread.current_default_thread_limiter().total_tokens = MOST_THREADS
+    yield
 
 
 def _pages(app: FastAPI) -> None:

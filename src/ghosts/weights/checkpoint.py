@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from ghosts import __version__
 from ghosts.errors import DataError
-from ghosts.files import atomic_path, parse_json
+from ghosts.files import atomic_path, parse_json, read_bytes
 
 FORMAT, OLD_FORMAT = 3, 2
 """In the old one, weights had other names, see `_renamed`."""
@@ -63,12 +63,28 @@ def provenance() -> dict[str, Any]:
 
 
 def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
-    """Write a checkpoint atomically."""
+    """Write a checkpoint atomically.
+
+    Raises:
+        DataError: a number in it is not finite; what was there before stays.
+    """
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    check_finite(kept, path, "lower --train.learning-rate; the checkpoint written before is kept")
     metadata = {"format": str(FORMAT), "about": json.dumps(about), "checksum": str(_checksum(kept))}
     with atomic_path(path) as temporary:
         # Not save_file: it writes under a temporary name of its own first, which a killed process would leave behind.
         temporary.write_bytes(save(kept, metadata))
+
+
+def check_finite(tensors: Mapping[str, Tensor], path: Path, hint: str) -> None:
+    """Refuse tensors that hold NaN or infinite numbers: every result would be made of them.
+
+    Raises:
+        DataError: naming the first such tensor.
+    """
+    for name, value in tensors.items():
+        if value.is_floating_point() and not torch.isfinite(value).all():
+            raise DataError("holds numbers that are not finite", file=path, field=name, hint=hint)
 
 
 def _checksum(tensors: dict[str, Tensor]) -> int:
@@ -83,22 +99,23 @@ def load_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint.
 
     Raises:
-        DataError: it is missing, damaged, or of another format version.
+        DataError: it is missing, damaged, not finite, or of another format version.
     """
     if not path.is_file():
         raise DataError("no such checkpoint", file=path, hint="train one with: ghosts train goal")
+    # The whole file at once: safe_open opens it again for the tensors, and a training run may replace it meanwhile.
+    content = read_bytes(path)
     try:
-        # The whole file at once: safe_open opens it again for the tensors, and a training run may replace it meanwhile.
-        content = path.read_bytes()
         tensors = load(content)
-        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
-    except (SafetensorError, OSError):
+        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__") or {}
+    except SafetensorError:
         raise DataError("no checkpoint, or a damaged checkpoint", file=path, hint=_DAMAGED) from None
     if metadata.get("format") not in (str(FORMAT), str(OLD_FORMAT)):
         hint = f"this version reads formats {OLD_FORMAT} and {FORMAT}; train again or use the version that wrote it"
         raise DataError("unknown checkpoint format", file=path, field="format", value=metadata.get("format"), hint=hint)
     if metadata.get("checksum") != str(_checksum(tensors)):
         raise DataError("damaged checkpoint (its checksum differs)", file=path, hint=_DAMAGED)
+    check_finite(tensors, path, _DAMAGED)
     if metadata["format"] == str(OLD_FORMAT):
         tensors = {_renamed(name): value for name, value in tensors.items()}
     about = parse_json(metadata.get("about", "null"), path)
@@ -112,23 +129,22 @@ def _renamed(name: str) -> str:
     return re.sub(r"encoder\.(forwards|backwards)", r"encoder.states.\1", name.replace("/model.", "/", 1))
 
 
-def export_weights(checkpoint: Path, out: Path) -> dict[str, Any]:
+def export_weights(stored: Checkpoint, out: Path) -> None:
     """Write a checkpoint's model in float16, without the optimiser's state: weights to ship or to send.
 
     Args:
-        checkpoint: `best.safetensors` or `last.safetensors` of a run.
+        stored: of a run, found to fit its settings.
         out: file to write.
 
-    Returns:
-        What the file says of itself: config, vocabulary, labels, scores, versions and the command that trained it.
+    Raises:
+        DataError: a weight is too large for float16.
     """
-    stored = load_checkpoint(checkpoint)
     half = {
         f"model/{name}": value.half() if value.dtype == torch.float32 else value
         for name, value in stored.weights.items()
     }
+    check_finite(half, out, "the weight is too large for 16 bits; train with more --train.weight-decay")
     save_checkpoint(out, half, stored.about)
-    return stored.about
 
 
 def load_weights(model: nn.Module, checkpoint: Checkpoint, path: Path) -> None:
@@ -137,21 +153,57 @@ def load_weights(model: nn.Module, checkpoint: Checkpoint, path: Path) -> None:
     Raises:
         DataError: they do not fit.
     """
-    try:
-        model.load_state_dict(checkpoint.weights)
-    except RuntimeError:
-        problem = f"weights do not fit the settings ({misfit(model.state_dict(), checkpoint.weights)})"
-        raise DataError(problem, file=path, hint=_DAMAGED) from None
+    averaged = checkpoint.part("ema")
+    if averaged:
+        check_fit(dict(model.named_parameters()), averaged, path, "averaged weights")
+    put_weights(model, checkpoint.weights, path)
     model.eval()
 
 
+def put_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Put weights into a model.
+
+    Raises:
+        DataError: they do not fit.
+    """
+    check_fit(model.state_dict(), weights, path)
+    model.load_state_dict(weights)
+
+
+def check_fit(ours: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path, what: str = "weights") -> None:
+    """Refuse weights of other names, sizes or kinds of numbers than a model's.
+
+    Args:
+        ours: of the model; nothing need be in them (torch's device `meta`).
+        weights: from a file.
+        path: the file.
+        what: they are, for the message.
+
+    Raises:
+        DataError: they do not fit.
+    """
+    fit = ours.keys() == weights.keys() and all(alike(value, weights[name]) for name, value in ours.items())
+    if not fit:
+        raise DataError(f"{what} do not fit the settings ({misfit(ours, weights)})", file=path, hint=_DAMAGED)
+
+
+def alike(ours: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one size, and one kind of numbers."""
+    return ours.shape == other.shape and ours.is_floating_point() == other.is_floating_point()
+
+
 def misfit(ours: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> str:
-    """In words, the first of a model's weights that is missing or of another size, or a weight it does not have."""
+    """In words, the first of a model's weights that is missing, of another size or kind, or one it does not have."""
     for name, value in ours.items():
         if name not in weights:
             return f"{name} is missing"
         if weights[name].shape != value.shape:
             return f"{name} has the size {_size(weights[name])}, expected {_size(value)}"
+        if not alike(value, weights[name]):
+            kinds = ("whole numbers", "numbers with a fraction")
+            return (
+                f"{name} holds {kinds[weights[name].is_floating_point()]}, expected {kinds[value.is_floating_point()]}"
+            )
     return "the model has no " + next((name for name in weights if name not in ours), "such weights")
 
 

@@ -96,7 +96,7 @@ class DataRoot:
             source = self.path / "r2r" / f"R2R_{split}.json"
             episodes = load_episodes(source)
             for episode in episodes:
-                self.check_path(episode, source)
+                self.check_episode(episode, source)
             self._episodes[split] = episodes
         return self._episodes[split]
 
@@ -111,30 +111,36 @@ class DataRoot:
             raise DataError("no scans/ folder, so there are no images in this data root", file=self.path, hint=hint)
         return PanoramaStore(self.path / "scans", depth=depth, cache_bytes=cache_bytes)
 
-    def check_path(self, episode: Episode, source: Path) -> None:
-        """Check that an episode, read from `source`, runs along edges of its building.
+    def check_episode(self, episode: Episode, source: Path) -> None:
+        """Check that an episode, read from `source`, runs along edges of one of the root's buildings.
 
         Raises:
             DataError: it does not.
         """
-        name = episode.path_id
         if episode.scan not in self.scans:
             hint = "add it to connectivity/ or remove the record"
-            raise DataError(
-                "scan without navigation graph", file=source, record=name, field="scan", value=episode.scan, hint=hint
-            )
-        graph = self.graph(episode.scan)
-        known = set(graph.ids)
-        for viewpoint in episode.path:
-            if viewpoint not in known:
-                problem = f"no such viewpoint in scan {episode.scan}"
-                raise DataError(problem, file=source, record=name, field="path", value=viewpoint, hint=_TOGETHER)
-        rows = [graph.index(viewpoint) for viewpoint in episode.path]
-        if not graph.included[rows].all():
-            excluded = next(graph.ids[row] for row in rows if not graph.included[row])
-            problem = f"a viewpoint that scan {episode.scan} excludes"
-            raise DataError(problem, file=source, record=name, field="path", value=excluded, hint=_TOGETHER)
-        for here, there in pairwise(rows):
-            if not graph.adjacent[here, there]:
-                problem = f"nobody can walk straight from viewpoint {graph.ids[here]} to {graph.ids[there]}"
-                raise DataError(problem, file=source, record=name, field="path", hint=_TOGETHER)
+            problem, name = "scan without navigation graph", episode.path_id
+            raise DataError(problem, file=source, record=name, field="scan", value=episode.scan, hint=hint)
+        check_path(episode, self.graph(episode.scan), source)
+
+
+def check_path(episode: Episode, graph: NavGraph, source: Path) -> None:
+    """Refuse a path that does not run along edges of its building.
+
+    Raises:
+        DataError: naming the file, the path and the viewpoint.
+    """
+    name, known = episode.path_id, set(graph.ids)
+    for viewpoint in episode.path:
+        if viewpoint not in known:
+            problem = f"no such viewpoint in scan {episode.scan}"
+            raise DataError(problem, file=source, record=name, field="path", value=viewpoint, hint=_TOGETHER)
+    rows = [graph.index(viewpoint) for viewpoint in episode.path]
+    if not graph.included[rows].all():
+        excluded = next(graph.ids[row] for row in rows if not graph.included[row])
+        problem = f"a viewpoint that scan {episode.scan} excludes"
+        raise DataError(problem, file=source, record=name, field="path", value=excluded, hint=_TOGETHER)
+    for here, there in pairwise(rows):
+        if not graph.adjacent[here, there]:
+            problem = f"nobody can walk straight from viewpoint {graph.ids[here]} to {graph.ids[there]}"
+            raise DataError(problem, file=source, record=name, field="path", hint=_TOGETHER)

@@ -21,7 +21,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from ghosts import geometry
 from ghosts.errors import DataError, UnknownNameError
-from ghosts.files import atomic_path, cache_dir, is_finite, read_json
+from ghosts.files import atomic_path, cache_dir, is_finite, is_name, parse_json, read_bytes
+from ghosts.limits import JSON_VALUES, check_bytes, open_file
 
 CACHE_VERSION = 1
 _AGAIN = "take the file again from where it came from"
@@ -121,18 +122,15 @@ def load_graph(path: Path, cache: Path | None = None) -> NavGraph:
     Raises:
         DataError: naming file, record, field and value.
     """
-    try:
-        content = path.read_bytes()
-    except OSError:
-        read_json(path, hint="a data root holds connectivity/<scan>_connectivity.json for every scan")
-        raise
+    content = read_bytes(path, hint="a data root holds connectivity/<scan>_connectivity.json for every scan")
     scan = path.name.removesuffix("_connectivity.json")
     stored = (
         (cache or cache_dir()) / "graphs" / f"{scan}-{hashlib.sha256(content).hexdigest()[:32]}-v{CACHE_VERSION}.npz"
     )
     graph = _from_cache(scan, stored)
     if graph is None:
-        graph = parse_graph(scan, read_json(path), path)
+        check_bytes(len(content) * JSON_VALUES, path)
+        graph = parse_graph(scan, parse_json(content, path), path)
         _to_cache(graph, stored)
     return graph
 
@@ -152,6 +150,9 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
         if not isinstance(record, dict):
             raise DataError("expected an object", file=source, record=row, value=record)
     ids = tuple(_field(source, row, record, "image_id", str) for row, record in enumerate(records))
+    for row, name in enumerate(ids):
+        if not is_name(name):
+            raise DataError("cannot be part of a file's name", file=source, record=row, field="image_id", value=name)
     if len(set(ids)) != count:
         twice = next(name for name in ids if ids.count(name) > 1)
         raise DataError("viewpoint listed twice", file=source, field="image_id", value=twice)
@@ -259,11 +260,12 @@ def _flags(source: Path, row: int, record: dict[str, Any], name: str, count: int
 
 def _from_cache(scan: str, stored: Path) -> NavGraph | None:
     try:
-        with np.load(stored, allow_pickle=False) as arrays:
+        with open_file(stored) as file, np.load(file, allow_pickle=False) as arrays:
+            check_bytes(sum(member.file_size for member in arrays.zip.infolist()), stored)
             values = {name: arrays[name] for name in arrays.files}
         ids = tuple(str(name) for name in values.pop("ids"))
         return NavGraph(scan, ids, **values)
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile, EOFError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile, EOFError, DataError):
         return None  # missing or damaged: it is computed again and replaced
 
 

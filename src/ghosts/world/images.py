@@ -12,13 +12,16 @@ import numpy as np
 from jaxtyping import UInt8, UInt16
 
 from ghosts.errors import DataError
-from ghosts.files import atomic_path
+from ghosts.files import atomic_path, read_bytes
+from ghosts.limits import PIXEL, check_bytes
 
 _AGAIN = "remove it and run the same ghosts world or ghosts prepare again (or download it again)"
 FACES = 6
 DEPTH_UNITS_PER_M = 4000.0
 """Depth images count quarters of a millimetre."""
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""Markers of a JPEG that are followed by its size."""
 
 
 def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray, "f w 3"]:
@@ -118,12 +121,7 @@ def write_image(path: Path, image: np.ndarray, *, quality: int = 92) -> None:
 
 
 def _read(path: Path, hint: str | None) -> bytes:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise DataError("no such file", file=path, hint=hint) from None
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror})", file=path) from None
+    data = read_bytes(path, hint=hint)
     if not data:
         raise DataError("the file is empty", file=path, hint=_AGAIN)
     return data
@@ -138,7 +136,10 @@ def decode(data: bytes, flags: int) -> np.ndarray | None:
 
 
 def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:
-    """OpenCV fills what is missing of a truncated file with grey and says nothing; look for the end ourselves."""
+    """Refuse a picture that is not all there, or too large to believe.
+
+    OpenCV fills what is missing of a truncated file with grey and says nothing, and a few bytes can claim any size.
+    """
     if data.startswith(b"\xff\xd8"):
         if b"\xff\xd9" not in data[-64:]:
             raise DataError("truncated JPEG (its end is missing)", file=path, hint=hint)
@@ -148,6 +149,30 @@ def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:
         raise DataError(
             f"neither a JPEG nor a PNG (it starts with the bytes {data[:8].hex(' ')})", file=path, hint=hint
         )
+    size = picture_size(data)
+    if size is None:
+        raise DataError("no picture's size in it", file=path, hint=hint)
+    width, height = size
+    check_bytes(PIXEL * width * height, path, f"its {width} × {height} pixels")
+
+
+def picture_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height that a JPEG or PNG claims; None where it claims none."""
+    if data.startswith(PNG_SIGNATURE):
+        return struct.unpack_from(">II", data, len(PNG_SIGNATURE) + 8) if data[12:16] == b"IHDR" else None
+    at = 2
+    while at + 9 <= len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if marker in _FRAMES:
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return width, height
+        if marker == 0xFF:  # filling
+            at += 1
+        elif marker == 0xD8 or 0xD0 <= marker <= 0xD7 or marker == 0x01:  # nothing follows
+            at += 2
+        else:
+            at += 2 + int(struct.unpack_from(">H", data, at + 2)[0])
+    return None
 
 
 def _check_png(path: Path, data: bytes, hint: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import sleep
 
+import cv2
 import numpy as np
 import pytest
 
@@ -33,10 +35,10 @@ from ghosts.world.matterport.prepare import (
     summarise,
     write_summary,
 )
-from ghosts.world.matterport.raw import DEPTH, SKYBOX, RawRelease, depth_name, skybox_name
+from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, depth_name, skybox_name
 from ghosts.world.renderer import PanoramaRenderer
 from ghosts.world.store import PanoramaStore
-from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, scene, write_release
+from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, scene, write_graph, write_release
 
 SMALL = PrepareConfig(64)
 
@@ -291,3 +293,91 @@ def test_the_note_does_not_disturb_readers(one: tuple[Path, dict[str, str]], sho
     (tmp_path / "text.png").write_text("no picture")
     for name in ("cut.png", "text.png", "none.png"):
         assert read_note(tmp_path / name, SMALL) is None
+
+
+def spoilt_release(raw: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(raw, tmp_path / "spoilt"))
+
+
+def rewrite(raw: Path, kind: str, viewpoint: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Change some images of a kind of one panorama."""
+    for file in sorted((raw / SCAN / kind).glob(f"{viewpoint}_*"))[:9]:
+        image = cv2.imread(str(file), cv2.IMREAD_UNCHANGED)
+        assert image is not None
+        assert cv2.imwrite(str(file), change(image))
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        (DEPTH, lambda image: image[::2, ::2], r"the depth image 0_0 has 80 × 64 pixels, its camera's centre is at \("),
+        (COLOUR, lambda image: image[::2, ::2], "the colour image 0_0 has 80 × 64 pixels"),
+    ],
+)
+def test_images_of_another_size_are_refused(
+    raw: Path, shots: list[Shot], tmp_path: Path, kind: str, change: Callable[[np.ndarray], np.ndarray], words: str
+) -> None:
+    """Nine images of one panorama at half their size: the other panoramas are made."""
+    spoilt, config = spoilt_release(raw, tmp_path), replace(SMALL, colour="undistorted")
+    rewrite(spoilt, kind, shots[0].viewpoint, change)
+    plan = plan_release(RawRelease([spoilt]), tmp_path / "root", config)
+    failed = prepare_release([spoilt], tmp_path / "root", config, plan.todo)
+    assert list(failed) == [(SCAN, shots[0].viewpoint)]
+    assert re.search(words, failed[SCAN, shots[0].viewpoint])
+
+
+def test_a_panorama_without_any_depth_is_refused(raw: Path, shots: list[Shot], tmp_path: Path) -> None:
+    spoilt = spoilt_release(raw, tmp_path)
+    for file in (spoilt / SCAN / DEPTH).glob(f"{shots[0].viewpoint}_*"):
+        image = cv2.imread(str(file), cv2.IMREAD_UNCHANGED)
+        assert image is not None
+        cv2.imwrite(str(file), np.zeros_like(image))
+    plan = plan_release(RawRelease([spoilt]), tmp_path / "root", SMALL)
+    failed = prepare_release([spoilt], tmp_path / "root", SMALL, plan.todo)
+    assert "no depth reading in any of its images" in failed[SCAN, shots[0].viewpoint]
+
+
+def test_one_damaged_camera_file_costs_its_own_scan(raw: Path, shots: list[Shot], tmp_path: Path) -> None:
+    """The summary is written all the same, and names what is missing."""
+    spoilt = spoilt_release(raw, tmp_path)
+    other = "zzOther"
+    shutil.copytree(spoilt / SCAN, spoilt / other)
+    for file in (spoilt / other / PARAMETERS).iterdir():
+        file.write_text("scan rubbish\n")
+        file.rename(file.with_name(f"{other}.conf"))
+    root = tmp_path / "root"
+    write_graph(root / "connectivity", shots)
+    shutil.copyfile(
+        root / "connectivity" / f"{SCAN}_connectivity.json", root / "connectivity" / f"{other}_connectivity.json"
+    )
+    release = RawRelease([spoilt])
+    plan = plan_release(release, root, SMALL)
+    failed = prepare_release([spoilt], root, SMALL, plan.todo)
+    summary = summarise(release, root, SMALL, plan, failed)
+    assert (summary["scans"][SCAN]["prepared"], summary["scans"][other]["prepared"]) == (len(shots), 0)
+    assert set(summary["missing"]) == {f"{other}/{shot.viewpoint}" for shot in shots}
+    assert summary["scans"][SCAN]["lowest_agreement"] <= summary["scans"][SCAN]["agreement"]
+
+
+def test_a_viewpoint_of_the_graph_without_raw_images_is_told(raw: Path, shots: list[Shot], tmp_path: Path) -> None:
+    write_graph(tmp_path / "connectivity", shots)
+    path = tmp_path / "connectivity" / f"{SCAN}_connectivity.json"
+    records = json.loads(path.read_text())
+    for record in records:
+        for name in ("visible", "unobstructed"):
+            record[name].append(False)
+    records.append(records[0] | {"image_id": "lonely", "visible": [False] * 3, "unobstructed": [False] * 3})
+    for name in ("visible", "unobstructed"):
+        records[-1][name] = [False] * len(records)
+    path.write_text(json.dumps(records))
+    release = RawRelease([raw])
+    plan = plan_release(release, tmp_path, SMALL)
+    prepare_release([raw], tmp_path, SMALL, plan.todo)
+    told = summarise(release, tmp_path, SMALL, plan)["missing"]
+    assert list(told) == [f"{SCAN}/lonely"]
+    assert "without raw images: download them, or take it out of the graph" in told[f"{SCAN}/lonely"]
+
+
+def test_the_scan_one_stands_in(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(raw / SCAN)
+    assert RawRelease([Path()]).scans == [SCAN]

@@ -7,12 +7,10 @@ that was stopped goes on with what is missing. Files appear whole or not at all.
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import Executor, as_completed
+from contextlib import nullcontext
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from ghosts import __version__
 from ghosts.config import require
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import is_finite, read_json, read_object, write_json, write_text
+from ghosts.workers import pool_of
 from ghosts.world.houses.graph.paths import sample_paths
 from ghosts.world.houses.graph.sight import things_seen
 from ghosts.world.houses.graph.viewpoints import HouseGraph, connectivity, make_graph
@@ -96,7 +95,7 @@ def make_world(
         DataError: the folder holds another world.
     """
     _refuse_other_world(root, config, images)
-    with _workers(workers) as pool:
+    with nullcontext() if workers <= 1 else pool_of(workers) as pool:
         plans = _run(
             pool, [(_describe_house, (root, config, index)) for index in range(config.houses)], report, "house"
         )
@@ -325,25 +324,6 @@ def _render_house(
             for future in written:
                 future.result()
     return len(points)
-
-
-@contextmanager
-def _workers(count: int) -> Iterator[Executor | None]:
-    """A pool of processes of one thread each, or None for one worker."""
-    if count <= 1:
-        yield None
-        return
-    before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = "1"
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        if before is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = before
 
 
 def _run(

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts.errors import DataError
+from ghosts.files import read_bytes
 from ghosts.world.graph import NavGraph, load_graph
 from ghosts.world.landmarks.format import METHODS, Landmark, SceneLandmarks, read_landmarks, write_landmarks
 from ghosts.world.landmarks.labels import normalise_label
@@ -197,7 +198,7 @@ def _quantiles(values: np.ndarray) -> dict[str, float] | None:
 
 
 def _digest(graph_file: Path, region_file: Path, listings: Mapping[str, bytes]) -> str:
-    digest = hashlib.sha256(graph_file.read_bytes() + b"\0" + region_file.read_bytes())
+    digest = hashlib.sha256(read_bytes(graph_file) + b"\0" + read_bytes(region_file))
     for viewpoint in sorted(listings):
         digest.update(f"\0{viewpoint}\0".encode() + listings[viewpoint])
     return "sha256:" + digest.hexdigest()

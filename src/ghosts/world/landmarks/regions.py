@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghosts.errors import DataError
+from ghosts.files import read_text
+from ghosts.limits import JSON_VALUES
 
 # Matterport3D's legend of region letters.
 _AGAIN = "take it again from house_segmentations of the release"
@@ -63,15 +65,8 @@ def read_regions(path: Path) -> dict[str, Region]:
     Raises:
         DataError: naming file, line, field and value.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        hint = "Matterport3D keeps it as house_segmentations/panorama_to_region.txt of each scan; copy it to this name"
-        raise DataError("no such file", file=path, hint=hint) from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 text (byte {error.start})", file=path, hint=_AGAIN) from None
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror})", file=path) from None
+    hint = "Matterport3D keeps it as house_segmentations/panorama_to_region.txt of each scan; copy it to this name"
+    text = read_text(path, hint=hint, memory=JSON_VALUES)
     regions: dict[str, Region] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import tarfile
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any, cast
 from zlib import error as ZlibError
 
 import numpy as np
 from jaxtyping import Float, Int64
 
 from ghosts.errors import DataError
-from ghosts.files import parse_json
+from ghosts.files import is_name, parse_json, read_bytes
+from ghosts.limits import check_bytes, open_file
 
 VIEWS = 36
 WIDTH, HEIGHT = 640, 480
@@ -49,12 +55,29 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
     """
     listings: dict[str, dict[str, bytes]] = defaultdict(dict)
     if source.is_dir():
+        total = 0
         for file in sorted(source.glob("*_*.json")):
             if file.is_file() and not file.is_symlink():
-                _add(listings, source, file.name, file.read_bytes())
+                content = read_bytes(file)
+                total += len(content)
+                check_bytes(total, source, "what its files hold")
+                _add(listings, source, file.name, content)
     elif source.is_file():
-        try:
-            with tarfile.open(source, "r:*") as archive:
+        for name, content in _members(source):
+            _add(listings, source, name, content)
+    else:
+        raise DataError("no such file or folder", file=source, hint="pass REVERIE's BBox folder or BBox.tar.gz")
+    if not listings:
+        raise DataError("holds no <scan>_<viewpoint>.json", file=source, hint="pass REVERIE's BBox folder or archive")
+    return dict(listings)
+
+
+def _members(source: Path) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of an archive's listings."""
+    try:
+        with open_file(source) as file, _unpacked(file) as content:
+            counted = _Counted(content, source)
+            with tarfile.open(fileobj=cast(IO[bytes], counted), mode="r|") as archive:
                 for member in archive:
                     name = PurePosixPath(member.name).name
                     if not member.isreg() or not name.endswith(".json") or "_" not in name:
@@ -64,21 +87,44 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
                         raise DataError(problem, file=source, record=member.name, hint="download BBox.tar.gz again")
                     handle = archive.extractfile(member)
                     if handle is not None:
-                        _add(listings, source, name, handle.read())
-        except (tarfile.TarError, EOFError, OSError, ZlibError, ValueError, OverflowError):
-            raise DataError(
-                "not a whole tar archive", file=source, hint="pass REVERIE's BBox folder, or download BBox.tar.gz again"
-            ) from None
-    else:
-        raise DataError("no such file or folder", file=source, hint="pass REVERIE's BBox folder or BBox.tar.gz")
-    if not listings:
-        raise DataError("holds no <scan>_<viewpoint>.json", file=source, hint="pass REVERIE's BBox folder or archive")
-    return dict(listings)
+                        yield name, handle.read()
+            # A tar file ends before its compressed file does, and the checksum is at the very end.
+            while counted.read(1 << 16):
+                pass
+    except (tarfile.TarError, EOFError, OSError, ZlibError, lzma.LZMAError, ValueError, OverflowError):
+        raise DataError(
+            "not a whole tar archive", file=source, hint="pass REVERIE's BBox folder, or download BBox.tar.gz again"
+        ) from None
+
+
+def _unpacked(file: BufferedReader) -> BufferedIOBase:
+    """What a compressed file holds, told by its first bytes; another file as it is."""
+    start = file.read(6)
+    file.seek(0)
+    if start.startswith(b"\x1f\x8b"):
+        return gzip.open(file)
+    if start.startswith(b"BZh"):
+        return bz2.open(file)
+    return lzma.open(file) if start == b"\xfd7zXZ\0" else file
+
+
+class _Counted:
+    """A file that is not read beyond what is believed, whatever it claims to hold."""
+
+    def __init__(self, file: BufferedIOBase, source: Path) -> None:
+        self._file, self._source, self._total = file, source, 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        content = self._file.read(size)
+        self._total += len(content)
+        check_bytes(self._total, self._source, "what it holds")
+        return content
 
 
 def _add(listings: dict[str, dict[str, bytes]], source: Path, name: str, content: bytes) -> None:
     scan, _, viewpoint = name.removesuffix(".json").rpartition("_")
-    if not scan or not viewpoint:
+    if not is_name(scan) or not is_name(viewpoint):
         raise DataError("expected a name like <scan>_<viewpoint>.json", file=source, record=name, hint="remove it")
     if viewpoint in listings[scan]:
         raise DataError("in the archive twice", file=source, record=name, hint="pass REVERIE's own BBox.tar.gz")

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts.errors import DataError
+from ghosts.world.graph import FARTHEST_M
 
 CAMERAS = tuple((tilt, turn) for tilt in range(3) for turn in range(6))
 """Tilt 0 looks up, 1 level, 2 down; six turns each."""
@@ -99,6 +100,9 @@ def _numbers(words: list[str], count: int, source: Path, number: int) -> list[fl
     if len(values) != count or not all(math.isfinite(value) for value in values):
         found = f"{len(values)}" if len(values) != count else "infinity or no number among them"
         raise DataError(f"expected {count} finite numbers, found {found}", file=source, record=f"line {number}")
+    if max(map(abs, values)) > FARTHEST_M:
+        problem = f"no camera has numbers beyond {FARTHEST_M:.0f}"
+        raise DataError(problem, file=source, record=f"line {number}", value=max(values, key=abs))
     return values
 
 

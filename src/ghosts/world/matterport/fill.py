@@ -10,12 +10,14 @@ from __future__ import annotations
 import cv2
 import numpy as np
 from jaxtyping import Float32, UInt8
+from scipy.ndimage import distance_transform_edt
 
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.matterport.surfaces import OFF, find_surfaces
 from ghosts.world.matterport.warp import face_rays
 
 _APART = np.float32(4.0)  # intensities are at most 1 apart: with 4 more, the weight exp(−4² / 2σ²) is 0 for every σ
+_RIM_PX = 3  # no pixel of a small hole is farther from its rim
 _NUMBERS = 60  # intensities up to 240 keep 5 decimals in single precision; 60 surfaces apart rarely meet
 
 
@@ -56,4 +58,23 @@ def _fill(inverse_z: np.ndarray, missing: np.ndarray, colour: np.ndarray) -> np.
     # something, gets the plane itself.
     near = np.where(share > 0.0, np.clip(share, 1.0 - OFF, 1.0 + OFF), 1.0)
     share = np.where(surfaces.label > 0, near, share).astype(np.float32)
-    return share * surfaces.plane
+    found = share * surfaces.plane
+    _snap(found, inverse_z, missing, missing & (surfaces.label == 0) & (found > 0.0))
+    return found
+
+
+def _snap(found: np.ndarray, inverse_z: np.ndarray, missing: np.ndarray, small: np.ndarray) -> None:
+    """Pixels of small holes that were filled between two surfaces, where there is none, get the nearest pixel's, in
+    place. Holes of a few pixels are not cut up by surfaces, and on a step of depth their rim has both."""
+    if not small.any():
+        return
+    _, nearest = distance_transform_edt(missing, return_indices=True)
+    rows, columns = np.nonzero(small & (np.abs(found - inverse_z[tuple(nearest)]) > OFF * found))
+    # A plane, however slanted, has its depth somewhere on the rim; what lies between two planes has not.
+    reach = np.arange(-_RIM_PX, _RIM_PX + 1)
+    y = np.clip(rows[:, None, None] + reach[:, None], 0, missing.shape[0] - 1)
+    x = np.clip(columns[:, None, None] + reach, 0, missing.shape[1] - 1)
+    off = np.where(missing[y, x], np.inf, np.abs(inverse_z[y, x] - found[rows, columns, None, None]))
+    nowhere = off.min((1, 2), initial=np.inf) > OFF * found[rows, columns]
+    rows, columns = rows[nowhere], columns[nowhere]
+    found[rows, columns] = inverse_z[nearest[0, rows, columns], nearest[1, rows, columns]]

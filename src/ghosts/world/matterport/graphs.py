@@ -6,10 +6,14 @@ A root can grow scan by scan: what it has of other scans stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from ghosts.errors import DataError
-from ghosts.files import read_json, read_words, write_json, write_text
+from ghosts.files import read_json, read_text, read_words, write_json, write_text
+from ghosts.language.episodes import parse_episodes
+from ghosts.locks import in_turn
+from ghosts.world.dataroot import check_path
 from ghosts.world.graph import load_graph
 
 
@@ -34,9 +38,10 @@ def take_graphs(source: Path, root: Path, scans: Sequence[str]) -> list[str]:
     for scan in there:
         path = source / f"{scan}_connectivity.json"
         load_graph(path)
-        write_text(root / "connectivity" / path.name, path.read_text(encoding="utf-8"))
-    listed = sorted({*there, *listed_scans(root)})
-    write_text(root / "connectivity" / "scans.txt", "".join(f"{scan}\n" for scan in listed))
+        write_text(root / "connectivity" / path.name, read_text(path))
+    with in_turn(root, "scans"):
+        listed = sorted({*there, *listed_scans(root)})
+        write_text(root / "connectivity" / "scans.txt", "".join(f"{scan}\n" for scan in listed))
     return [scan for scan in scans if scan not in set(there)]
 
 
@@ -59,21 +64,23 @@ def take_episodes(source: Path, root: Path, scans: Sequence[str]) -> dict[str, t
         For each split, paths taken and paths in the file.
 
     Raises:
-        DataError: there are no such files, or one is not a list of records with a scan.
+        DataError: there are no such files, or one is malformed or does not fit the graphs.
     """
     taken = {}
-    known = set(scans)
+    known, graph_of = set(scans), cache(load_graph)
     for path in sorted(source.glob("R2R_*.json")):
         records = read_json(path)
-        if not isinstance(records, list) or not all(
-            isinstance(item, dict) and isinstance(item.get("scan"), str) for item in records
-        ):
-            raise DataError("expected a list of paths with a scan each", file=path, hint="take the released file again")
+        for episode in parse_episodes(records, path):
+            graph = root / "connectivity" / f"{episode.scan}_connectivity.json"
+            if episode.scan in known and graph.is_file():
+                check_path(episode, graph_of(graph), path)
         kept = [item for item in records if item["scan"] in known]
         taken[path.stem.removeprefix("R2R_")] = len(kept), len(records)
         target = root / "r2r" / path.name
+        if target.resolve() == path.resolve():
+            continue
         if len(kept) == len(records):
-            write_text(target, path.read_text(encoding="utf-8"))
+            write_text(target, read_text(path))
         elif kept:
             write_json(target, kept, indent=1)
         else:

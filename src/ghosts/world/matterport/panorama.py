@@ -16,6 +16,7 @@ from jaxtyping import UInt8, UInt16
 from ghosts.config import require
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import atomic_path, remove_leftovers
+from ghosts.limits import open_file
 from ghosts.world.images import PNG_SIGNATURE, check_plane, check_whole, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
@@ -27,6 +28,8 @@ VERSION = 3
 """Of the method: files of another version are made again."""
 _KEY = b"ghosts-prepare\0"
 _DOWNLOAD = "download it again"
+_OFF_CENTRE = 0.2
+"""Share of an image by which its optical centre may lie off the middle; real ones are within 0.02."""
 _IHDR_END = len(PNG_SIGNATURE) + 25
 
 
@@ -118,14 +121,19 @@ def make_panorama(
         )
     centres = np.array([camera.position_m for camera in rig.values()])
     centre = centres.mean(0) if config.parallax else None
-    warped = warp_depth(rig, read_depth(release, scan, viewpoint), config.faces, centre)
+    images = read_depth(release, scan, viewpoint)
+    _check_sizes(rig, {which: image.shape for which, image in images.items()}, viewpoint, "depth")
+    if not any(image.any() for image in images.values()):
+        raise DataError("no depth reading in any of its images", record=viewpoint, hint=f"{_DOWNLOAD}: {DEPTH}")
+    warped = warp_depth(rig, images, config.faces, centre)
     colour = read_skybox(release, scan, viewpoint, config.faces)
     if config.colour == "undistorted":
-        images = read_colour(release, scan, viewpoint)
+        pictures = read_colour(release, scan, viewpoint)
+        _check_sizes(rig, {which: image.shape for which, image in pictures.items()}, viewpoint, "colour")
         # Filling needs a guide, and cameras apart need filled depth: colour is warped before and after.
-        guide = warp_colour(rig, images, colour, warped.distance, centre)
+        guide = warp_colour(rig, pictures, colour, warped.distance, centre)
         filled = fill_faces(warped.distance, guide)
-        colour = warp_colour(rig, images, colour, filled, centre) if config.parallax else guide
+        colour = warp_colour(rig, pictures, colour, filled, centre) if config.parallax else guide
     else:
         filled = fill_faces(warped.distance, colour)
     # Rounding may not turn a reading into "none", nor a far one into a near one.
@@ -138,6 +146,21 @@ def make_panorama(
         round(float(np.linalg.norm(centres - centres.mean(0), axis=1).max()), 4),
     )
     return np.concatenate(list(colour), 1), np.concatenate(list(depth), 1), found
+
+
+def _check_sizes(rig: Rig, sizes: dict[tuple[int, int], tuple[int, ...]], viewpoint: str, kind: str) -> None:
+    """Refuse images that the camera file does not describe: it says where their optical centre is, near the middle.
+
+    Raises:
+        DataError: naming the image, its size, and the centre.
+    """
+    for (tilt, turn), (height, width, *_) in sizes.items():
+        camera = rig[tilt, turn]
+        centred = abs(camera.cx / width - 0.5) <= _OFF_CENTRE and abs(camera.cy / height - 0.5) <= _OFF_CENTRE
+        if not centred:
+            problem = f"the {kind} image {tilt}_{turn} has {width} × {height} pixels, its camera's centre is at "
+            problem += f"({camera.cx:.0f}, {camera.cy:.0f})"
+            raise DataError(problem, record=viewpoint, hint="download images and camera parameters again")
 
 
 def rig_rotation(rig: Rig) -> np.ndarray:
@@ -195,7 +218,7 @@ def read_settings(depth_path: Path) -> PrepareConfig | None:
 
 def _head(depth_path: Path) -> bytes:
     """First bytes of a PNG file."""
-    with open(depth_path, "rb") as file:
+    with open_file(depth_path) as file:
         head = file.read(_IHDR_END + 4096)
     if not head.startswith(PNG_SIGNATURE):
         raise ValueError("not a PNG file")

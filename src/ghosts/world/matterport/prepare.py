@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from multiprocessing import get_context, parent_process
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import cv2
@@ -23,7 +21,9 @@ import numpy as np
 
 from ghosts.errors import DataError, GhostsError, UnknownNameError
 from ghosts.files import read_json, write_json
-from ghosts.world.graph import load_graph
+from ghosts.locks import in_turn
+from ghosts.workers import pool_of
+from ghosts.world.graph import NavGraph, load_graph
 from ghosts.world.matterport.conf import Origin, Rig
 from ghosts.world.matterport.panorama import (
     PrepareConfig,
@@ -40,6 +40,9 @@ from ghosts.world.store import PanoramaStore
 SUMMARY = "prepare.json"
 BYTES_A_PIXEL = 2.0
 """Of both files together, for the estimate of space: 1.5 measured by `ghosts prepare --bench 1`."""
+_NO_IMAGES = (
+    "in the navigation graph, but without raw images: download them, or take it out of the graph (included: false)"
+)
 WAITING = "not made yet"
 """The problem of a panorama that another process has to make, or has failed to."""
 Unit = tuple[str, str]
@@ -156,8 +159,7 @@ def _results(
     if workers <= 1 or len(todo) <= 1:
         yield from ((unit, _make(sources, root, config, unit)) for unit in todo)
         return
-    # Spawned, not forked: OpenCV's and zip files' state does not survive a fork.
-    with ProcessPoolExecutor(min(workers, len(todo)), get_context("spawn"), _start_worker) as pool:
+    with pool_of(min(workers, len(todo)), _start_worker) as pool:
         futures = {pool.submit(_make, sources, root, config, unit): unit for unit in todo}
         try:
             for future in as_completed(futures):
@@ -165,21 +167,10 @@ def _results(
         except BrokenProcessPool:
             hint = "the same command goes on where it stopped; use fewer --workers if memory ran out"
             raise DataError("a worker process died", file=root, hint=hint) from None
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _start_worker() -> None:
     cv2.setNumThreads(1)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _make(sources: tuple[Path, ...], root: Path, config: PrepareConfig, unit: Unit) -> str | None:
@@ -217,13 +208,17 @@ def summarise(
     """
     problems = {**plan.incomplete, **(failed or {})}
     scans: dict[str, Any] = {}
-    missing = {}
+    missing: dict[str, str] = {}
     for scan in sorted({scan for scan, _ in plan.all}):
         views = [viewpoint for name, viewpoint in plan.all if name == scan]
         found = {viewpoint: find_prepared(root, scan, viewpoint, config) for viewpoint in views}
         done = [item for item in found.values() if item is not None]
         scans[scan] = {"panoramas": len(views), "prepared": len(done), **_figures(done)}
-        scans[scan] |= _against_graph(release, root, scan, config)
+        graph = _graph(root, scan)
+        if graph is not None:
+            scans[scan] |= _against_graph(release, graph, scan, config)
+            standing = [graph.ids[row] for row in np.flatnonzero(graph.included)]
+            missing |= {f"{scan}/{name}": _NO_IMAGES for name in standing if name not in found}
         for viewpoint, item in found.items():
             if item is None:
                 missing[f"{scan}/{viewpoint}"] = problems.get((scan, viewpoint), WAITING)
@@ -232,6 +227,11 @@ def summarise(
 
 def write_summary(root: Path, summary: dict[str, Any]) -> Path:
     """Write `prepare.json`; what it says of other scans stays, and why another process could not make a panorama."""
+    with in_turn(root, "summary"):
+        return _write_summary(root, summary)
+
+
+def _write_summary(root: Path, summary: dict[str, Any]) -> Path:
     before = _summary_before(root / SUMMARY)
     scans, missing = summary["scans"], summary["missing"]
     other = {name: problem for name, problem in before["missing"].items() if name.split("/")[0] not in scans}
@@ -262,15 +262,25 @@ def _figures(done: list[Prepared]) -> dict[str, float]:
         name: round(float(np.mean([getattr(item, name) for item in done])), 6)
         for name in ("holes_before", "holes_after", "overlap", "agreement")
     }
-    return mean | {"offset_m": max(item.offset_m for item in done)}
+    lowest = min(item.agreement for item in done)
+    return mean | {"lowest_agreement": lowest, "offset_m": max(item.offset_m for item in done)}
 
 
-def _against_graph(release: RawRelease, root: Path, scan: str, config: PrepareConfig) -> dict[str, Any]:
-    """How far cameras and navigation graph disagree on where a panorama stands and how it is turned."""
+def _graph(root: Path, scan: str) -> NavGraph | None:
+    """The navigation graph of a scan, where the root has a sound one."""
     path = root / "connectivity" / f"{scan}_connectivity.json"
-    if not path.is_file() or not release.names(scan, PARAMETERS):
-        return {}
-    graph, rigs = load_graph(path), release.cameras(scan, config.origin)
+    try:
+        return load_graph(path) if path.is_file() else None
+    except DataError:
+        return None  # the doctor says what is wrong with it
+
+
+def _against_graph(release: RawRelease, graph: NavGraph, scan: str, config: PrepareConfig) -> dict[str, Any]:
+    """How far cameras and navigation graph disagree on where a panorama stands and how it is turned."""
+    try:
+        rigs = release.cameras(scan, config.origin)
+    except DataError:
+        return {}  # none of its panoramas could be made, each with this problem
     turn, shift = [0.0], [0.0]
     for row in np.flatnonzero(graph.included):
         rig = rigs.get(graph.ids[row])

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ghosts.errors import DataError, UnknownNameError
+from ghosts.limits import open_file, read_file, read_member
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig, parse_conf
 
 SKYBOX, DEPTH, COLOUR, PARAMETERS = (
@@ -105,7 +106,7 @@ class RawRelease:
             raise DataError("not in the raw data", file=Path(scan) / kind / name, hint=hint)
         path, inside = place
         try:
-            return (path.read_bytes(), path) if inside is None else (_read_zip(path, inside), path / inside)
+            return (read_file(path), path) if inside is None else (_read_zip(path, inside), path / inside)
         except OSError as error:
             raise DataError(f"cannot be read ({error.strerror})", file=path) from None
 
@@ -130,7 +131,7 @@ class RawRelease:
                     except DataError as error:
                         self.damaged[path] = str(error)
                 else:
-                    self._note(path.parts, (path, None))
+                    self._note(path.absolute().parts, (path, None))  # "." has no name of its own
         elif source.is_file():
             self._add_zip(source)
         else:
@@ -140,9 +141,9 @@ class RawRelease:
     def _add_zip(self, path: Path) -> None:
         for inside in _open_zip(path).namelist():
             # In <scan>/<kind>.zip the names may start at the scan, at the kind, or at the file.
-            parts = (path.parent.name, path.stem, *inside.split("/"))
+            parts = (path.absolute().parent.name, path.stem, *inside.split("/"))
             named = parts[-2] in KINDS and len(parts) >= 5
-            self._note(parts if named else (path.parent.name, path.stem, parts[-1]), (path, inside))
+            self._note(parts if named else (path.absolute().parent.name, path.stem, parts[-1]), (path, inside))
 
     def _note(self, parts: Sequence[str], place: Place) -> None:
         if len(parts) < 3:
@@ -188,6 +189,7 @@ def _walk(folder: Path, levels: int) -> Iterator[Path]:
 @lru_cache(maxsize=8)
 def _open_zip(path: Path) -> zipfile.ZipFile:
     try:
+        open_file(path).close()  # refuses a pipe, which would be waited for
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError):
         raise DataError("not a zip file, or not a whole one", file=path, hint="download it again") from None
@@ -200,7 +202,7 @@ def _read_zip(path: Path, inside: str) -> bytes:
             "a file of the release is never this large", file=path, record=inside, hint="download the zip file again"
         )
     try:
-        return archive.read(inside)
+        return read_member(archive, inside, path)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, LookupError):
         hint = "download the zip file again"
         raise DataError("damaged inside the zip file", file=path, record=inside, hint=hint) from None

@@ -1,0 +1,86 @@
+"""The viewer's door: how many may come, how long they may take to ask, and how it closes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MOST_CONNECTIONS = 128
+"""At a time. A browser opens six; those who come later are hung up on, and ask again."""
+ASK_S = 10.0
+"""Seconds in which a request must be whole. Half a request would otherwise be waited for for ever."""
+CLOSE_S = 2.5
+"""Seconds after Ctrl-C in which answers may still be finished; a film takes a minute."""
+
+
+class Visitor(H11Protocol):
+    """A connection that is hung up on when there are too many, or when its request does not come."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A browser has called."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+            return
+        self._waiting = asyncio.get_running_loop().call_later(ASK_S, self._hang_up)
+
+    def _hang_up(self) -> None:
+        # A cycle is a request whose headers are there; its body is waited for by the guard.
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The browser has gone."""
+        if self._waiting is not None:
+            self._waiting.cancel()
+        super().connection_lost(exc)
+
+
+class Server(uvicorn.Server):
+    """A server that is gone soon after Ctrl-C, whatever its threads are at."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Ctrl-C, or the system's wish that it end."""
+        if not self.should_exit:
+            # Threads cannot be stopped, and Python would wait for them.
+            timer = threading.Timer(CLOSE_S, _leave)
+            timer.daemon = True
+            timer.start()
+        super().handle_exit(sig, frame)
+
+
+def _leave() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def serve(app: Any, door: socket.socket, host: str, port: int) -> None:
+    """Answer until Ctrl-C.
+
+    Args:
+        app: what answers.
+        door: socket that listens.
+        host: its address, for messages.
+        port: likewise.
+    """
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=Visitor,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=1,
+    )
+    Server(config).run(sockets=[door])

@@ -1,0 +1,7 @@
+"""Fixtures of what is spoilt here."""
+
+from __future__ import annotations
+
+from view_fixtures import agent, baseline, combs, library, mind, photos, record, run
+
+__all__ = ["agent", "baseline", "combs", "library", "mind", "photos", "record", "run"]
