@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
-from ghosts.config import GoalExperiment, from_dict, to_dict
-from ghosts.presets import PRESETS, preset
+from ghosts.config import from_dict, to_dict
+from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, preset
 
 
 def test_presets_survive_json() -> None:
-    for name in PRESETS:
-        experiment = preset(name)
+    for make in (*PRESETS.values(), *VLN_PRESETS.values(), *SPEAKER_PRESETS.values()):
+        experiment = make()
         changed = replace(experiment, train=replace(experiment.train, seed=7))
-        assert from_dict(GoalExperiment, to_dict(changed)) == changed
+        read = from_dict(type(experiment), json.loads(json.dumps(to_dict(changed))))
+        assert read == changed
+        assert type(read) is type(changed)
 
 
 def test_every_preset_says_what_it_observes() -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from ghosts.config import GoalExperiment, VlnExperiment
+from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import FOLDER, TileSettings
 from ghosts.learn.goal import goal_task
+from ghosts.learn.speaker import SpeakerTask
+from ghosts.learn.task import EpisodeTask
 from ghosts.learn.vln import navigation_task
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import weights_hash
@@ -32,7 +35,13 @@ def save_untrained(path: Path, root: Path, experiment: GoalExperiment, seed: int
     """A checkpoint of random weights: what is shown does not depend on how good a model is."""
     experiment = replace(experiment, train=replace(experiment.train, seed=seed))
     data = load(root, experiment)
-    task = navigation_task(experiment, data) if isinstance(experiment, VlnExperiment) else goal_task(experiment, data)
+    task: EpisodeTask[Any, Any]
+    if isinstance(experiment, SpeakerExperiment):
+        task = SpeakerTask(experiment, data)
+    else:
+        task = (
+            navigation_task(experiment, data) if isinstance(experiment, VlnExperiment) else goal_task(experiment, data)
+        )
     weights = {f"model/{name}": value for name, value in task.model.state_dict().items()}
     save_checkpoint(path, weights, {"iteration": 0, **task.about()})
     return path

@@ -17,6 +17,8 @@ from ghosts.config import (
     MotionConfig,
     NavigationConfig,
     Seq2SeqConfig,
+    SpeakerConfig,
+    SpeakerExperiment,
     TrainConfig,
     VlnExperiment,
 )
@@ -43,10 +45,44 @@ def landmarks_filter() -> GoalExperiment:
     return GoalExperiment("landmarks-filter", "filter", _landmark_model(), train=TABLE_TRAIN)
 
 
+def landmarks_near() -> GoalExperiment:
+    """Filter (x, y, θ) that sees landmarks up to 5 m away, on words of training alone."""
+    return replace(landmarks_filter(), name="landmarks-near", landmarks=LandmarkConfig(sight_m=5.0))
+
+
 def landmarks_improved() -> GoalExperiment:
-    """Filter (x, y, θ) that sees landmarks up to 5 m away: the shipped one."""
-    # Of what was tried (docs/results.md), seeing 5 m far brings most.
-    return replace(landmarks_filter(), name="landmarks-improved", landmarks=LandmarkConfig(sight_m=5.0))
+    """Filter (x, y, θ) that sees 12 m far and reads words and labels by their meaning."""
+    # What each part brings: docs/results.md.
+    base = landmarks_filter()
+    train = replace(
+        TABLE_TRAIN,
+        iterations=2600,
+        evaluate_every=2600,
+        batch=64,
+        agent_steps=8,
+        supervised=3,
+        label_dropout=0.15,
+        meaning_dropout=0.15,
+    )
+    model = replace(
+        base.model,
+        language=replace(base.model.language, vectors=True, dropout=0.5),
+        filter=replace(base.model.filter, motion=MotionConfig(language=96)),  # weights stay below 16 MB
+    )
+    return replace(
+        base,
+        name="landmarks-improved",
+        model=model,
+        train=train,
+        landmarks=LandmarkConfig(sight_m=12.0, vectors=True, lines=True, doors=True),
+    )
+
+
+def landmarks_spoken() -> GoalExperiment:
+    """The improved filter, also trained on what a speaker says of other paths (`--spoken FILE`): the shipped one."""
+    base = landmarks_improved()
+    train = replace(base.train, iterations=4500, evaluate_every=4500, spoken=0.5)
+    return replace(base, name="landmarks-spoken", train=train)
 
 
 def landmarks_filter_xy() -> GoalExperiment:
@@ -147,8 +183,11 @@ def _agent(base: GoalExperiment, name: str, train: TrainConfig, navigation: Navi
 AGENT_TRAIN = TrainConfig(
     iterations=240, batch=128, agent_steps=10, learning_rate=2e-3, evaluate_every=80, precision="auto"
 )
-POLICY_ALONE = NavigationConfig(freeze_filter=True, own_actions=0.75)
+POLICY_ALONE = NavigationConfig(freeze_filter=True, fresh_policy=True, own_actions=0.75)
 """Of the shipped agents: minutes instead of hours, and the filter stays the goal predictor it was."""
+JOINT_TRAIN = TrainConfig(
+    iterations=350, batch=32, agent_steps=8, learning_rate=3e-4, evaluate_every=350, ema=0.99, precision="auto"
+)
 SEQ2SEQ_TRAIN = TrainConfig(
     iterations=800, batch=64, agent_steps=8, evaluate_every=200, learning_rate=1e-3, precision="auto"
 )
@@ -156,7 +195,20 @@ SEQ2SEQ_TRAIN = TrainConfig(
 
 def landmarks_agent() -> VlnExperiment:
     """A policy on the frozen filter it is started from (`--warm-start`), on landmarks."""
-    return _agent(landmarks_improved(), "landmarks-agent", AGENT_TRAIN, POLICY_ALONE)
+    train = replace(AGENT_TRAIN, iterations=150, evaluate_every=150)
+    return _agent(landmarks_improved(), "landmarks-agent", train, POLICY_ALONE)
+
+
+def landmarks_joint() -> VlnExperiment:
+    """The filter it is started from (`--warm-start`) trained on together with a policy, on landmarks."""
+    return _agent(landmarks_improved(), "landmarks-joint", JOINT_TRAIN, NavigationConfig(own_actions=0.75))
+
+
+def landmarks_rewarded() -> VlnExperiment:
+    """The policy of an agent (`--warm-start`) trained on by its own success, on landmarks."""
+    train = replace(AGENT_TRAIN, iterations=120, evaluate_every=120, learning_rate=3e-4)
+    navigation = replace(POLICY_ALONE, fresh_policy=False, own_actions=1.0, samples=4, reward=1.0)
+    return _agent(landmarks_improved(), "landmarks-rewarded", train, navigation)
 
 
 def landmarks_seq2seq() -> VlnExperiment:
@@ -196,12 +248,51 @@ def tiny_seq2seq() -> VlnExperiment:
     return replace(tiny_agent(), name="tiny-seq2seq", navigation=navigation)
 
 
+SPEAKER_TRAIN = TrainConfig(
+    iterations=1400, batch=128, learning_rate=1e-3, evaluate_every=700, ema=0.998, label_dropout=0.3, precision="auto"
+)
+
+
+def _speaker(
+    base: GoalExperiment, name: str, train: TrainConfig, speaker: SpeakerConfig | None = None
+) -> SpeakerExperiment:
+    language = replace(base.model.language, vectors=True, dropout=0.0)
+    landmarks = replace(base.landmarks, sight_m=5.0, vectors=True, doors=True)
+    model = replace(base.model, language=language)
+    return SpeakerExperiment(
+        name, "filter", model, base.baseline, train, landmarks, base.observation, speaker or SpeakerConfig()
+    )
+
+
+def landmarks_speaker() -> SpeakerExperiment:
+    """The speaker on landmarks."""
+    return _speaker(landmarks_filter(), "landmarks-speaker", SPEAKER_TRAIN)
+
+
+def houses_speaker() -> SpeakerExperiment:
+    """The speaker on images of houses."""
+    return _speaker(houses_filter(), "houses-speaker", SPEAKER_TRAIN)
+
+
+def tiny_speaker() -> SpeakerExperiment:
+    """A small speaker for tests and for a first try on a CPU, in either world."""
+    train = replace(tiny().train, iterations=100, batch=16, evaluate_every=100)
+    return _speaker(tiny(), "tiny-speaker", train, SpeakerConfig(hidden=32, encoded=32, sectors=8, dropout=0.0))
+
+
+SPEAKER_PRESETS: dict[str, Callable[[], SpeakerExperiment]] = {
+    make().name: make for make in (houses_speaker, landmarks_speaker, tiny_speaker)
+}
+
+
 VLN_PRESETS: dict[str, Callable[[], VlnExperiment]] = {
     make().name: make
     for make in (
         houses_agent,
         houses_seq2seq,
         landmarks_agent,
+        landmarks_joint,
+        landmarks_rewarded,
         landmarks_seq2seq,
         paper_agent,
         tiny_agent,
@@ -218,7 +309,9 @@ PRESETS: dict[str, Callable[[], GoalExperiment]] = {
         houses_filter_joint,
         houses_lingunet,
         landmarks_filter,
+        landmarks_near,
         landmarks_improved,
+        landmarks_spoken,
         landmarks_filter_xy,
         landmarks_filter_joint,
         landmarks_lingunet,
@@ -236,7 +329,7 @@ def preset(name: str) -> GoalExperiment:
         UnknownNameError: no such preset; suggests the nearest.
     """
     if name not in PRESETS:
-        raise _unknown(name, PRESETS, "goal prediction", "ghosts train vln" if name in VLN_PRESETS else None)
+        raise _unknown(name, PRESETS, "goal prediction", _owner(name))
     return PRESETS[name]()
 
 
@@ -247,8 +340,25 @@ def vln_preset(name: str) -> VlnExperiment:
         UnknownNameError: no such preset; suggests the nearest.
     """
     if name not in VLN_PRESETS:
-        raise _unknown(name, VLN_PRESETS, "navigation", "ghosts train goal" if name in PRESETS else None)
+        raise _unknown(name, VLN_PRESETS, "navigation", _owner(name))
     return VLN_PRESETS[name]()
+
+
+def speaker_preset(name: str) -> SpeakerExperiment:
+    """A speaker's experiment by name.
+
+    Raises:
+        UnknownNameError: no such preset; suggests the nearest.
+    """
+    if name not in SPEAKER_PRESETS:
+        raise _unknown(name, SPEAKER_PRESETS, "speaking", _owner(name))
+    return SPEAKER_PRESETS[name]()
+
+
+def _owner(name: str) -> str | None:
+    """The command that knows a preset."""
+    known = {"goal": [*PRESETS], "vln": [*VLN_PRESETS], "speaker": [*SPEAKER_PRESETS]}
+    return next((f"ghosts train {kind}" for kind, presets in known.items() if name in presets), None)
 
 
 def _unknown(name: str, known: Iterable[str], purpose: str, owner: str | None) -> UnknownNameError:

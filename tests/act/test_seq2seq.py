@@ -16,16 +16,13 @@ from ghosts.act.seq2seq import (
     option_mask,
     option_numbers,
     options_of,
-    sector_features,
-    to_sector,
 )
 from ghosts.config import LanguageConfig, MapperConfig, ModelConfig, NavigationConfig, Seq2SeqConfig
+from ghosts.data.drops import Drops
 from ghosts.data.symmetry import Symmetry
 from ghosts.learn.navigate import WalkPlan, mixed_choice
 from ghosts.learn.seq2seq import next_slots
-from ghosts.mapping.cells import MapCells
 from ghosts.run.rollout import walk_episodes
-from ghosts.types import Grid
 
 SETTINGS = NavigationConfig("seq2seq", 6, own_actions=0.0, seq2seq=Seq2SeqConfig(16, 4, 0.0))
 
@@ -40,28 +37,6 @@ def crossing() -> KnownGraph:
     known = start_graph(np.array([0]))
     places = np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 3.0]])
     return visit(known, np.array([True]), Neighbours(np.array([0, 0]), np.array([1, 2]), places))
-
-
-def test_sectors_are_centred_on_their_directions() -> None:
-    angles = torch.tensor([0.0, 0.7, 0.9, math.pi / 2, math.pi, -math.pi / 2, -0.1])
-    assert to_sector(angles, 4).tolist() == [0, 0, 1, 1, 2, 3, 0]
-
-
-def test_sector_features_average_what_lies_in_a_direction() -> None:
-    grid = Grid(8, 8, 1.0)
-    cells = MapCells(  # seen from the middle: two cells east, one north; a second panorama sees one west
-        features=torch.tensor([[1.0], [3.0], [5.0], [7.0]]),
-        step=torch.tensor([0, 0, 0, 1]),
-        item=torch.zeros(4, dtype=torch.long),
-        row=torch.tensor([4, 4, 7, 4]),
-        col=torch.tensor([6, 7, 4, 0]),
-        counts=(3, 1),
-        batch=1,
-        rows=8,
-        cols=8,
-    )
-    seen = sector_features(cells, torch.full((2, 2), 0.5), grid, 4)
-    assert seen[:, :, 0].tolist() == [[2.0, 5.0, 0.0, 0.0], [0.0, 0.0, 7.0, 0.0]]
 
 
 def test_options_are_neighbours_and_stopping() -> None:
@@ -136,7 +111,7 @@ def test_loss_equals_the_agents_own_scores(comb: Comb) -> None:
     """Teacher forcing: the loss is the mean negative log-probability that the agent gave the expert's moves."""
     examples = comb.examples
     draws = np.random.default_rng(0).random((len(examples), 6, 2))
-    plan = WalkPlan(examples, [Symmetry()] * len(examples), np.zeros((len(examples), 80), bool), draws, None)
+    plan = WalkPlan(examples, [Symmetry()] * len(examples), Drops(np.zeros((len(examples), 80), bool)), draws, None)
     with torch.no_grad():
         loss = comb.task(comb.task.collect(comb.world, plan))
     episodes = comb.world.begin(examples)

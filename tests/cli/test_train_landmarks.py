@@ -61,18 +61,20 @@ def test_nothing_to_see(data: Path, tmp_path: Path, capfd: pytest.CaptureFixture
     assert "objects, rooms and floor are all off: nothing to see" in text
 
 
-def test_word_vectors(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are recorded with the run; the trained model is loaded and goes on without the file."""
-    vectors = tmp_path / "vectors.txt"
-    vectors.write_text("chair 1 0\nlamp 0 1\nsofa 1 1\n")
-    run = tmp_path / "run"
-    arguments = ["train", "goal", *SMALL, "--landmarks.word-vectors", str(vectors), "--data", str(data)]
-    main([*arguments, "--out", str(run)])
-    assert "vectors.txt: 3 of " in capsys.readouterr().out
-    record = load_checkpoint(run / LAST).about["word_vectors"]
-    assert (record["file"], record["found"], record["dimension"]) == ("vectors.txt", 3, 2)
-    vectors.unlink()
-    assert load_run(run / LAST).experiment.landmarks.word_vectors == str(vectors)
-    with pytest.raises(SystemExit):
-        main([*arguments, "--out", str(tmp_path / "other")])
-    assert "no such file" in capsys.readouterr().err
+def test_words_and_labels_by_their_meaning(data: Path, tmp_path: Path) -> None:
+    """The run needs no file beside the package's to be loaded, and knows labels that it was not trained on."""
+    options = ["--landmarks.vectors", "--model.language.vectors", "--data", str(data), "--out", str(tmp_path / "run")]
+    main(["train", "goal", *SMALL, *options])
+    run = load_run(tmp_path / "run" / LAST)
+    assert run.reading.open_words
+    assert run.reading.vocabulary is not None
+    assert run.reading.vocabulary.id("settee") >= len(run.reading.vocabulary)
+    learned = {name.removesuffix(".weight") for name in load_checkpoint(tmp_path / "run" / LAST).tensors}
+    for embedding in ("language.encoder.embedding", "features.embedding"):
+        assert {f"model/{embedding}.own", f"model/{embedding}.project"} <= learned
+    file = data / "landmarks" / "comb3.json"
+    file.write_text(file.read_text().replace('"lamp"', '"abbey"'))
+    found = open_dataset(DataRoot(data), run.reading)
+    assert found.labels is not None
+    assert [label.name for label in found.labels.met] == ["abbey"]
+    assert found.labels == run.reading.labels

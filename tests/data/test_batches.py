@@ -11,6 +11,7 @@ from torch.testing import assert_close
 
 from ghosts.data.bank import landmark_bank
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import Drops
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
 from ghosts.data.walks import walk_seed
@@ -192,7 +193,7 @@ def test_word_dropout_spares_padding(data: Dataset) -> None:
     width = plain.briefing.tokens.shape[1]
     unknown = np.zeros((4, 80), bool)
     unknown[1, 3:] = True
-    batch = data.batch(examples, walks, None, unknown)
+    batch = data.batch(examples, walks, None, Drops(unknown))
     assert torch.equal(batch.briefing.lengths, plain.briefing.lengths)
     expected = plain.briefing.tokens.clone()
     expected[1, 3 : int(plain.briefing.lengths[1])] = 1

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ghosts.data.examples import evenly, load_splits, make_examples, split_buildings
+from ghosts.data.examples import evenly, load_splits, load_spoken, make_examples, split_buildings
+from ghosts.errors import DataError
 from ghosts.language.episodes import Episode
 from ghosts.world.dataroot import DataRoot
 from landmark_world import PATHS, SCANS, heading_between, make_landmark_root, positions
@@ -86,3 +87,43 @@ def test_evenly_takes_from_everywhere(root: DataRoot) -> None:
     examples = load_splits(root, 4)["train"]
     assert [examples.index(item) for item in evenly(examples, 4)] == [0, 24, 48, 72]
     assert evenly(examples, 0) == evenly(examples, 1000) == examples
+
+
+def test_any_number_of_buildings_can_be_held_out(tmp_path: Path) -> None:
+    combs = DataRoot(make_landmark_root(tmp_path / "combs"))
+    scans = [f"comb{number}" for number in range(5)]
+    for hold_out, held_out in ((None, [3]), (0, []), (2, [1, 3]), (3, [2]), (4, [3]), (5, [3]), (16, [3])):
+        seen = [scan for number, scan in enumerate(scans) if number not in held_out]
+        assert split_buildings(combs, hold_out) == (seen, [scans[number] for number in held_out]), hold_out
+    splits = load_splits(combs, 4, 0)
+    assert list(splits) == ["train", "val_seen"]
+    assert {example.scan for example in splits["train"]} == {*scans}
+    assert {example.scan for example in load_splits(combs, 4, 2)["dev_unseen"]} == {"comb1", "comb3"}
+
+
+def test_told_paths_of_training_buildings_become_examples(tmp_path: Path) -> None:
+    combs = DataRoot(make_landmark_root(tmp_path / "combs"))
+    records = json.loads((combs.path / "r2r" / "R2R_train.json").read_text())
+    file = tmp_path / "told.json"
+    told = [
+        record | {"path_id": 10_000_000 + number, "instructions": ["Go there."]}
+        for number, record in enumerate(records)
+        if record["scan"] in ("comb0", "comb3")
+    ]
+    file.write_text(json.dumps(told))
+    found = load_spoken(combs, file, {"comb0", "comb1"}, 4)
+    assert len(found) == 8
+    assert {(example.scan, example.text) for example in found} == {("comb0", "Go there.")}
+    people = load_splits(combs, 4)["train"]
+    assert [example.path for example in found] == [example.path for example in people[:24:3]]
+    assert found[0].instr_id == "10000000_0"
+    with pytest.raises(DataError) as caught:
+        load_spoken(combs, file, {"comb1"}, 4)
+    assert str(caught.value) == (
+        f"{file}: no path in the training buildings of this root; "
+        "tell some with: ghosts speak --data ROOT --run SPEAKER --paths 50000 --out FILE"
+    )
+    told[0]["path"] = [told[0]["path"][0], told[0]["path"][2]]
+    file.write_text(json.dumps(told))
+    with pytest.raises(DataError, match=r"told\.json, record 10000000, field 'path': nobody can walk straight"):
+        load_spoken(combs, file, {"comb0"}, 4)

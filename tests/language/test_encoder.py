@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 
@@ -28,11 +30,11 @@ def test_reverse_words_keeps_padding_in_place() -> None:
 def test_equals_bidirectional_lstm_row_by_row() -> None:
     encoder = make()
     both = nn.LSTM(CONFIG.embedding, CONFIG.hidden, batch_first=True, bidirectional=True)
-    names = [name for name, _ in encoder.forwards.named_parameters()]
+    names = [name for name, _ in encoder.states.forwards.named_parameters()]
     with torch.no_grad():
         for name in names:
-            getattr(both, name).copy_(getattr(encoder.forwards, name))
-            getattr(both, f"{name}_reverse").copy_(getattr(encoder.backwards, name))
+            getattr(both, name).copy_(getattr(encoder.states.forwards, name))
+            getattr(both, f"{name}_reverse").copy_(getattr(encoder.states.backwards, name))
     encoded = encoder(TOKENS, LENGTHS)
     for row, length in enumerate(LENGTHS.tolist()):
         states, (hidden, _) = both(encoder.embedding(TOKENS[row : row + 1, :length]))
@@ -65,3 +67,27 @@ def test_no_gradient_from_padding() -> None:
     (encoded.states.square().sum() + encoded.sentence.sum()).backward()
     assert (encoder.embedding.weight.grad[0] == 0).all()
     assert (encoder.embedding.weight.grad[[3, 8, 10]].abs().sum(1) > 0).all()
+
+
+TRANSFORMER = replace(CONFIG, hidden=4, encoder="transformer", layers=2, heads=2, dropout=0.0)
+
+
+def test_a_transformer_knows_neighbours_and_order_but_no_padding() -> None:
+    torch.manual_seed(1)
+    encoder = Encoder(TRANSFORMER).eval()
+    encoded = encoder(TOKENS, LENGTHS)
+    assert encoded.states.shape == (3, 5, 8)
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = encoder(TOKENS[row : row + 1, :length], LENGTHS[row : row + 1])
+        torch.testing.assert_close(encoded.states[row, :length], alone.states[0])
+        torch.testing.assert_close(encoded.sentence[row], alone.states[0].mean(0))
+        assert (encoded.states[row, length:] == 0).all()
+    other = TOKENS.clone()
+    other[0, 4] = 12
+    assert not torch.allclose(encoder(other, LENGTHS).states[0, 0], encoded.states[0, 0])
+    swapped = TOKENS.clone()
+    swapped[0, :2] = TOKENS[0, [1, 0]]
+    assert not torch.allclose(encoder(swapped, LENGTHS).states[0, 2], encoded.states[0, 2])
+    kinds = {type(part).__name__ for part in encoder.modules()}
+    assert "LSTM" not in kinds
+    assert "TransformerEncoderLayer" in kinds

@@ -13,6 +13,7 @@ from safetensors import safe_open
 
 from ghosts.errors import DataError
 from ghosts.language.tokens import PAD, UNKNOWN, Vocabulary, build_vocabulary, tokenise
+from ghosts.language.vectors import shipped_vectors
 from ghosts.weights import resolve
 
 
@@ -46,19 +47,41 @@ def test_vocabulary_order_and_ids() -> None:
     assert words.encode(["a a a a"], max_tokens=2).shape == (1, 2)
 
 
-def test_save_and_load(tmp_path: Path) -> None:
-    words = build_vocabulary(["a b"], min_count=1)
-    words.save(tmp_path / "v.json")
-    assert Vocabulary.load(tmp_path / "v.json") == words
-    (tmp_path / "v.json").write_text('{"words": 3}')
-    with pytest.raises(DataError, match="list of words"):
-        Vocabulary.load(tmp_path / "v.json")
-    (tmp_path / "v.json").write_text('{"words": ["a"]}')
+def test_a_list_that_is_no_vocabulary_is_refused() -> None:
     with pytest.raises(DataError, match="starts with"):
-        Vocabulary.load(tmp_path / "v.json")
+        Vocabulary(("a",))
+    with pytest.raises(DataError, match=r"a word is listed twice.*'a'"):
+        Vocabulary((PAD, UNKNOWN, "a", "a"))
 
 
-def test_a_vocabulary_of_the_real_size(tmp_path: Path) -> None:
+def test_an_open_vocabulary_reads_other_words_by_their_meaning() -> None:
+    words = Vocabulary((PAD, UNKNOWN, "walk", "couch"), open=True)
+    settee, couch = words.id("settee"), words.id("couch")
+    assert couch == 3
+    assert settee >= len(words) == 4
+    assert words.id("xqzt") == 1
+    known = shipped_vectors()
+    np.testing.assert_array_equal(words.vectors[settee], known.rows(["settee"])[0])
+    np.testing.assert_array_equal(words.vectors[couch], words.vectors[words.by_meaning[couch]])
+    assert words.by_meaning.tolist()[:2] == [0, 1]
+    assert not words.vectors[:2].any()
+    assert len(words.vectors) == 4 + len(known.words)
+    assert Vocabulary(words.words).id("settee") == 1
+
+
+def test_what_of_a_text_is_read() -> None:
+    words = Vocabulary((PAD, UNKNOWN, "walk", "to", "the", "couch"), open=True)
+    read = words.read("Walk to the settee, xqzt", max_tokens=6)
+    assert read.words == ("walk", "to", "the", "settee", ",", "xqzt")
+    assert read.unknown == ("xqzt",)
+    assert read.met == ("settee", ",")
+    assert read.cut == 0
+    assert read.notes() == ["1 of 6 words unknown: xqzt", "read by their meaning alone: settee, ,"]
+    assert words.read("walk to the couch", max_tokens=2).notes() == ["cut after 2 words (2 left out)"]
+    assert words.read("walk").notes() == []
+
+
+def test_a_vocabulary_of_the_real_size() -> None:
     """Words as often as Zipf has it: those seen five times stay, and few words are unknown."""
     words = [f"w{number}" for number in range(3000)]
     counts = [max(1, 40_000 // (number + 1)) for number in range(len(words))]
@@ -72,8 +95,6 @@ def test_a_vocabulary_of_the_real_size(tmp_path: Path) -> None:
     ids = vocabulary.encode(texts)
     assert ids.shape == (len(texts), 27)
     assert (ids == 1).sum() == sum(count for count in counts if count < 5)
-    vocabulary.save(tmp_path / "v.json")
-    assert Vocabulary.load(tmp_path / "v.json") == vocabulary
 
 
 def test_the_vocabulary_of_real_instructions() -> None:

@@ -18,6 +18,7 @@ from ghosts.learn.goal import FilterTask, LingUNetTask, goal_task
 from ghosts.learn.task import Selection, Share
 from ghosts.mapping.mapper import draw_masks
 from ghosts.types import Grid
+from ghosts.world.landmarks.regions import ROOM_NAMES
 from landmark_world import load, make_landmark_root, small_experiment
 from reference.maps import maps_from_cells
 
@@ -111,3 +112,43 @@ def test_nothing_is_scored_without_a_selection(data: Dataset) -> None:
     scored = goal_task(EXPERIMENT, data, Selection("val_seen", data.examples("val_seen")[:3])).score(fabric)
     assert list(scored) == ["val_seen success", "val_seen error"]
     assert 0.0 <= scored["val_seen success"] <= 1.0 < scored["val_seen error"]
+
+
+def test_some_steps_of_an_episode_are_supervised(data: Dataset) -> None:
+    """Drawn anew in every iteration, the same in every process; the loss is that of their maps alone."""
+    task = goal_task(replace(EXPERIMENT, train=replace(EXPERIMENT.train, supervised=2)), data)
+    drawn = [task.draw(iteration, Share()).supervised for iteration in range(8)]
+    assert {*drawn} == {(0, 1), (0, 2), (1, 2)}
+    assert task.draw(3, Share(1, 2)).supervised == drawn[3]
+    assert goal_task(EXPERIMENT, data).draw(0, Share()).supervised is None
+    assert isinstance(task, FilterTask)
+    task.eval()
+    batch = replace(task.draw(0, Share()), masks=None)
+    each = [task(replace(batch, supervised=(step,))) for step in range(3)]
+    assert_close(task(replace(batch, supervised=(0, 2))), (each[0] + each[2]) / 2.0, rtol=1e-4, atol=1e-4)
+    assert_close(task(replace(batch, supervised=None)), sum(each) / 3.0, rtol=1e-4, atol=1e-4)
+
+
+def test_rooms_are_told_from_the_words(data: Dataset) -> None:
+    """Path 0, 1, 2, 6: three viewpoints of the corridor, then a bedroom."""
+    language = replace(EXPERIMENT.model.language, rooms=True)
+    settings = replace(EXPERIMENT.train, room_loss=0.5)
+    task = goal_task(replace(EXPERIMENT, model=replace(EXPERIMENT.model, language=language), train=settings), data)
+    letters = list(ROOM_NAMES)
+    wanted = [[letters.index(letter) for letter in "hhbb"]]
+    assert data.rooms(data.examples(TRAIN)[:1]).tolist() == wanted
+    batch = task.draw(0, Share())
+    assert batch.rooms is not None
+    assert batch.rooms.shape == (4, 4)
+    assert goal_task(EXPERIMENT, data).draw(0, Share()).rooms is None
+    assert isinstance(task, FilterTask)
+    task.eval()
+    unknown = torch.where(torch.arange(4) < 2, batch.rooms, -1)  # what is not known does not count
+    plain = task(replace(batch, rooms=None))
+    for rooms in (batch.rooms, unknown):
+        heard = task.model.read(batch.briefing).latents
+        assert task.model.rooms is not None
+        scores = task.model.rooms(torch.cat([heard.observations, heard.actions], -1)).log_softmax(-1)
+        known = rooms >= 0
+        right = scores.gather(2, rooms.clamp(min=0)[..., None])[..., 0][known]
+        assert_close(task(replace(batch, rooms=rooms)) - plain, -0.5 * right.mean(), rtol=1e-3, atol=1e-4)

@@ -16,6 +16,7 @@ from ghosts import weights
 from ghosts.act.known import start_graph, visit
 from ghosts.config import GoalExperiment, NavigationConfig, Seq2SeqConfig, VlnExperiment
 from ghosts.data.dataset import Dataset, open_dataset
+from ghosts.data.drops import Drops
 from ghosts.data.examples import TRAIN
 from ghosts.data.reading import reading_of
 from ghosts.data.symmetry import Symmetry
@@ -24,7 +25,17 @@ from ghosts.data.tile_store import TileSettings
 from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.vln import walk_and_score, walk_split
 from ghosts.learn.goal import goal_task
-from ghosts.learn.navigate import NavBatch, NavigationTask, WalkPlan, mixed_choice, sample_slots, target_slots
+from ghosts.learn.navigate import (
+    Choices,
+    NavBatch,
+    NavigationTask,
+    WalkPlan,
+    advantages,
+    mixed_choice,
+    rewards,
+    sample_slots,
+    target_slots,
+)
 from ghosts.learn.seq2seq import Seq2SeqTask, next_slots
 from ghosts.learn.task import Share
 from ghosts.learn.trainer import RunFiles, train
@@ -34,7 +45,7 @@ from ghosts.mapping.saved_backbone import weights_hash
 from ghosts.precision import choose_precision
 from ghosts.presets import VLN_PRESETS, tiny_agent, vln_preset
 from ghosts.run.load import Run, load_run
-from ghosts.run.rollout import World
+from ghosts.run.rollout import Rollout, World
 from ghosts.types import Intrinsics
 from ghosts.world.dataroot import DataRoot
 from image_roots import make_image_root
@@ -96,8 +107,8 @@ def collected(data: Dataset, own: float) -> tuple[NavigationTask, World, WalkPla
     task = NavigationTask(agent_experiment(NavigationConfig(own_actions=own)), data)
     world, examples = World(data, CPU), data.examples(TRAIN)[::9]
     draws = np.stack([np.random.default_rng([0, k]).random((5, 2)) for k in range(len(examples))])
-    unknown = np.zeros((len(examples), 80), bool)
-    plan = WalkPlan(examples, [Symmetry()] * len(examples), unknown, draws, None)
+    drops = Drops(np.zeros((len(examples), 80), bool))
+    plan = WalkPlan(examples, [Symmetry()] * len(examples), drops, draws, None)
     task.eval()
     batch = task.collect(world, plan)
     assert isinstance(batch, NavBatch)
@@ -199,7 +210,7 @@ def test_plans_do_not_depend_on_how_many_processes_share_them(data: Dataset, age
         assert [e.instr_id for e in half.examples] == [e.instr_id for e in whole.examples[rank::2]]
         assert half.symmetries == whole.symmetries[rank::2]
         np.testing.assert_array_equal(half.draws, whole.draws[rank::2])
-        np.testing.assert_array_equal(half.unknown, whole.unknown[rank::2])
+        np.testing.assert_array_equal(half.drops.unknown, whole.drops.unknown[rank::2])
         assert (half.masks is None) == (whole.masks is None) == (agent == "seq2seq")
         if half.masks is not None and whole.masks is not None:
             assert torch.equal(half.masks.input, whole.masks.input[rank::2])
@@ -219,8 +230,8 @@ def test_walking_leaves_the_task_in_training_mode(data: Dataset) -> None:
 
 def test_training_on_true_beliefs_finds_the_goals(data: Dataset, tmp_path: Path) -> None:
     navigation = NavigationConfig(step_limit=8, true_beliefs=True)
-    before = success(navigation_task(agent_experiment(navigation), data), data, "dev_unseen")
-    task = trained(data, tmp_path, navigation, iterations=40, batch=16, learning_rate=5e-3, checkpoint_every=40)
+    before = success(navigation_task(agent_experiment(navigation, seed=2), data), data, "dev_unseen")
+    task = trained(data, tmp_path, navigation, seed=2, iterations=40, batch=16, learning_rate=5e-3, checkpoint_every=40)
     after = success(task, data, "dev_unseen")
     assert after >= 0.75
     assert after > before + 0.3
@@ -238,7 +249,7 @@ def test_training_filter_and_policy_learns_the_way(data: Dataset, tmp_path: Path
 
 def test_seq2seq_learns_by_student_forcing(data: Dataset, tmp_path: Path) -> None:
     navigation = NavigationConfig("seq2seq", 8, own_actions=0.5, seq2seq=Seq2SeqConfig(32, 8, 0.0))
-    settings = {"iterations": 90, "batch": 16, "learning_rate": 1e-2, "checkpoint_every": 90}
+    settings = {"iterations": 120, "batch": 16, "learning_rate": 1e-2, "checkpoint_every": 120}
     assert success(trained(data, tmp_path, navigation, **settings), data, "val_seen") >= 0.75
 
 
@@ -252,6 +263,18 @@ def test_warm_start_takes_the_filter_and_leaves_the_policy(root: Path, tmp_path:
         if not name.startswith("policy."):
             torch.testing.assert_close(after[name], value, rtol=0, atol=0)
     assert after["policy.hidden.weight"].shape != before["policy.hidden.weight"].shape
+
+
+def test_a_fresh_policy_is_not_the_one_of_the_warm_start(data: Dataset, tmp_path: Path) -> None:
+    before = trained(data, tmp_path, iterations=2, checkpoint_every=2).model.state_dict()
+    file = tmp_path / "last.safetensors"
+    taken = navigation_task(agent_experiment(), data, warm_start=file).model.state_dict()
+    fresh = navigation_task(agent_experiment(NavigationConfig(fresh_policy=True)), data, warm_start=file)
+    for name, value in fresh.model.state_dict().items():
+        torch.testing.assert_close(taken[name], before[name], rtol=0, atol=0)
+        same = torch.equal(value, before[name])
+        assert same or name.startswith("policy."), name
+    assert not torch.equal(fresh.model.policy.hidden.weight, before["policy.hidden.weight"])
 
 
 def test_a_shipped_filter_is_named_without_the_policy_beside_it(
@@ -361,3 +384,53 @@ def test_half_precision_trains_and_walks(agent: Any, place: str, data: Dataset, 
     paths = walk_split(run_of(task), data, examples, processes, precision=half)
     assert [path[0] for path in paths] == [example.start for example in examples]
     assert all(value.isfinite().all() for value in task.model.state_dict().values())
+
+
+def test_a_walk_is_worth_its_success_and_a_little_for_coming_nearer(data: Dataset) -> None:
+    """The path 0, 1, 2, 6 of 6.9 m: walked and stopped, cut off at its end, a detour, and nothing at all."""
+    example = data.examples(TRAIN)[0]
+    assert example.path == (0, 1, 2, 6)
+    world = World(data, CPU)
+    paths = [[0, 1, 2, 6], [0, 1, 2, 6], [0, 1, 2, 3, 2, 6], [0]]
+    stopped = np.array([True, False, True, True])
+    worth = rewards(world, world.begin([example] * 4), Rollout(paths, [], stopped))
+    np.testing.assert_allclose(worth, [2.25, 0.25, 1.0 + 3 / 5 + 0.25, 0.0], atol=1e-6)
+
+
+def test_walks_are_compared_with_others_of_their_instruction() -> None:
+    found = advantages(np.array([2.0, 0.0, 1.0, 1.0]), 2)
+    np.testing.assert_allclose(found, [1.0 / 1.1, -1.0 / 1.1, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["policy alone", "with the filter"])
+def test_walks_that_went_better_become_likelier(data: Dataset, alone: bool) -> None:
+    """The reward's part of the loss, from what was chosen at each step and how its walk went."""
+    settings = {"own_actions": 1.0, "samples": 2, "true_beliefs": alone, "policy_weight": 1.0}
+    task = NavigationTask(agent_experiment(NavigationConfig(**settings, reward=1.0), batch=8), data)
+    plan = task.draw(0, Share())
+    ids = [example.instr_id for example in plan.examples]
+    assert ids[::2] == ids[1::2]  # two walks per instruction, one after the other
+    assert len({*ids}) == 4
+    assert plan.symmetries[::2] == plan.symmetries[1::2]
+    assert not np.array_equal(plan.draws[0], plan.draws[1])
+    np.testing.assert_array_equal(plan.drops.unknown[::2], plan.drops.unknown[1::2])
+    task.eval()
+    batch = task.collect(World(data, CPU), plan)
+    assert isinstance(batch, Choices if alone else NavBatch)
+    earned = batch.earned
+    assert earned is not None
+    assert float(earned.advantage.abs().max()) > 0.0
+    active = batch.active.flatten()
+    assert (earned.chosen[active] >= 0).all()
+    if isinstance(batch, Choices):
+        chosen = task.model.policy.choose(batch.features, batch.episode, len(batch.target))
+        assert torch.equal(batch.episode[earned.chosen], torch.arange(len(batch.target)))
+        wanted = -(chosen[earned.chosen] * earned.advantage).mean()
+    else:
+        assert torch.equal(batch.candidates.episode[earned.chosen[active]], active.nonzero()[:, 0])
+        seen = batch.batch
+        trace = task.model(seen.briefing, seen.seen, seen.masks)
+        starts = seen.briefing.start_xy_m.repeat_interleave(batch.active.shape[1], 0)
+        chosen = task.model.policy(batch.candidates, trace.filter.beliefs.flatten(0, 1), starts, trace.grid)
+        wanted = -(chosen[earned.chosen[active]] * earned.advantage[active]).mean()
+    torch.testing.assert_close(task(batch) - task(replace(batch, earned=None)), wanted, atol=1e-4, rtol=1e-4)

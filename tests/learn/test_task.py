@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import torch
 from tests.data.makers import contents
 
 from ghosts.data.dataset import Dataset
+from ghosts.data.examples import SPOKEN
+from ghosts.errors import ConfigError
 from ghosts.learn.goal import goal_task
 from ghosts.learn.task import Share
 from landmark_world import load, make_landmark_root, small_experiment
@@ -48,3 +51,23 @@ def test_shares_of_symmetries_and_dropped_words(data: Dataset) -> None:
     tokens = torch.cat([task.draw(number, Share()).briefing.tokens.flatten() for number in range(4)])
     words = int((tokens > 0).sum())
     assert abs(float((tokens == 1).sum()) / words - 0.2) < 4.0 * math.sqrt(0.16 / words)
+
+
+def test_told_paths_are_mixed_in_until_people_alone_are_left(data: Dataset) -> None:
+    told = [replace(example, instr_id=f"told{number}") for number, example in enumerate(data.examples("val_seen"))]
+    mixed = replace(data, splits={**data.splits, SPOKEN: told})
+    settings = {"batch": 40, "iterations": 10, "spoken": 0.3, "spoken_until": 0.5}
+    task, plain = goal_task(small_experiment(**settings), mixed), goal_task(small_experiment(batch=40), mixed)
+    shares = []
+    for iteration in range(10):
+        drawn = [example.instr_id for example, _ in task.examples(iteration, Share(), 2)]
+        people = [example.instr_id for example, _ in plain.examples(iteration, Share(), 2)]
+        shares.append(np.mean([name.startswith("told") for name in drawn]))
+        assert all(mine == other for mine, other in zip(drawn, people) if not mine.startswith("told"))
+        halves = [task.examples(iteration, Share(rank, 2), 2) for rank in range(2)]
+        assert [example.instr_id for pair in zip(*halves) for example, _ in pair] == drawn
+    assert np.mean(shares[:5]) == pytest.approx(0.3, abs=0.08)
+    assert not any(shares[5:])
+    with pytest.raises(ConfigError) as caught:
+        goal_task(small_experiment(spoken=0.3), data)
+    assert str(caught.value) == "train.spoken needs instructions that a speaker said; name them with --spoken FILE"

@@ -312,7 +312,15 @@ def shrunk(experiment: GoalExperiment) -> GoalExperiment:
             filter=replace(model.filter, motion=motion, observation=observation),
         ),
         baseline=BaselineConfig(levels=experiment.baseline.levels, channels=4, language=4, output=8),
-        train=replace(experiment.train, iterations=2, batch=2, agent_steps=2, log_every=1),
+        train=replace(
+            experiment.train,
+            iterations=2,
+            batch=2,
+            agent_steps=2,
+            log_every=1,
+            supervised=min(experiment.train.supervised, 2),
+            spoken=0.0,
+        ),
     )
 
 

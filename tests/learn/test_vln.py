@@ -18,6 +18,7 @@ from lightning.fabric import Fabric
 
 from ghosts.config import VlnExperiment
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import Drops
 from ghosts.data.examples import TRAIN
 from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError, DataError
@@ -110,7 +111,7 @@ def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, Worl
     examples = data.examples(TRAIN)[::9]
     count = len(examples)
     draws = np.random.default_rng(0).random((count, 4, 2))
-    plan = WalkPlan(examples, [Symmetry()] * count, np.zeros((count, 80), bool), draws, None)
+    plan = WalkPlan(examples, [Symmetry()] * count, Drops(np.zeros((count, 80), bool)), draws, None)
     frozen.eval(), joint.eval()
     return frozen, joint, World(data, CPU), plan
 
@@ -181,7 +182,7 @@ def test_a_frozen_filter_needs_a_start(tmp_path: Path) -> None:
 def test_landmark_presets_see_what_the_shipped_filter_sees() -> None:
     shown = landmarks_improved().landmarks
     assert landmarks_agent().landmarks == landmarks_seq2seq().landmarks == shown
-    assert shown.sight_m == 5.0
+    assert (shown.sight_m, shown.vectors, shown.lines, shown.doors) == (12.0, True, True, True)
 
 
 def test_warm_start_refuses_what_was_trained_on_other_data(folder: Path, goal_run: Path) -> None:

@@ -133,6 +133,7 @@ def test_pooled_maps_equal_maps_pooled_later(pool: int) -> None:
     whole, pooled = steps.maps(), steps.pooled()
     later = F.max_pool2d(whole.flatten(0, 1), pool).unflatten(0, whole.shape[:2])
     assert_close(pooled, later, rtol=0.0, atol=0.0)
+    assert_close(steps.pooled([2, 0]), later[:, [2, 0]], rtol=0.0, atol=0.0)
     assert_close(steps.last().pooled(pool)[:, 0], later[:, -1], rtol=0.0, atol=0.0)
     for maps in (later, pooled):
         mapper.zero_grad()

@@ -7,7 +7,6 @@ JSON, how many tries there were, how many were refused, and every one that ended
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
@@ -31,11 +30,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from ghosts.config import VlnExperiment
+from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
+from ghosts.data.examples import load_spoken
 from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles, write_part
 from ghosts.errors import GhostsError
 from ghosts.evaluate.submission import check_submission, write_submission
-from ghosts.language.tokens import Vocabulary
+from ghosts.files import read_json
+from ghosts.language.vectors import pack_vectors, read_vectors
 from ghosts.learn.log import keep_rows
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import load_backbone, save_backbone
@@ -43,6 +44,7 @@ from ghosts.mapping.tiles import Tiles
 from ghosts.mapping.torch_archive import read_torch_archive
 from ghosts.run.doctor import diagnose
 from ghosts.run.load import load_run
+from ghosts.run.speak import speaker_of
 from ghosts.types import Intrinsics
 from ghosts.view.library import Library
 from ghosts.view.record import crop, from_json, read_records, to_json
@@ -56,7 +58,6 @@ from ghosts.world.landmarks.labels import LabelSet, build_labels
 from ghosts.world.landmarks.regions import read_regions
 from ghosts.world.landmarks.reverie import parse_listing, read_listings
 from ghosts.world.landmarks.source import LandmarkSource
-from ghosts.world.landmarks.words import read_word_vectors
 from ghosts.world.matterport.graphs import take_episodes, take_graphs
 from ghosts.world.matterport.panorama import PrepareConfig, Prepared, _decode, make_note, read_note, write_panorama
 from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, _open_zip
@@ -162,13 +163,8 @@ def read_landmark_file(path: Path) -> None:
         assert np.isfinite(view.xyz_m).all()
 
 
-def make_vocabulary(folder: Path) -> Path:
-    Vocabulary(("<pad>", "<unk>", "walk", "past", "the", "sofa")).save(folder / "words.json")
-    return folder / "words.json"
-
-
 def make_label_file(folder: Path) -> Path:
-    build_labels([]).save(folder / "labels.json")
+    (folder / "labels.json").write_text(json.dumps(build_labels([]).to_list()))
     return folder / "labels.json"
 
 
@@ -214,18 +210,24 @@ def build_from_regions(path: Path) -> None:
 WORDS = ("bedroom", "floor", "kitchen", "the", "door", "stairs")
 
 
-def make_vectors(folder: Path, header: bool = False) -> Path:
+def make_vectors(folder: Path) -> Path:
     random = np.random.default_rng(1)
     lines = [f"{word} " + " ".join(f"{x:.4f}" for x in random.normal(size=4)) for word in WORDS]
-    (folder / "vectors.txt").write_text("".join(f"{line}\n" for line in [f"{len(WORDS)} 4"] * header + lines))
-    return folder / "vectors.txt"
+    text = Path(tempfile.mkdtemp()) / "vectors.txt"
+    text.write_text("".join(f"{line}\n" for line in lines))
+    pack_vectors(text, folder / "words.safetensors")
+    return folder / "words.safetensors"
 
 
-def make_zipped_vectors(folder: Path) -> Path:
-    content = make_vectors(folder).read_bytes()
-    (folder / "vectors.txt").unlink()
-    (folder / "vectors.txt.gz").write_bytes(gzip.compress(content, mtime=0))
-    return folder / "vectors.txt.gz"
+def make_told_paths(folder: Path) -> Path:
+    root = make_root(folder / "root", images=False)
+    shutil.copy(root / "r2r" / "R2R_train.json", folder / "told.json")
+    return folder / "told.json"
+
+
+def read_told_paths(path: Path) -> None:
+    for example in load_spoken(DataRoot(path.parent / "root"), path, {SCAN}, 4):
+        assert np.isfinite(example.path_xy_m).all()
 
 
 # Made worlds and pictures
@@ -406,13 +408,16 @@ def _header(content: bytes) -> dict[str, Any]:
 _checkpoints: dict[str, bytes] = {}
 
 
+KINDS = {"goal": GoalExperiment, "agent": VlnExperiment, "speaker": SpeakerExperiment}
+
+
 def make_checkpoint(kind: str) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
         path = folder / "best.safetensors"
         if kind not in _checkpoints:
             root = make_landmark_root(Path(tempfile.mkdtemp()) / "combs")
             experiment = small_experiment()
-            wanted = VlnExperiment(**vars(experiment)) if kind == "agent" else experiment
+            wanted = KINDS[kind](**vars(experiment))
             _checkpoints[kind] = save_untrained(path, root, wanted).read_bytes()
         path.write_bytes(_checkpoints[kind])
         return path
@@ -492,14 +497,7 @@ FORMATS = (
         fields=120,
     ),
     Format("landmarks", make_landmark_file, read_landmark_file, text=True, json=PLAIN, fields=120),
-    Format("label set", make_label_file, LabelSet.load, text=True, json=PLAIN),
-    Format(
-        "vocabulary",
-        make_vocabulary,
-        lambda path: Vocabulary.load(path).encode(["walk past the sofa"]),
-        text=True,
-        json=PLAIN,
-    ),
+    Format("label set", make_label_file, lambda path: LabelSet.from_list(read_json(path), path), text=True, json=PLAIN),
     Format(
         "REVERIE listing",
         make_listing,
@@ -510,15 +508,8 @@ FORMATS = (
     ),
     Format("REVERIE archive", make_listing_archive, read_archive, bytes=16),
     Format("regions", make_regions, build_from_regions, text=True, lines=True),
-    Format("word vectors", make_vectors, lambda path: read_word_vectors(path, WORDS), text=True, lines=True),
-    Format(
-        "word vectors (fastText)",
-        lambda folder: make_vectors(folder, header=True),
-        lambda path: read_word_vectors(path, WORDS),
-        text=True,
-        lines=True,
-    ),
-    Format("word vectors (.gz)", make_zipped_vectors, lambda path: read_word_vectors(path, WORDS)),
+    Format("word vectors", make_vectors, read_vectors, bytes=40),
+    Format("told paths", make_told_paths, read_told_paths, text=True, json=PLAIN, fields=120),
     Format("world.json", make_houses, read_world_summary, text=True, json=PLAIN, fields=16, bytes=3),
     Format("record of a house", make_house_record, resume_world, text=True, json=PLAIN, fields=50, bytes=4),
     Format("image settings", make_image_settings, read_image_settings, text=True, json=PLAIN, fields=20, bytes=4),
@@ -548,6 +539,14 @@ FORMATS = (
         "checkpoint, agent",
         make_checkpoint("agent"),
         lambda path: load_run(path.parent).agent(),
+        json=inside_header("about"),
+        fields=100,
+        bytes=8,
+    ),
+    Format(
+        "checkpoint, speaker",
+        make_checkpoint("speaker"),
+        lambda path: speaker_of(load_run(path.parent)),
         json=inside_header("about"),
         fields=100,
         bytes=8,

@@ -12,7 +12,14 @@ from makers import make_root
 MISTAKES = [
     (["wrold"], 2, ["unknown command 'wrold'", "did you mean 'world'?"]),
     (["train", "gaol"], 1, ["did you mean 'goal'?"]),
-    (["train", "--preset", "tiny"], 1, ["name what to train, goal or vln, first: ghosts train goal --preset tiny"]),
+    (
+        ["train", "--preset", "tiny"],
+        1,
+        ["name what to train, goal or vln or speaker, first: ghosts train goal --preset tiny"],
+    ),
+    (["train", "--preset=tiny-speaker"], 1, ["first: ghosts train speaker --preset=tiny-speaker"]),
+    (["train", "speaker", "--preset", "tiny"], 1, ["'tiny' is a preset of ghosts train goal; for speaking"]),
+    (["train", "goal", "--preset", "tiny-speaker"], 1, ["'tiny-speaker' is a preset of ghosts train speaker"]),
     (["train", "--preset=tiny-agent"], 1, ["first: ghosts train vln --preset=tiny-agent"]),
     (["train", "goal", "--preset", "houses-agent"], 1, ["'houses-agent' is a preset of ghosts train vln; for goal"]),
     (["train", "vln", "--preset", "tiny"], 1, ["'tiny' is a preset of ghosts train goal; for nav", "tiny-agent"]),

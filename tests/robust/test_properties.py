@@ -141,7 +141,7 @@ def test_tokens_lose_no_character_but_white_space(texts: list[str]) -> None:
 @FIXED
 @given(words, st.integers(1, 3), st.integers(1, 9))
 def test_a_vocabulary_knows_its_words_and_pads_at_the_end(texts: list[str], least: int, most: int) -> None:
-    vocabulary = build_vocabulary(texts, least)
+    vocabulary = build_vocabulary(texts, min_count=least)
     assert vocabulary.words[:2] == (PAD, UNKNOWN)
     ids = vocabulary.encode(texts, most)
     assert ids.shape[0] == len(texts)

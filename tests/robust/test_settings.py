@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ghosts.cli import belief, bench, demo, doctor, prepare, report, tiles, view, world
+from ghosts.cli import belief, bench, demo, doctor, prepare, report, speak, tiles, view, world
 from ghosts.cli._launch import TrainOptions
 from ghosts.cli._runs import EvalOptions
 from ghosts.config import (
@@ -29,7 +29,9 @@ from ghosts.config import (
     PolicyConfig,
     RegionConfig,
     Seq2SeqConfig,
+    SpeakerConfig,
     TrainConfig,
+    VlnExperiment,
     from_dict,
 )
 from ghosts.errors import ConfigError
@@ -45,6 +47,12 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (LanguageConfig, {"hidden": 0}, "language.hidden must be at least 1, got 0"),
     (LanguageConfig, {"position": 3}, "language.position must be even and at least 2, got 3"),
     (LanguageConfig, {"dropout": 1.0}, "language.dropout must lie in [0, 1), got 1.0"),
+    (LanguageConfig, {"layers": 0}, "language.layers must be at least 1, got 0"),
+    (
+        LanguageConfig,
+        {"encoder": "transformer", "hidden": 5, "heads": 4},
+        "language.heads must divide the states' size of 10, got 4",
+    ),
     (MapperConfig, {"rows": 0}, "mapper.rows must be at least 1, got 0"),
     (MapperConfig, {"kernel": 2}, "mapper.kernel must be odd, got 2"),
     (MapperConfig, {"dropout": -0.1}, "mapper.dropout must lie in [0, 1), got -0.1"),
@@ -66,6 +74,14 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (PlannerConfig, {"metre_cost": -1.0}, "planner.metre_cost must not be negative, got -1.0"),
     (Seq2SeqConfig, {"sectors": 0}, "seq2seq.sectors must be at least 1, got 0"),
     (Seq2SeqConfig, {"dropout": 1.0}, "seq2seq.dropout must lie in [0, 1), got 1.0"),
+    (SpeakerConfig, {"sectors": 0}, "speaker.sectors must be at least 1, got 0"),
+    (SpeakerConfig, {"encoded": 7}, "speaker.encoded must be even, got 7"),
+    (SpeakerConfig, {"rings_m": (2.0, 1.0)}, "speaker.rings_m must be positive and ascend, got [2.0, 1.0]"),
+    (SpeakerConfig, {"smoothing": 1.0}, "speaker.smoothing must lie in [0, 1), got 1.0"),
+    (TrainConfig, {"hold_out": 1}, "train.hold_out must be 0, or 2 at least, got 1"),
+    (TrainConfig, {"supervised": 7}, "train.supervised must lie in 0..6 (train.agent_steps), got 7"),
+    (TrainConfig, {"room_loss": -1.0}, "train.room_loss must not be negative, got -1.0"),
+    (TrainConfig, {"label_dropout": 1.5}, "train.label_dropout must lie in [0, 1], got 1.5"),
     (TrainConfig, {"batch": 0}, "train.batch must be at least 1, got 0"),
     (TrainConfig, {"agent_steps": 0}, "train.agent_steps must be at least 1, got 0"),
     (TrainConfig, {"mirrored": 1.5}, "train.mirrored must lie in [0, 1], got 1.5"),
@@ -93,6 +109,17 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         NavigationConfig,
         {"agent": "seq2seq", "freeze_filter": True},
         "navigation.freeze_filter needs navigation.agent filter, got 'seq2seq'",
+    ),
+    (NavigationConfig, {"samples": 0}, "navigation.samples must be at least 1, got 0"),
+    (
+        NavigationConfig,
+        {"reward": 1.0, "samples": 4},
+        "navigation.reward needs navigation.agent filter, own-actions 1 and samples of at least 2, got 1.0",
+    ),
+    (
+        VlnExperiment,
+        {"name": "x", "kind": "filter", "navigation": NavigationConfig(samples=5)},
+        "navigation.samples must divide train.batch of 32, got 5",
     ),
     (BackboneConfig, {"channels": 0}, "train.channels must be at least 1, got 0"),
     (BackboneConfig, {"iterations": 0}, "train.iterations must be at least 1, got 0"),
@@ -125,6 +152,17 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (prepare.Options, {"bench": -1}, "--bench must not be negative, got -1"),
     (report.Options, {"data": X, "show": 0}, "--show must be at least 1, got 0"),
     (report.Options, {"data": X, "examples": -1}, "--examples must not be negative, got -1"),
+    (speak.Options, {"data": X, "paths": -1}, "--paths must not be negative, got -1"),
+    (speak.Options, {"data": X, "temperature": NAN}, "--temperature must not be negative, got nan"),
+    (speak.Options, {"data": X, "seed": -1}, "--seed must not be negative, got -1"),
+    (speak.Options, {"data": X, "heading": NAN}, "--heading must be a number of degrees, got nan"),
+    (
+        speak.Options,
+        {"data": X},
+        "nothing to tell, or two things; use --scan SCAN --walk START … GOAL, or --paths N --out FILE",
+    ),
+    (speak.Options, {"data": X, "walk": ("a", "b")}, "the walk is in no building; name it with --scan"),
+    (speak.Options, {"data": X, "paths": 3}, "the told paths have no file; name it with --out FILE.json"),
     (tiles.Options, {"data": X, "backbone": X, "batch": 0}, "--batch must be at least 1, got 0"),
     (tiles.Options, {"data": X, "backbone": X, "cell_m": 0.0}, "--cell-m must be positive, got 0.0"),
     (tiles.Options, {"data": X, "backbone": X, "height_clip_m": NAN}, "--height-clip-m must be a number, got nan"),
@@ -170,6 +208,16 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         from_dict,
         {"kind": ModelConfig, "values": {"mapper": {"rows": "9"}}},
         "config.mapper.rows must be a whole number, got '9'",
+    ),
+    (
+        from_dict,
+        {"kind": TrainConfig, "values": {"hold_out": "8"}},
+        "config.hold_out must be a whole number or null, got '8'",
+    ),
+    (
+        from_dict,
+        {"kind": SpeakerConfig, "values": {"rings_m": [1.0, "2"]}},
+        'config.rings_m must be a list of numbers, got [1.0, "2"]',
     ),
     (
         from_dict,

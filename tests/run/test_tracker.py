@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 
 from ghosts.act.tracker import Detection, GoalTracker
 from ghosts.data.dataset import open_dataset
@@ -15,7 +14,7 @@ from ghosts.geometry import camera_to_world
 from ghosts.presets import preset
 from ghosts.run import tracker as run_tracker
 from ghosts.run.load import Run, load_run, untrained
-from ghosts.run.tracker import label_id, load_tracker
+from ghosts.run.tracker import NamedLabels, load_tracker
 from ghosts.types import Pose
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.source import load_scene, observe
@@ -35,17 +34,30 @@ def tracker() -> GoalTracker:
 def test_names_are_the_labels_of_training(loaded: Run, tracker: GoalTracker) -> None:
     labels = loaded.reading.labels
     assert labels is not None
-    assert label_id(labels, "floor") == labels.structure_id("floor")
-    assert label_id(labels, "room: kitchen") == label_id(labels, "room:k") == labels.room_id("k")
-    assert label_id(labels, "room: toilet") == labels.room_id("t") != label_id(labels, "toilet")
-    assert label_id(labels, "room: D") == labels.room_id("D") != labels.room_id("d")
-    assert label_id(labels, "Plush#Armchair") == labels.object_id("armchair")
-    assert label_id(labels, "flux capacitor") == labels.structure_id("unknown object")
-    assert tracker.label_id is not None
-    assert tracker.label_id("stove") == labels.object_id("stove")
-    assert torch.equal(tracker.model.features.embedding.weight, loaded.model.features.embedding.weight)
+    names = NamedLabels(labels, open=False)
+    assert names.vectors is None
+    assert names.id("floor") == labels.structure_id("floor")
+    assert names.id("room: kitchen") == names.id("room:k") == labels.room_id("k")
+    assert names.id("room: toilet") == labels.room_id("t") != names.id("toilet")
+    assert names.id("room: D") == labels.room_id("D") != labels.room_id("d")
+    assert names.id("Plush#Armchair") == labels.object_id("armchair")
+    assert names.id("flux capacitor") == labels.structure_id("unknown object")
+    assert tracker.labels is not None
+    assert tracker.labels.id("stove") == labels.object_id("stove")
     with pytest.raises(UnknownNameError, match=r"unknown room 'kitchn'.*kitchen"):
-        label_id(labels, "room: kitchn")
+        names.id("room: kitchn")
+
+
+def test_a_detector_may_say_what_training_never_met(loaded: Run) -> None:
+    labels = loaded.reading.labels
+    assert labels is not None
+    names = NamedLabels(labels, open=True)
+    settee = names.id("velvet settee")
+    assert settee == len(labels) == names.id("velvet settee")
+    assert names.vectors is not None
+    assert names.vectors.shape == (len(labels) + 1, 100)
+    assert names.known("velvet settee")
+    assert not names.known("xqzt")
 
 
 def test_it_sees_and_predicts_as_in_evaluation(loaded: Run, tracker: GoalTracker, tmp_path: Path) -> None:

@@ -178,6 +178,10 @@ class GhostAgent:
         table = np.where(may_go_on | known.visited, table, -np.inf)
         return Thought(active, walkers, known, trace, beliefs, grid, candidates, features, scores, table)
 
+    def beliefs(self, carry: Carry) -> Float[Tensor, "b t1 c y x"]:
+        """What the choices of all walkers would be made on."""
+        return self._track(carry, carry.heard, torch.arange(len(carry.stopped), device=carry.map.map.device))[1]
+
     def _track(
         self, carry: Carry, heard: Heard, walkers: Int[Tensor, " w"]
     ) -> tuple[FilterTrace | None, Float[Tensor, "w t1 c y x"]]:

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ghosts.act.model import Briefing, CellFeatures, Prediction
+from ghosts.act.model import Briefing, CellFeatures, Prediction, Vectors
 from ghosts.belief.histogram import arg_max_m, gaussian, normalise
 from ghosts.belief.lingunet import LingUNet
 from ghosts.config import BaselineConfig, ModelConfig
@@ -32,13 +32,16 @@ class LingUNetModel(nn.Module):
         config: of mapper and language.
         baseline: of the LingUNet.
         labels: number of landmark labels; 0 where features are stored.
+        vectors: of words and labels, where they are read by their meaning.
     """
 
-    def __init__(self, config: ModelConfig, baseline: BaselineConfig, labels: int = 0) -> None:
+    def __init__(
+        self, config: ModelConfig, baseline: BaselineConfig, labels: int = 0, vectors: Vectors | None = None
+    ) -> None:
         super().__init__()
-        self.config = config
-        self.features = CellFeatures(config.mapper.features, labels)
-        self.language = InstructionModel(config.language)
+        self.config, vectors = config, vectors or Vectors()
+        self.features = CellFeatures(config.mapper.features, labels, vectors.labels)
+        self.language = InstructionModel(config.language, vectors.words)
         self.mapper = Mapper(config.mapper)
         self.head = LingUNetBaseline(config.mapper.channels, 2 * config.language.hidden, baseline)
 

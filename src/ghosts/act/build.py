@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import torch
+
 from ghosts.act.baselines import HandCoded, LingUNetModel
-from ghosts.act.model import GoalModel
+from ghosts.act.ensemble import Ensemble
+from ghosts.act.model import GoalModel, Vectors
 from ghosts.act.seq2seq import Seq2Seq
-from ghosts.config import GoalExperiment, VlnExperiment
+from ghosts.act.speaker import Speaker
+from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
+from ghosts.language.tokens import Vocabulary
+from ghosts.world.landmarks.labels import LabelSet
 
-Model = GoalModel | LingUNetModel | HandCoded | Seq2Seq
+Model = GoalModel | LingUNetModel | HandCoded | Seq2Seq | Speaker | Ensemble
 
 
-def build_model(experiment: GoalExperiment, labels: int = 0) -> Model:
-    """The model of a row of Table 1 or 2.
+def build_model(
+    experiment: GoalExperiment, vocabulary: Vocabulary | None = None, labels: LabelSet | None = None
+) -> Model:
+    """The model of a row of Table 1 or 2, or a speaker.
 
     Args:
         experiment: which, and of what size.
-        labels: number of landmark labels; 0 where features are stored.
+        vocabulary: words of training; needed where words are read by their meaning.
+        labels: landmark labels of training; None where features are stored.
     """
+    count = len(labels) if labels is not None else 0
+    vectors = Vectors(
+        torch.from_numpy(vocabulary.vectors) if experiment.model.language.vectors and vocabulary is not None else None,
+        torch.from_numpy(labels.vectors[:count]) if experiment.landmarks.vectors and labels is not None else None,
+    )
+    if isinstance(experiment, SpeakerExperiment):
+        return Speaker(experiment.model, experiment.speaker, count, vectors)
     if isinstance(experiment, VlnExperiment) and experiment.navigation.agent == "seq2seq":
-        return Seq2Seq(experiment.model, experiment.navigation.seq2seq, labels)
+        return Seq2Seq(experiment.model, experiment.navigation.seq2seq, count, vectors)
     if experiment.kind == "lingunet":
-        return LingUNetModel(experiment.model, experiment.baseline, labels)
-    return HandCoded(experiment.model) if experiment.kind == "hand-coded" else GoalModel(experiment.model, labels)
+        return LingUNetModel(experiment.model, experiment.baseline, count, vectors)
+    return (
+        HandCoded(experiment.model) if experiment.kind == "hand-coded" else GoalModel(experiment.model, count, vectors)
+    )

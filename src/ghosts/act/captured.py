@@ -47,7 +47,7 @@ def capture(
         steps: agent steps per episode.
         dtype: of the filter's networks (autocast).
     """
-    device = language.encoder.embedding.weight.device
+    device = next(language.parameters()).device
     read = graph_instructions(language, batch, MAX_TOKENS)
     grid = config.belief_grid
     # The mapper writes channels-last maps; the captured filter expects the strides it was shown.

@@ -7,10 +7,12 @@ demonstrator on the map. Training, evaluation, agents, the robot's tracker and t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Protocol, runtime_checkable
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -21,10 +23,22 @@ from ghosts.belief.histogram import arg_max_m, marginal, pose_belief
 from ghosts.config import ModelConfig
 from ghosts.errors import ConfigError
 from ghosts.language.decoder import InstructionModel, Latents
+from ghosts.language.embedding import OpenEmbedding
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import Mapper, MapState, MapSteps, Masks
 from ghosts.mapping.observations import Observations, observations_of
 from ghosts.types import Grid
+from ghosts.world.landmarks.regions import ROOM_NAMES
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What words and labels mean, as a model is given it when it is made."""
+
+    words: Float[Tensor, "n d"] | None = None
+    """Of all word ids (`language.tokens.Vocabulary.vectors`)."""
+    labels: Float[Tensor, "m d"] | None = None
+    """Of the labels of training (`world.landmarks.labels.LabelSet.vectors`)."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +111,18 @@ class CellFeatures(nn.Module):
     Args:
         channels: of a feature vector.
         labels: number of labels; 0 where features are stored.
+        vectors: of the labels, where they are read by the meaning of their words.
     """
 
-    def __init__(self, channels: int, labels: int) -> None:
+    def __init__(self, channels: int, labels: int, vectors: Float[Tensor, "n d"] | None = None) -> None:
         super().__init__()
         self.channels = channels
-        self.embedding = nn.Embedding(labels, channels) if labels else None
+        self.embedding: OpenEmbedding | nn.Embedding | None = None
+        if labels and vectors is not None:
+            self.embedding = OpenEmbedding(labels, channels, vectors.shape[1])
+            self.embedding.start(vectors)
+        elif labels:
+            self.embedding = nn.Embedding(labels, channels)
 
     def forward(self, cells: MapCells) -> MapCells:
         """The cells with features."""
@@ -112,8 +132,13 @@ class CellFeatures(nn.Module):
             return cells
         if cells.labels is None:
             raise ConfigError("this model reads landmarks, but the data has tiles of images; choose another preset")
-        vectors = self.embedding(cells.labels.label) * cells.labels.weight[:, None]
-        features = vectors.new_zeros(len(cells.item), self.channels).index_add(0, cells.labels.cell, vectors)
+        if isinstance(self.embedding, nn.Embedding):
+            table = self.embedding.weight
+        else:
+            assert cells.labels.vectors is not None, "labels of an open set come with their vectors"
+            table = self.embedding.table(cells.labels.vectors)
+        embedded = F.embedding(cells.labels.label, table) * cells.labels.weight[:, None]
+        features = embedded.new_zeros(len(cells.item), self.channels).index_add(0, cells.labels.cell, embedded)
         return replace(cells, features=features)
 
 
@@ -123,17 +148,19 @@ class GoalModel(nn.Module):
     Args:
         config: of all parts.
         labels: number of landmark labels; 0 where features are stored.
+        vectors: of words and labels, where they are read by their meaning.
     """
 
-    def __init__(self, config: ModelConfig, labels: int = 0) -> None:
+    def __init__(self, config: ModelConfig, labels: int = 0, vectors: Vectors | None = None) -> None:
         super().__init__()
-        self.config = config
+        self.config, vectors = config, vectors or Vectors()
         latent = 3 * config.language.hidden
-        self.features = CellFeatures(config.mapper.features, labels)
-        self.language = InstructionModel(config.language)
+        self.features = CellFeatures(config.mapper.features, labels, vectors.labels)
+        self.language = InstructionModel(config.language, vectors.words)
         self.mapper = Mapper(config.mapper)
         self.filter = build_filter(config.mapper.channels, latent, config.filter)
         self.policy = Policy(config.policy, config.language.steps)
+        self.rooms = nn.Linear(2 * latent, len(ROOM_NAMES)) if config.language.rooms else None
         self._captured: Captured | None = None
 
     def read(self, briefing: Briefing) -> Heard:
@@ -174,18 +201,25 @@ class GoalModel(nn.Module):
         run = self._captured.track if self._captured is not None and self.training else self.filter
         return run(maps, heard.latents.actions, heard.latents.observations, start)
 
-    def forward(self, briefing: Briefing, seen: Observations, masks: Masks | None = None) -> GoalTrace:
+    def forward(
+        self,
+        briefing: Briefing,
+        seen: Observations,
+        masks: Masks | None = None,
+        steps: Sequence[int] | None = None,
+    ) -> GoalTrace:
         """Beliefs for every agent step of every episode.
 
         Args:
             briefing: what the walkers were told.
             seen: what each agent step observed.
             masks: the mapper's dropout, in training.
+            steps: agent steps on whose maps the demonstrator is tracked; all by default.
         """
         heard = self.read(briefing)
-        steps = self.look(seen, None, masks)
+        maps = self.look(seen, None, masks)
         grid = Grid(seen.cells.rows, seen.cells.cols, self.config.mapper.cell_m).coarser(self.config.filter.pool)
-        return GoalTrace(heard.latents, steps, self.track(heard, steps.pooled()), grid)
+        return GoalTrace(heard.latents, maps, self.track(heard, maps.pooled(steps)), grid)
 
     @torch.no_grad()
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:

@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from ghosts.act.agent import STEP_LIMIT, Action, Choose, Percept, choose_best
 from ghosts.act.candidates import segment_log_softmax
 from ghosts.act.known import KnownGraph, on_slots, start_graph, visit, walk_to
-from ghosts.act.model import Briefing, CellFeatures
-from ghosts.belief.histogram import cell_centres_m
+from ghosts.act.model import Briefing, CellFeatures, Vectors
 from ghosts.config import ModelConfig, Seq2SeqConfig, require
 from ghosts.devices import to_device
-from ghosts.geometry import TAU, heading_to_angle
+from ghosts.geometry import heading_to_angle
 from ghosts.language.attention import Attention, padding_penalty
 from ghosts.language.encoder import Encoded, Encoder
 from ghosts.mapping.cells import MapCells
+from ghosts.mapping.sectors import sector_features, to_sector
 from ghosts.types import Grid
 
 PLACE_FEATURES = 6
@@ -51,31 +51,6 @@ class DecoderState:
     cell: Float[Tensor, "b h"]
     previous: Float[Tensor, "b h"]
     """The option taken last."""
-
-
-def sector_features(
-    cells: MapCells, xy_m: Float[Tensor, "bs 2"], grid: Grid, sectors: int
-) -> Float[Tensor, "bs sectors c"]:
-    """Mean feature of the cells in each direction of each panorama; zero where nothing was seen.
-
-    Args:
-        cells: observed cells of all steps.
-        xy_m: where each panorama was taken, metres from the map's origin; number e · s + step.
-        grid: of the maps.
-        sectors: directions, the first centred on +x, counter-clockwise.
-    """
-    x_m, y_m = cell_centres_m(grid, device=xy_m.device, dtype=xy_m.dtype)
-    panorama = cells.item * cells.steps + cells.step
-    dx, dy = x_m[cells.col] - xy_m[panorama, 0], y_m[cells.row] - xy_m[panorama, 1]
-    place = panorama * sectors + to_sector(torch.atan2(dy, dx), sectors)
-    total = cells.features.new_zeros(len(xy_m) * sectors, cells.features.shape[1])
-    count = cells.features.new_zeros(len(total)).index_add(0, place, torch.ones_like(dx, dtype=total.dtype))
-    return (total.index_add(0, place, cells.features) / count.clamp(min=1.0)[:, None]).unflatten(0, (-1, sectors))
-
-
-def to_sector(angle_rad: Float[Tensor, "*n"], sectors: int) -> Int[Tensor, "*n"]:
-    """Number of the direction a mathematical angle falls into."""
-    return torch.floor(angle_rad / (TAU / sectors) + 0.5).long() % sectors
 
 
 def options_of(
@@ -115,14 +90,18 @@ class Seq2Seq(nn.Module):
         config: of encoder and map; the agent has no map, but its cells are the map's.
         decoder: of the decoder.
         labels: number of landmark labels; 0 where features are stored.
+        vectors: of words and labels, where they are read by their meaning.
     """
 
-    def __init__(self, config: ModelConfig, decoder: Seq2SeqConfig, labels: int = 0) -> None:
+    def __init__(
+        self, config: ModelConfig, decoder: Seq2SeqConfig, labels: int = 0, vectors: Vectors | None = None
+    ) -> None:
         super().__init__()
+        vectors = vectors or Vectors()
         self.config, self.sectors = config, decoder.sectors
         hidden, words, features = decoder.hidden, 2 * config.language.hidden, config.mapper.features
-        self.features = CellFeatures(features, labels)
-        self.encoder = Encoder(config.language)
+        self.features = CellFeatures(features, labels, vectors.labels)
+        self.encoder = Encoder(config.language, vectors.words)
         self.option = nn.Linear(features + PLACE_FEATURES, hidden)
         self.panorama = nn.Linear(features, hidden)
         self.start = nn.Linear(words, 2 * hidden)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -44,6 +45,20 @@ class Detection:
     label: str
     xyz_m: tuple[float, float, float]
     """In the camera's frame: x right, y down, z forward."""
+
+
+@runtime_checkable
+class DetectorLabels(Protocol):
+    """What names of things mean to a model (`run.tracker.NamedLabels`)."""
+
+    @property
+    def vectors(self) -> Float[Tensor, "labels d"] | None:
+        """A vector per number, where labels are read by the meaning of their words."""
+        ...
+
+    def id(self, name: str) -> int:
+        """The number of what a detector calls something."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -88,7 +103,7 @@ class GoalTracker:
         model: trained; it is put in evaluation mode.
         vocabulary: the words it knows.
         backbone: images to features (`mapping.backbone.Backbone`), for `observe`.
-        label_id: number of what a detector calls something, for `observe_landmarks`.
+        labels: what a detector may call things, for `observe_landmarks`.
         margin_m: the map grows when the robot comes nearer than this to its edge.
     """
 
@@ -97,11 +112,11 @@ class GoalTracker:
         model: GoalModel,
         vocabulary: Vocabulary,
         backbone: Callable[[Tensor], Tensor] | None = None,
-        label_id: Callable[[str], int] | None = None,
+        labels: DetectorLabels | None = None,
         margin_m: float = 10.0,
     ) -> None:
         self.model, self.vocabulary = model.eval(), vocabulary
-        self.backbone, self.label_id, self.margin_m = backbone, label_id, margin_m
+        self.backbone, self.labels, self.margin_m = backbone, labels, margin_m
 
     @property
     def device(self) -> torch.device:
@@ -173,15 +188,16 @@ class GoalTracker:
             landmarks: labels and positions in the camera's frame.
             pose: of the camera.
         """
-        if self.label_id is None:
+        if self.labels is None:
             raise ConfigError("this tracker knows no labels; make it with run.tracker.load_tracker, or use observe")
         state = self._grow(state, [pose])
         if not landmarks:
             return state
         to_world = _to_world([pose])[0]
         xyz_m = np.array([landmark.xyz_m for landmark in landmarks], float) @ to_world[:3, :3].T + to_world[:3, 3]
-        ids = np.array([self.label_id(landmark.label) for landmark in landmarks])
-        seen = cells_from_labels(LandmarkView(ids, xyz_m, np.ones(len(ids))), state.origin_xy_m, state.grid)
+        ids = np.array([self.labels.id(landmark.label) for landmark in landmarks])
+        view = LandmarkView(ids, xyz_m, np.ones(len(ids)))
+        seen = cells_from_labels(view, state.origin_xy_m, state.grid, self.labels.vectors)
         return self._add(state, to_device(seen, self.device))
 
     @torch.no_grad()

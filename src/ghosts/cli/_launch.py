@@ -34,6 +34,8 @@ class TrainOptions:
     """Processes on this machine; under torchrun (several machines) its own numbers count."""
     threads: int = 2
     """Threads that prepare batches."""
+    spoken: Path | None = None
+    """Instructions that a speaker said (`ghosts speak --paths`), for --train.spoken."""
     tensorboard: bool = False
     """Also log for TensorBoard, in `<out>/tensorboard`."""
 
@@ -92,7 +94,7 @@ def open_training(options: TrainOptions, experiment: GoalExperiment) -> tuple[Da
     from ghosts.learn.task import Selection
     from ghosts.world.dataroot import DataRoot
 
-    data = open_dataset(DataRoot(options.data), reading_of(experiment, training=True))
+    data = open_dataset(DataRoot(options.data), reading_of(experiment, training=True), spoken=options.spoken)
     if options.select == DEV_UNSEEN and DEV_UNSEEN not in data.splits:
         others = sorted(set(data.splits) - {TRAIN}) or [TRAIN]
         raise ConfigError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
@@ -15,6 +15,7 @@ from ghosts.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from ghosts.data.examples import Example
+    from ghosts.run.load import Run
     from ghosts.world.dataroot import DataRoot
 
     Splits = dict[str, list[Example]]
@@ -29,6 +30,8 @@ class EvalOptions:
     run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
     """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row;
     of one seed, each has its own."""
+    ensemble: bool = False
+    """Let the runs think as one: their beliefs are averaged."""
     data: Path = Path("data")
     """Data root."""
     splits: str = ""
@@ -45,6 +48,8 @@ class EvalOptions:
     """Instructions of each split, evenly spaced; 0 = all."""
     half: bool = False
     """Networks in bfloat16, as in training; float32 by default."""
+    reword: bool = False
+    """Say the instructions in words that R2R's training never lists (walk: stroll, couch: divan, …)."""
 
     def __post_init__(self) -> None:
         require(self.devices >= 1, "--devices must be at least 1", self.devices)
@@ -57,6 +62,12 @@ class EvalOptions:
         """Of the networks."""
         return "bf16-mixed" if self.half else "32-true"
 
+    def together(self, runs: list[Run]) -> list[Run]:
+        """The runs, or all of them as one."""
+        from ghosts.run.load import ensemble_of
+
+        return [ensemble_of(runs)] if self.ensemble else runs
+
     def chosen(self, splits: Splits, root: DataRoot) -> Splits:
         """The examples to score, by split.
 
@@ -68,10 +79,11 @@ class EvalOptions:
             ConfigError: there is nothing but a training split.
             UnknownNameError: no such split.
         """
-        from ghosts.data.examples import TRAIN, evenly
+        from ghosts.data.examples import SPOKEN, TRAIN, evenly
+        from ghosts.language.synonyms import reword
 
         names = [name.strip() for name in self.splits.split(",") if name.strip()]
-        names = names or [name for name in splits if name != TRAIN]
+        names = names or [name for name in splits if name not in (TRAIN, SPOKEN)]
         if not names:
             raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --splits train")
         for name in names:
@@ -79,10 +91,13 @@ class EvalOptions:
                 raise UnknownNameError("split", name, splits, str(root.path))
         trained = {example.scan for example in splits[TRAIN]}
         left_out = {name: self.trained_only and name == SEEN for name in names}
-        return {
+        chosen = {
             name: evenly([item for item in splits[name] if item.scan in trained or not left_out[name]], self.examples)
             for name in names
         }
+        if self.reword:
+            chosen = {name: [replace(item, text=reword(item.text)) for item in items] for name, items in chosen.items()}
+        return chosen
 
     def notes(self, splits: Splits, root: DataRoot) -> list[str]:
         """What to say of seen buildings that the runs were not trained on, because they are held out."""

@@ -135,12 +135,11 @@ def _goal_runs(options: EvalGoal) -> list[Run]:
                 f"(without training: {', '.join(free)})"
             )
         found.append(untrained(experiment))
-    for path in options.run:
-        run = load_run(path)
+    runs = [load_run(path) for path in options.run]
+    for path, run in zip(options.run, runs):
         if not isinstance(run.model, Predictor):
             raise ConfigError(f"{path} predicts no goals; score how it acts with: ghosts eval vln --run {path}")
-        found.append(run)
-    return found
+    return [*found, *options.together(runs)]
 
 
 def _portable(command: str) -> str:
@@ -176,7 +175,7 @@ def _evaluate_vln(options: EvalVln) -> None:
     for name in options.walkers:
         if name not in get_args(WalkerName):
             raise UnknownNameError("baseline", name, get_args(WalkerName))
-    runs = [load_run(path) for path in options.run]
+    runs = options.together([load_run(path) for path in options.run])
     for run in runs:
         for planner in _ways(options, run):
             run.agent(planner=planner)  # says so before the data is read where it cannot act

@@ -1,20 +1,26 @@
-"""Train a model: `ghosts train goal|vln --preset NAME --data ROOT --out RUN`; the same command resumes an old run."""
+"""Train a model: `ghosts train goal|vln|speaker --preset NAME --data ROOT --out RUN`; repeat it to resume."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import TrainOptions, launch, open_training
 from ghosts.cli._out import check_out_folder
-from ghosts.config import GoalExperiment, VlnExperiment
-from ghosts.presets import PRESETS, VLN_PRESETS, preset, vln_preset
+from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
+from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, preset, speaker_preset, vln_preset
 
-DEFAULTS = {"goal": "houses-filter", "vln": "landmarks-agent"}
+DEFAULTS = {"goal": "houses-filter", "vln": "landmarks-agent", "speaker": "landmarks-speaker"}
+KNOWN: dict[str, Mapping[str, Callable[[], GoalExperiment]]] = {
+    "goal": PRESETS,
+    "vln": VLN_PRESETS,
+    "speaker": SPEAKER_PRESETS,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +49,28 @@ class TrainVln(TrainOptions):
     """Run or checkpoint of `ghosts train goal` whose filter training starts from."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainSpeaker(TrainOptions):
+    """Train a speaker, which tells paths in words."""
+
+    preset: str
+    """What the other options start from (`ghosts train --help` lists the presets)."""
+    experiment: Annotated[SpeakerExperiment, tyro.conf.arg(name="")]
+    """Everything that defines the run; starts from the preset."""
+    out: Path = Path("runs/speaker")
+    """Folder of the run: checkpoints and log."""
+
+
 def main(arguments: list[str]) -> None:
     """Run `ghosts train`."""
     word = arguments[0] if arguments else ""
     # A preset is what the other options start from, so it is looked up before they are read.
     asked = _asked_preset(arguments)
-    goal, vln = (asked if word == kind and asked is not None else name for kind, name in DEFAULTS.items())
+    names = {kind: asked if word == kind and asked is not None else name for kind, name in DEFAULTS.items()}
     kinds = {
-        "goal": TrainGoal(preset=goal, experiment=preset(goal)),
-        "vln": TrainVln(preset=vln, experiment=vln_preset(vln)),
+        "goal": TrainGoal(preset=names["goal"], experiment=preset(names["goal"])),
+        "vln": TrainVln(preset=names["vln"], experiment=vln_preset(names["vln"])),
+        "speaker": TrainSpeaker(preset=names["speaker"], experiment=speaker_preset(names["speaker"])),
     }
     options = parse_kind(
         "train",
@@ -59,13 +78,10 @@ def main(arguments: list[str]) -> None:
         {kind: Annotated[type(start), tyro.conf.subcommand(kind, default=start)] for kind, start in kinds.items()},
         arguments,
         _presets(),
-        likely="vln" if asked in VLN_PRESETS else "goal",
+        likely=next((kind for kind, known in KNOWN.items() if asked in known), "goal"),
     )
     check_out_folder(options.out)
-    if isinstance(options, TrainVln):
-        _train_vln(options)
-    else:
-        _train_goal(options)
+    _train(options)
 
 
 def _asked_preset(arguments: list[str]) -> str | None:
@@ -80,34 +96,33 @@ def _asked_preset(arguments: list[str]) -> str | None:
 
 
 def _presets() -> str:
-    """The presets of both, for the help."""
+    """All presets, for the help."""
     lines = [(__doc__ or "").strip()]
-    for kind, known in (("goal", PRESETS), ("vln", VLN_PRESETS)):
+    for kind, known in KNOWN.items():
         lines.append(f"\npresets of ghosts train {kind}:")
         lines += [f"  {name:<24} {(make.__doc__ or '').splitlines()[0]}" for name, make in known.items()]
     return "\n".join(lines)
 
 
-def _train_goal(options: TrainGoal) -> None:
+def _train(options: TrainGoal | TrainVln | TrainSpeaker) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.learn.goal import goal_task
-    from ghosts.learn.trainer import RunFiles, train
-
-    data, selection = open_training(options, options.experiment)
-    fabric = launch(options.device, options.devices, precision=options.experiment.train.precision)
-    task = goal_task(options.experiment, data.to(fabric.device), selection)
-    files = RunFiles.of(options.out)
-    train(task, fabric, files, threads=options.threads, tensorboard=options.tensorboard)
-
-
-def _train_vln(options: TrainVln) -> None:
+    from ghosts.learn.speaker import SpeakerTask
+    from ghosts.learn.task import Task
     from ghosts.learn.trainer import RunFiles, train
     from ghosts.learn.vln import check_start, navigation_task
 
-    # Before the data is read, which takes longer.
-    check_start(options.experiment, options.out, options.warm_start)
+    if isinstance(options, TrainVln):
+        # Before the data is read, which takes longer.
+        check_start(options.experiment, options.out, options.warm_start)
     data, selection = open_training(options, options.experiment)
-    fabric = launch(options.device, options.devices, precision=options.experiment.train.precision)
-    task = navigation_task(options.experiment, data.to(fabric.device), selection, options.warm_start)
-    files = RunFiles.of(options.out)
-    train(task, fabric, files, threads=options.threads, tensorboard=options.tensorboard)
+    fabric = launch(options.device, options.devices, options.experiment.train.precision)
+    data = data.to(fabric.device)
+    task: Task[Any, Any]
+    if isinstance(options, TrainVln):
+        task = navigation_task(options.experiment, data, selection, options.warm_start)
+    elif isinstance(options, TrainSpeaker):
+        task = SpeakerTask(options.experiment, data, selection)
+    else:
+        task = goal_task(options.experiment, data, selection)
+    train(task, fabric, RunFiles.of(options.out), threads=options.threads, tensorboard=options.tensorboard)

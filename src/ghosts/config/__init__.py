@@ -10,6 +10,7 @@ from ghosts.config.experiment import (
     OptimiserConfig,
     Precision,
     Source,
+    SpeakerExperiment,
     TrainConfig,
     VlnExperiment,
 )
@@ -25,6 +26,7 @@ from ghosts.config.model import (
     PolicyConfig,
     RegionConfig,
     Seq2SeqConfig,
+    SpeakerConfig,
 )
 from ghosts.config.values import differences, from_dict, require, to_dict
 
@@ -49,6 +51,8 @@ __all__ = [
     "RegionConfig",
     "Seq2SeqConfig",
     "Source",
+    "SpeakerConfig",
+    "SpeakerExperiment",
     "TrainConfig",
     "VlnExperiment",
     "differences",

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig
+from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig, SpeakerConfig
 from ghosts.config.values import require
 from ghosts.errors import ConfigError
 
@@ -42,9 +42,12 @@ class LandmarkConfig:
     """Distance between points of a line or patch; at most a map cell, so that no cell is missed."""
     exact_m: float = 0.1
     """An object known better than this is one point."""
-    word_vectors: str | None = None
-    """Text file of word vectors (GloVe, fastText): embeddings of labels start from those of their words, and an object
-    whose label is not in the model's set is shown as the one that means most nearly the same."""
+    vectors: bool = False
+    """Whether labels start from the vectors of their words, and objects that training never met are read by theirs."""
+    lines: bool = False
+    """Whether the floor on the way to every viewpoint in sight is seen, not only to neighbours."""
+    doors: bool = False
+    """Whether a doorway is seen between neighbouring viewpoints of different rooms."""
 
     def __post_init__(self) -> None:
         require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
@@ -108,12 +111,39 @@ class TrainConfig(OptimiserConfig):
     """Turned copies of every building that landmarks are drawn in (any angle)."""
     word_dropout: float = 0.05
     """Share of words replaced by the unknown word."""
+    meaning_dropout: float = 0.0
+    """Share of words read by their meaning alone, as words that training never met (with `language.vectors`)."""
+    label_dropout: float = 0.0
+    """Share of rooms and objects, by label, that the building of an episode lacks: unseen buildings from seen ones (Tan
+    et al. 2019)."""
+    room_loss: float = 0.0
+    """Weight of telling the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
+    hold_out: int | None = None
+    """Every n-th training building is held out as `dev_unseen`; 0 for none. By default every eighth, or every sixteenth
+    where the data root has a `val_unseen` of its own."""
+    spoken: float = 0.0
+    """Share of episodes whose instruction a speaker said (`--spoken FILE`; Fried et al. 2018)."""
+    spoken_until: float = 0.7
+    """Part of the iterations after which people's instructions are left alone."""
+    supervised: int = 0
+    """Agent steps per episode whose maps are supervised, drawn anew in every iteration; 0 for all."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("agent_steps", "variants"):
             require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
-        for name in ("mirrored", "word_dropout"):
+        require(
+            self.hold_out is None or self.hold_out == 0 or self.hold_out >= 2,
+            "train.hold_out must be 0, or 2 at least",
+            self.hold_out,
+        )
+        require(
+            0 <= self.supervised <= self.agent_steps,
+            f"train.supervised must lie in 0..{self.agent_steps} (train.agent_steps)",
+            self.supervised,
+        )
+        require(self.room_loss >= 0.0, "train.room_loss must not be negative", self.room_loss)
+        for name in ("mirrored", "word_dropout", "meaning_dropout", "label_dropout", "spoken", "spoken_until"):
             require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
 
 
@@ -145,11 +175,19 @@ class NavigationConfig:
     an expert on the agent's own way (DAgger, for seq2seq: student forcing); 0 = teacher forcing."""
     policy_weight: float = 0.1
     """Weight of the policy's loss beside the filter's."""
+    reward: float = 0.0
+    """Weight of the policy's own success in its loss (policy gradient): walks that do better than others of the same
+    instruction become likelier. Needs `own_actions` 1 and several `samples`."""
+    samples: int = 1
+    """Walks per instruction of a training batch."""
     true_beliefs: bool = False
     """Give the policy the demonstrator's true trajectory instead of the filter's beliefs: an upper bound."""
     freeze_filter: bool = False
     """Train the policy alone, on the beliefs of a filter that stays as `--warm-start` gave it: no gradient passes
     through the filter, which makes an iteration several times cheaper. Paper: both are trained together."""
+    fresh_policy: bool = False
+    """Take the filter of `--warm-start` and learn the policy anew. A policy that learned together with the filter, on
+    beliefs that were half made for it, walks worse in buildings that neither knows (docs/results.md)."""
     planner: PlannerConfig = field(default_factory=PlannerConfig)
     """Of `ghosts eval vln --planner`; not trained."""
     seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)
@@ -158,7 +196,14 @@ class NavigationConfig:
         require(self.agent in ("filter", "seq2seq"), "navigation.agent must be filter or seq2seq", self.agent)
         require(self.step_limit >= 1, "navigation.step_limit must be at least 1", self.step_limit)
         require(0.0 <= self.own_actions <= 1.0, "navigation.own_actions must lie in [0, 1]", self.own_actions)
-        require(self.policy_weight >= 0.0, "navigation.policy_weight must not be negative", self.policy_weight)
+        for name in ("policy_weight", "reward"):
+            require(getattr(self, name) >= 0.0, f"navigation.{name} must not be negative", getattr(self, name))
+        require(self.samples >= 1, "navigation.samples must be at least 1", self.samples)
+        require(
+            self.reward == 0.0 or (self.samples > 1 and self.own_actions == 1.0 and self.agent == "filter"),
+            "navigation.reward needs navigation.agent filter, own-actions 1 and samples of at least 2",
+            self.reward,
+        )
         require(
             not (self.true_beliefs and self.agent == "seq2seq"),
             "navigation.true_beliefs needs navigation.agent filter",
@@ -181,6 +226,17 @@ class VlnExperiment(GoalExperiment):
     """One row of Table 2: a goal-prediction experiment that also acts."""
 
     navigation: NavigationConfig = field(default_factory=NavigationConfig)
+
+    def __post_init__(self) -> None:
+        samples, batch = self.navigation.samples, self.train.batch
+        require(batch % samples == 0, f"navigation.samples must divide train.batch of {batch}", samples)
+
+
+@dataclass(frozen=True)
+class SpeakerExperiment(GoalExperiment):
+    """A speaker: tells paths in words."""
+
+    speaker: SpeakerConfig = field(default_factory=SpeakerConfig)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,17 @@ class LanguageConfig:
     """Whether the decoder also sees its previous attended context (released code) or the position alone (paper)."""
     dropout: float = 0.3
     """Dropout on embeddings and encoder states."""
+    vectors: bool = False
+    """Whether words start from the vectors that come with the package, and words that training never met are read by
+    theirs. Paper: a word below five occurrences is unknown."""
+    encoder: Literal["lstm", "transformer"] = "lstm"
+    """What makes states of words. Paper: an LSTM in each direction."""
+    rooms: bool = False
+    """Whether training also asks the latents which kind of room each filter step leads to (`train.room_loss`)."""
+    layers: int = 2
+    """Of a transformer."""
+    heads: int = 4
+    """Attention heads of a transformer's layer."""
 
     def __post_init__(self) -> None:
         require(self.vocabulary >= 3, "language.vocabulary must be at least 3", self.vocabulary)
@@ -41,6 +52,14 @@ class LanguageConfig:
         )
         require(self.attention in ("dot", "additive"), "language.attention must be dot or additive", self.attention)
         require(0.0 <= self.dropout < 1.0, "language.dropout must lie in [0, 1)", self.dropout)
+        require(self.encoder in ("lstm", "transformer"), "language.encoder must be lstm or transformer", self.encoder)
+        for name in ("layers", "heads"):
+            require(getattr(self, name) >= 1, f"language.{name} must be at least 1", getattr(self, name))
+        require(
+            self.encoder == "lstm" or 2 * self.hidden % self.heads == 0,
+            f"language.heads must divide the states' size of {2 * self.hidden}",
+            self.heads,
+        )
 
 
 @dataclass(frozen=True)
@@ -226,6 +245,33 @@ class Seq2SeqConfig:
         for name in ("hidden", "sectors"):
             require(getattr(self, name) >= 1, f"seq2seq.{name} must be at least 1", getattr(self, name))
         require(0.0 <= self.dropout < 1.0, "seq2seq.dropout must lie in [0, 1)", self.dropout)
+
+
+@dataclass(frozen=True)
+class SpeakerConfig:
+    """The speaker: from a path and what is seen along it to an instruction (`act.speaker`)."""
+
+    hidden: int = 320
+    """Hidden size of the decoder's layers."""
+    encoded: int = 256
+    """Size of what is known of a step or a direction."""
+    sectors: int = 12
+    """Directions into which a panorama's cells are pooled."""
+    rings_m: tuple[float, ...] = (2.0,)
+    """Distances that divide a direction into near and far."""
+    dropout: float = 0.4
+    """On words, on what is seen, and on the decoder's states."""
+    smoothing: float = 0.1
+    """Share of the target spread over all words in training."""
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "encoded", "sectors"):
+            require(getattr(self, name) >= 1, f"speaker.{name} must be at least 1", getattr(self, name))
+        require(self.encoded % 2 == 0, "speaker.encoded must be even", self.encoded)
+        ascending = list(self.rings_m) == sorted({ring for ring in self.rings_m if ring > 0.0})
+        require(ascending, "speaker.rings_m must be positive and ascend", self.rings_m)
+        for name in ("dropout", "smoothing"):
+            require(0.0 <= getattr(self, name) < 1.0, f"speaker.{name} must lie in [0, 1)", getattr(self, name))
 
 
 @dataclass(frozen=True)

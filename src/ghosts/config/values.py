@@ -33,13 +33,32 @@ def from_dict(kind: type, values: Any, where: str = "config") -> Any:
         default = known[name].default_factory
         nested = default if isinstance(default, type) and dataclasses.is_dataclass(default) else None
         arguments[name] = from_dict(nested, value, f"{where}.{name}") if nested else value
+        if types[name] == _NUMBERS:
+            if not isinstance(value, list | tuple) or not all(
+                type(item) in _KINDS[float] and _sensible(item) for item in value
+            ):
+                raise ConfigError(f"{where}.{name} must be a list of numbers, got {quoted(value)}")
+            arguments[name] = tuple(float(item) for item in value)
         if types[name] in _KINDS and not (type(value) in _KINDS[types[name]] and _sensible(value)):
             raise ConfigError(f"{where}.{name} must be {_SAID[types[name]]}, got {quoted(value)}")
     return kind(**arguments)
 
 
-_KINDS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
-_SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+_KINDS: dict[Any, tuple[type, ...]] = {
+    int: (int,),
+    int | None: (int, type(None)),
+    float: (int, float),
+    bool: (bool,),
+    str: (str,),
+}
+_SAID = {
+    int: "a whole number",
+    int | None: "a whole number or null",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+}
+_NUMBERS = tuple[float, ...]
 _MOST = 1 << 40
 """No whole number in a config is larger; what is comes from a damaged file and would only exhaust memory."""
 

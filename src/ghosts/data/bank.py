@@ -7,9 +7,10 @@ embedded by the model). Both kinds share the cells and everything that is done w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int, Int32, Int64
 from torch import Tensor
 
@@ -56,6 +57,8 @@ def landmark_bank(
     places = [(scan, int(row)) for scan in scans for row in np.flatnonzero(source.root.graph(scan).included)]
     views = [source.observe(scan, source.root.graph(scan).ids[row]) for scan, row in places]
     tiles = label_tiles([landmark_tile(view.rotated(angle), cell_m) for angle in angles_rad for view in views])
+    if source.config.vectors:
+        tiles = replace(tiles, vectors=torch.from_numpy(source.labels.vectors))
     numbers = {place: number for number, place in enumerate(places)}
     return TileBank(numbers, angles_rad, starts_of(tiles.counts), tiles.cells, tiles)
 

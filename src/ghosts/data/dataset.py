@@ -10,18 +10,18 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from ghosts.act.model import Briefing
 from ghosts.data.bank import TileBank, landmark_bank
 from ghosts.data.batches import Batch, coverage
-from ghosts.data.examples import TRAIN, Example, load_splits
+from ghosts.data.drops import Drops
+from ghosts.data.examples import SPOKEN, TRAIN, Example, load_splits, load_spoken
 from ghosts.data.reading import Reading
 from ghosts.data.symmetry import Symmetry, mirrored_words
 from ghosts.data.tile_bank import load_tile_bank
 from ghosts.data.walks import sample_walk
-from ghosts.data.words import resembling
 from ghosts.devices import to_device
 from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.geometry import snap_origin
@@ -30,7 +30,8 @@ from ghosts.mapping.cells import MapCells, place_cells
 from ghosts.mapping.observations import observations_of
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import LabelSet
-from ghosts.world.landmarks.source import LandmarkSource, training_labels
+from ghosts.world.landmarks.regions import ROOM_NAMES
+from ghosts.world.landmarks.source import LandmarkSource, labels_met, load_scene, training_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,21 @@ class Dataset:
         features = self.bank.features
         return self if features is None else replace(self, bank=replace(self.bank, features=features.to(device)))
 
+    @cached_property
+    def _rooms(self) -> dict[str, list[int]]:
+        """Kind of room of every viewpoint, by building; −1 where it is not known."""
+        kinds, found = {letter: number for number, letter in enumerate(ROOM_NAMES)}, {}
+        for scan in self.scans:
+            scene = load_scene(self.root, scan)
+            regions = [scene.viewpoints.get(name) for name in self.root.graph(scan).ids]
+            found[scan] = [-1 if region is None else kinds[region.room] for region in regions]
+        return found
+
+    def rooms(self, examples: Sequence[Example]) -> Int[Tensor, "b t"]:
+        """Kind of room that the demonstrator is in after each filter step; −1 where it is not known (landmarks)."""
+        stops = [[example.path[stop] for stop in example.stops(self.reading.steps)] for example in examples]
+        return torch.tensor([[self._rooms[item.scan][row] for row in rows] for item, rows in zip(examples, stops)])
+
     def walk(self, example: Example, steps: int, random: np.random.Generator) -> list[int]:
         """Viewpoints an agent stands at while it builds its map, by the paper's rule (`walks.sample_walk`)."""
         return sample_walk(self.root.graph(example.scan), example.start, example.goal, steps, random)
@@ -85,7 +101,7 @@ class Dataset:
         examples: Sequence[Example],
         walks: Sequence[Sequence[int]],
         symmetries: Sequence[Symmetry] | None = None,
-        unknown: Bool[np.ndarray, "b l"] | None = None,
+        drops: Drops | None = None,
     ) -> Batch:
         """A batch on the CPU.
 
@@ -93,32 +109,31 @@ class Dataset:
             examples: episodes.
             walks: rows of the viewpoints the agent stands at, equally many per episode.
             symmetries: applied to each episode; none by default.
-            unknown: words to be replaced by `<unk>` (word dropout), cut or padded to the words' width.
+            drops: what is hidden of each episode, in training.
         """
         symmetries = symmetries or [Symmetry()] * len(examples)
-        cells, rows = self._place(examples, walks, symmetries)
+        cells, rows = self.cells(examples, walks, symmetries, drops)
         seen = observations_of(cells, self.reading.kernel, self.reading.pool)
         path_xy_m, path_heading_rad = self.paths(examples, symmetries)
         goal_seen, seen_m2 = coverage(seen.plan, cells.steps, path_xy_m[:, -1], self.reading.grid)
-        briefing = self.briefing(examples, symmetries, unknown)
+        briefing = self.briefing(examples, symmetries, drops)
         return Batch(briefing, seen, rows, _floats(path_xy_m), _floats(path_heading_rad), goal_seen, seen_m2)
 
     def briefing(
         self,
         examples: Sequence[Example],
         symmetries: Sequence[Symmetry],
-        unknown: Bool[np.ndarray, "b l"] | None = None,
+        drops: Drops | None = None,
     ) -> Briefing:
         """What the walkers of episodes are told; see `batch`."""
         ids = self.vocabulary.encode([example.text for example in examples])
         for number, symmetry in enumerate(symmetries):
             if symmetry.mirrored:
                 ids[number] = mirrored_words(self.vocabulary)[ids[number]]
-        if unknown is not None:
-            width = min(ids.shape[1], unknown.shape[1])
-            ids[:, :width][unknown[:, :width] & (ids[:, :width] > 0)] = 1
-        start, origin = self._starts(examples, symmetries)
-        headings = [s.headings(e.start_heading_rad, self._angle(s)) for e, s in zip(examples, symmetries)]
+        if drops is not None:
+            ids = drops.words(ids, self.vocabulary)
+        start, origin = self.starts(examples, symmetries)
+        headings = [s.headings(e.start_heading_rad, self.angle(s)) for e, s in zip(examples, symmetries)]
         lengths = torch.from_numpy((ids > 0).sum(1))
         return Briefing(torch.from_numpy(ids), lengths, _floats(start - origin), _floats(headings))
 
@@ -126,30 +141,37 @@ class Dataset:
         self, examples: Sequence[Example], symmetries: Sequence[Symmetry]
     ) -> tuple[Float[np.ndarray, "b t 2"], Float[np.ndarray, "b t"]]:
         """The demonstrators' positions, metres from the maps' origins, and headings at every filter step."""
-        _, origin = self._starts(examples, symmetries)
-        path = np.stack([s.points(e.path_xy_m, self._angle(s)) for e, s in zip(examples, symmetries)])
-        headings = [s.headings(e.path_heading_rad, self._angle(s)) for e, s in zip(examples, symmetries)]
+        _, origin = self.starts(examples, symmetries)
+        path = np.stack([s.points(e.path_xy_m, self.angle(s)) for e, s in zip(examples, symmetries)])
+        headings = [s.headings(e.path_heading_rad, self.angle(s)) for e, s in zip(examples, symmetries)]
         return path - origin[:, None], np.array(headings)
 
     def load(self, batch: Batch, device: torch.device) -> Batch:
         """A batch on a device, with stored features; the data set's own must be there already (`to`)."""
         batch = to_device(batch, device)
-        if batch.rows is None:
-            return batch
-        return replace(batch, seen=replace(batch.seen, cells=self._filled(batch.seen.cells, batch.rows)))
+        return replace(batch, seen=replace(batch.seen, cells=self.fill(batch.seen.cells, batch.rows)))
 
     def see(
-        self, examples: Sequence[Example], rows: Sequence[int], symmetries: Sequence[Symmetry], device: torch.device
+        self,
+        examples: Sequence[Example],
+        rows: Sequence[int],
+        symmetries: Sequence[Symmetry],
+        device: torch.device,
+        drops: Drops | None = None,
     ) -> MapCells:
         """What one agent step of each episode observes at rows of their graphs, on a device, with stored features."""
-        cells, stored = self._place(examples, [[row] for row in rows], symmetries)
-        cells = to_device(cells, device)
-        return cells if stored is None else self._filled(cells, stored.to(device))
+        cells, stored = self.cells(examples, [[row] for row in rows], symmetries, drops)
+        return self.fill(to_device(cells, device), to_device(stored, device))
 
-    def _place(
-        self, examples: Sequence[Example], walks: Sequence[Sequence[int]], symmetries: Sequence[Symmetry]
+    def cells(
+        self,
+        examples: Sequence[Example],
+        walks: Sequence[Sequence[int]],
+        symmetries: Sequence[Symmetry],
+        drops: Drops | None = None,
     ) -> tuple[MapCells, Int[Tensor, " n"] | None]:
-        """Observed cells of all steps of all walks: with labels, or with the rows of their features in the bank."""
+        """Observed cells of all steps of all walks, on the CPU: with labels, or with the rows of their features in the
+        bank (`fill`)."""
         bank, batch, steps = self.bank, len(examples), len(walks[0])
         tiles = [
             bank.tile(example.scan, walk[step], symmetry.variant)
@@ -163,24 +185,29 @@ class Dataset:
             if symmetry.mirrored or symmetry.quarters % 4:
                 mine = item == number
                 lattice[mine] = symmetry.cells(lattice[mine])
-        _, origin = self._starts(examples, symmetries)
+        _, origin = self.starts(examples, symmetries)
         places, at, of = (torch.from_numpy(part) for part in (lattice, step, item))
         cells, kept = place_cells(places, at, of, steps, origin, self.reading.grid)
         if bank.labels is None:
             return cells, torch.from_numpy(rows)[kept]
-        return replace(cells, labels=bank.labels.labels_of(rows[kept.numpy()])), None
+        cells = replace(cells, labels=bank.labels.labels_of(rows[kept.numpy()]))
+        return cells if drops is None else drops.labels(cells), None
 
-    def _starts(
+    def starts(
         self, examples: Sequence[Example], symmetries: Sequence[Symmetry]
     ) -> tuple[Float[np.ndarray, "b 2"], Float[np.ndarray, "b 2"]]:
         """Where episodes start, and the origins of their maps."""
-        start = np.stack([s.points(e.start_xy_m, self._angle(s)) for e, s in zip(examples, symmetries)])
+        start = np.stack([s.points(e.start_xy_m, self.angle(s)) for e, s in zip(examples, symmetries)])
         return start, snap_origin(start, self.reading.grid)
 
-    def _angle(self, symmetry: Symmetry) -> float:
+    def angle(self, symmetry: Symmetry) -> float:
+        """How far a symmetry's variant of the world is rotated."""
         return self.bank.angles_rad[symmetry.variant]
 
-    def _filled(self, cells: MapCells, rows: Int[Tensor, " n"]) -> MapCells:
+    def fill(self, cells: MapCells, rows: Int[Tensor, " n"] | None) -> MapCells:
+        """Cells with their stored features, on the data set's device; those with labels stay as they are."""
+        if rows is None:
+            return cells
         assert self.bank.features is not None, "rows of the bank are rows of its features"
         return replace(cells, features=self.bank.features.index_select(0, rows).float())
 
@@ -189,7 +216,14 @@ def _floats(values: Any) -> Tensor:
     return torch.from_numpy(np.asarray(values, dtype=np.float32))
 
 
-def open_dataset(root: DataRoot, reading: Reading, *, tiles: Path | None = None, also: Sequence[str] = ()) -> Dataset:
+def open_dataset(
+    root: DataRoot,
+    reading: Reading,
+    *,
+    tiles: Path | None = None,
+    also: Sequence[str] = (),
+    spoken: Path | None = None,
+) -> Dataset:
     """Read a data root with landmarks, or with images whose tiles were made (`ghosts tiles`); nothing is made here.
 
     Args:
@@ -197,13 +231,18 @@ def open_dataset(root: DataRoot, reading: Reading, *, tiles: Path | None = None,
         reading: what of it.
         tiles: folder of the tiles; `tiles/` of the root by default.
         also: more buildings to be seen (those of a split without goals).
+        spoken: episodes that a speaker told (`ghosts speak --paths`); those of training buildings become `spoken`.
 
     Raises:
         DataError: the root lacks what is to be read; names the command that makes it.
         ConfigError: the data does not fit the model.
     """
-    splits = load_splits(root, reading.steps)
-    vocabulary = reading.vocabulary or build_vocabulary(example.text for example in splits[TRAIN])
+    splits = load_splits(root, reading.steps, reading.hold_out)
+    if spoken is not None:
+        splits[SPOKEN] = load_spoken(root, spoken, {example.scan for example in splits[TRAIN]}, reading.steps)
+    vocabulary = reading.vocabulary
+    if vocabulary is None:
+        vocabulary = build_vocabulary((example.text for example in splits[TRAIN]), open=reading.open_words)
     if len(vocabulary) > reading.most_words:
         raise ConfigError(
             f"the data has {len(vocabulary)} words, the model room for {reading.most_words}; "
@@ -213,7 +252,8 @@ def open_dataset(root: DataRoot, reading: Reading, *, tiles: Path | None = None,
     used = sorted({*also, *(example.scan for examples in splits.values() for example in examples)})
     if choose_source(root, reading) == "landmarks":
         labels = reading.labels or training_labels(root, trained)
-        labels = resembling(root, labels, used, reading.landmarks.word_vectors, reading.training)
+        if reading.landmarks.vectors:
+            labels = labels_met(root, labels, used)
         source = LandmarkSource(root, labels, reading.landmarks)
         bank = landmark_bank(source, used, reading.grid.cell_m, reading.rotations)
         found = replace(reading, vocabulary=vocabulary, labels=labels, tiles=None)

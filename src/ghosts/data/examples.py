@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 
 from ghosts import geometry
 from ghosts.errors import DataError
-from ghosts.language.episodes import Episode, each_instruction
+from ghosts.language.episodes import Episode, each_instruction, load_episodes
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 
-TRAIN, DEV_UNSEEN = "train", "dev_unseen"
-"""The second is the development split: buildings of the first that no model is trained on."""
+TRAIN, DEV_UNSEEN, SPOKEN = "train", "dev_unseen", "spoken"
+"""`dev_unseen` is the development split: buildings of `train` that no model is trained on. `spoken` are instructions
+that a speaker said about other paths of the training buildings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,11 @@ class Example:
     """The demonstrator's position after each filter step; a shorter path stays at the goal."""
     path_heading_rad: Float[np.ndarray, " t"]
     """Direction of arrival; kept while standing."""
+
+    def stops(self, steps: int) -> list[int]:
+        """Which viewpoint of the path each filter step leads to: the next one, at last the goal."""
+        last = len(self.path) - 1
+        return [min(step, last) for step in range(1, steps)] + [last]
 
     @property
     def start(self) -> int:
@@ -80,12 +87,16 @@ def headings_along(graph: NavGraph, rows: tuple[int, ...], heading_rad: float) -
     return tuple(headings)
 
 
-def split_buildings(root: DataRoot) -> tuple[list[str], list[str]]:
+def split_buildings(root: DataRoot, hold_out: int | None = None) -> tuple[list[str], list[str]]:
     """Training and development-unseen buildings.
 
     The best checkpoint is chosen on buildings that no model is trained on and no table reports. R2R's public part here
     has no `val_unseen`, so every eighth building is held out to stand for it; a root that brings its own gives up every
     sixteenth (none where there are fewer than four).
+
+    Args:
+        root: the data.
+        hold_out: every n-th building instead; 0 for none.
 
     Raises:
         DataError: the root has no training split, without which nobody knows which buildings are unseen.
@@ -94,18 +105,21 @@ def split_buildings(root: DataRoot) -> tuple[list[str], list[str]]:
         hint = "it says which buildings are unseen, so evaluation needs it as well; copy it there from the release"
         raise DataError("no such file", file=root.path / "r2r" / "R2R_train.json", hint=hint)
     scans = sorted({episode.scan for episode in root.episodes(TRAIN)})
-    held_out = scans[3 :: 16 if "val_unseen" in root.splits else 8]
+    if hold_out is None:
+        hold_out = 16 if "val_unseen" in root.splits else 8
+    held_out = scans[min(3, hold_out - 1) :: hold_out] if hold_out else []
     return [scan for scan in scans if scan not in set(held_out)], held_out
 
 
-def load_splits(root: DataRoot, steps: int) -> dict[str, list[Example]]:
+def load_splits(root: DataRoot, steps: int, hold_out: int | None = None) -> dict[str, list[Example]]:
     """Examples of every split that has goals by name: `train` first, without the buildings of `dev_unseen`.
 
     Args:
         root: the data.
         steps: filter steps T.
+        hold_out: see `split_buildings`.
     """
-    seen, held_out = split_buildings(root)
+    seen, held_out = split_buildings(root, hold_out)
     parts = {TRAIN: set(seen), **({DEV_UNSEEN: set(held_out)} if held_out else {})}
     splits = {
         name: make_examples(root, [item for item in root.episodes(TRAIN) if item.scan in scans], steps)
@@ -115,6 +129,21 @@ def load_splits(root: DataRoot, steps: int) -> dict[str, list[Example]]:
         if name != TRAIN and all(episode.has_goal for episode in root.episodes(name)):
             splits[name] = make_examples(root, root.episodes(name), steps)
     return splits
+
+
+def load_spoken(root: DataRoot, path: Path, scans: set[str], steps: int) -> list[Example]:
+    """Examples of a file of told paths (R2R's format) that lie in some buildings.
+
+    Raises:
+        DataError: the file is malformed, a path is none of its building, or none lies in these buildings.
+    """
+    episodes = [episode for episode in load_episodes(path) if episode.scan in scans]
+    if not episodes:
+        hint = "tell some with: ghosts speak --data ROOT --run SPEAKER --paths 50000 --out FILE"
+        raise DataError("no path in the training buildings of this root", file=path, hint=hint)
+    for episode in episodes:
+        root.check_path(episode, path)
+    return make_examples(root, episodes, steps)
 
 
 def evenly(examples: list[Example], count: int) -> list[Example]:

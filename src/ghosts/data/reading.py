@@ -36,13 +36,16 @@ class Reading:
     """Of a trained model; made from the training buildings by default, None with images."""
     tiles: str | None = None
     """Fingerprint of the tiles that a trained model knows; any by default, None with landmarks."""
+    hold_out: int | None = None
+    """Every n-th training building is `dev_unseen`; see `config.TrainConfig.hold_out`."""
     rotations: tuple[float, ...] = (0.0,)
     """Angles of the rotated copies of every building (landmarks alone, in training)."""
-    training: bool = field(default=False, compare=False)
     name: str = field(default="", compare=False)
     """Of the experiment, for messages."""
     most_words: int = field(default=0, compare=False)
     """Words that the model has room for."""
+    open_words: bool = False
+    """Whether words that training never met are read by their meaning."""
 
 
 def reading_of(experiment: GoalExperiment, *, training: bool = False) -> Reading:
@@ -64,8 +67,9 @@ def reading_of(experiment: GoalExperiment, *, training: bool = False) -> Reading
         steps=model.language.steps,
         channels=None if experiment.kind == "hand-coded" else model.mapper.features,
         height_clip_m=model.mapper.height_clip_m,
+        hold_out=train.hold_out,
         rotations=(0.0, *angles),
-        training=training,
         name=experiment.name,
         most_words=model.language.vocabulary,
+        open_words=model.language.vectors,
     )

@@ -49,12 +49,16 @@ class Symmetry:
 
 
 @lru_cache(maxsize=8)
-def mirrored_words(vocabulary: Vocabulary) -> Int[np.ndarray, " words"]:
+def mirrored_words(vocabulary: Vocabulary) -> Int[np.ndarray, " ids"]:
     """Word ids with left and right swapped ("left" ↔ "right", "leftmost" ↔ "rightmost", …)."""
-    swap = np.arange(len(vocabulary))
-    known = set(vocabulary.words)
-    for number, word in enumerate(vocabulary.words):
-        for here, there in (("left", "right"), ("right", "left")):
-            if word.startswith(here) and word.replace(here, there) in known:
-                swap[number] = vocabulary.id(word.replace(here, there))
-    return swap
+    parts, first = [], 0
+    for words in vocabulary.parts:
+        known = {word: number for number, word in enumerate(words)}
+        swap = np.arange(len(words))
+        for word, number in known.items():
+            for here, there in (("left", "right"), ("right", "left")):
+                if word.startswith(here):
+                    swap[number] = known.get(word.replace(here, there), number)
+        parts.append(swap + first)
+        first += len(words)
+    return np.concatenate(parts)

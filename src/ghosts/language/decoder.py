@@ -5,7 +5,6 @@ Nothing here depends on the map or the belief, so all T steps are decoded once p
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from ghosts.config import LanguageConfig
 from ghosts.language.attention import Attention, padding_penalty
 from ghosts.language.encoder import Encoded, Encoder
+from ghosts.language.positions import positional_encoding
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,6 @@ class Latents:
     action_attention: Float[Tensor, "b t l"]
     sentence: Float[Tensor, "b e"]
     """Encoding of the whole instruction (the LingUNet baseline's input)."""
-
-
-def positional_encoding(steps: int, size: int) -> Float[Tensor, "t d"]:
-    """Vaswani's sines and cosines: sine in even, cosine in odd columns."""
-    position = torch.arange(steps, dtype=torch.float32)[:, None]
-    rate = torch.exp(torch.arange(0, size, 2, dtype=torch.float32) * (-math.log(10000.0) / size))
-    return torch.stack([torch.sin(position * rate), torch.cos(position * rate)], -1).reshape(steps, size)
 
 
 class Decoder(nn.Module):
@@ -106,11 +99,16 @@ class Decoder(nn.Module):
 
 
 class InstructionModel(nn.Module):
-    """Words to latents: encoder, then decoder."""
+    """Words to latents: encoder, then decoder.
 
-    def __init__(self, config: LanguageConfig) -> None:
+    Args:
+        config: sizes.
+        vectors: of all word ids, where words are read by their meaning.
+    """
+
+    def __init__(self, config: LanguageConfig, vectors: Float[Tensor, "n d"] | None = None) -> None:
         super().__init__()
-        self.encoder = Encoder(config)
+        self.encoder = Encoder(config, vectors)
         self.decoder = Decoder(config)
 
     def forward(self, tokens: Int[Tensor, "b l"], lengths: Int[Tensor, " b"]) -> Latents:

@@ -51,7 +51,7 @@ def graph_instructions(
     Returns:
         A function with the model's own interface, gradients included.
     """
-    device = model.encoder.embedding.weight.device
+    device = next(model.parameters()).device
     if device.type != "cuda":
         raise ConfigError(f"only a model on a CUDA device can be captured, this one is on {device}; call it as it is")
     tokens, lengths = torch.zeros(batch, longest, dtype=torch.long), torch.full((batch,), longest)

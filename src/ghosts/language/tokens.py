@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float32, Int64
 
 from ghosts.errors import DataError
-from ghosts.files import read_json, write_json
+from ghosts.language.vectors import shipped_vectors
 
 PAD, UNKNOWN = "<pad>", "<unk>"
 MAX_TOKENS = 80
@@ -49,9 +48,15 @@ def tokenise(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words in the order of their ids; id 0 is padding, id 1 any word not listed."""
+    """Words in the order of their ids; id 0 is padding, id 1 any word not known.
+
+    An open vocabulary also has an id for every word of the package's vectors, after the listed ones: those are read by
+    their meaning alone (`language.embedding.OpenEmbedding`).
+    """
 
     words: tuple[str, ...]
+    """Listed words: those of training."""
+    open: bool = False
 
     def __post_init__(self) -> None:
         if self.words[:2] != (PAD, UNKNOWN):
@@ -62,7 +67,33 @@ class Vocabulary:
 
     @cached_property
     def _ids(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.words)}
+        listed = {word: number for number, word in enumerate(self.words)}
+        return dict(zip(*self._met)) | listed if self.open else listed
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        """Listed words, and those of the vectors where the vocabulary is open, in the order of their ids."""
+        return (self.words, shipped_vectors().words) if self.open else (self.words,)
+
+    @property
+    def _met(self) -> tuple[tuple[str, ...], range]:
+        """Words of the vectors, and their ids."""
+        words = shipped_vectors().words
+        return words, range(len(self.words), len(self.words) + len(words))
+
+    @cached_property
+    def by_meaning(self) -> Int64[np.ndarray, " words"]:
+        """For each listed word the id under which its meaning alone is read; `<unk>` where it has no vector."""
+        meant = dict(zip(*self._met)) if self.open else {}
+        ids = np.array([meant.get(word, 1) for word in self.words], np.int64)
+        ids[0] = 0
+        return ids
+
+    @cached_property
+    def vectors(self) -> Float32[np.ndarray, "ids d"]:
+        """A vector per id, zeros where there is none; for an open vocabulary."""
+        known = shipped_vectors()
+        return np.concatenate([known.rows(self.words), known.table])
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
@@ -96,27 +127,48 @@ class Vocabulary:
             self._rows[text] = row
         return row
 
-    def save(self, path: Path) -> None:
-        """Write as JSON."""
-        write_json(path, {"words": list(self.words)}, indent=0)
-
-    @classmethod
-    def load(cls, path: Path) -> Vocabulary:
-        """Read from JSON."""
-        value = read_json(path)
-        words = value.get("words") if isinstance(value, dict) else None
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise DataError("expected a list of words", file=path, field="words", value=words)
-        try:
-            return cls(tuple(words))
-        except DataError as error:
-            raise error.in_file(path) from None
+    def read(self, text: str, max_tokens: int = MAX_TOKENS) -> TextRead:
+        """What of a text is read, for people."""
+        words = tokenise(text)
+        return TextRead(
+            words=tuple(words[:max_tokens]),
+            unknown=tuple(word for word in words[:max_tokens] if self.id(word) == 1),
+            met=tuple(word for word in words[:max_tokens] if self.id(word) >= len(self.words)),
+            cut=max(0, len(words) - max_tokens),
+        )
 
 
-def build_vocabulary(texts: Iterable[str], min_count: int = MIN_COUNT) -> Vocabulary:
+@dataclass(frozen=True)
+class TextRead:
+    """What a model makes of a text."""
+
+    words: tuple[str, ...]
+    """Tokens it reads."""
+    unknown: tuple[str, ...]
+    """Those it does not know at all."""
+    met: tuple[str, ...]
+    """Those that training never met, read by their meaning."""
+    cut: int
+    """Tokens after the last one it reads."""
+
+    def notes(self) -> list[str]:
+        """In words, where there is something to say."""
+        lines = []
+        if self.unknown:
+            lines.append(
+                f"{len(self.unknown)} of {len(self.words)} words unknown: {', '.join(dict.fromkeys(self.unknown))}"
+            )
+        if self.met:
+            lines.append(f"read by their meaning alone: {', '.join(dict.fromkeys(self.met))}")
+        if self.cut:
+            lines.append(f"cut after {len(self.words)} words ({self.cut} left out)")
+        return lines
+
+
+def build_vocabulary(texts: Iterable[str], *, open: bool = False, min_count: int = MIN_COUNT) -> Vocabulary:
     """Words seen at least `min_count` times, most frequent first, ties in alphabetical order."""
     counts = Counter(token for text in texts for token in tokenise(text))
     kept = sorted(
         (word for word, count in counts.items() if count >= min_count), key=lambda word: (-counts[word], word)
     )
-    return Vocabulary((PAD, UNKNOWN, *kept))
+    return Vocabulary((PAD, UNKNOWN, *kept), open)

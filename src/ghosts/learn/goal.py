@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from lightning.fabric import Fabric
 from torch import Tensor
@@ -17,6 +18,7 @@ from ghosts.belief.loss import filter_loss
 from ghosts.config import GoalExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import draw_drops
 from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import evaluate_goal
 from ghosts.learn.task import EpisodeTask, Selection, Share
@@ -29,14 +31,18 @@ class GoalTask(EpisodeTask[Batch, Batch]):
 
     def draw(self, iteration: int, share: Share) -> Batch:
         """Walks that build a map, seen through symmetries, with some words dropped."""
-        examples, walks, symmetries, unknown = [], [], [], []
-        for example, random in self.examples(iteration, share, 2):
-            examples.append(example)
-            walks.append(self.data.walk(example, self.settings.agent_steps, random))
-            symmetries.append(self.draw_symmetry(random))
-            unknown.append(random.random(80) < self.settings.word_dropout)
-        batch = self.data.batch(examples, walks, symmetries, np.stack(unknown))
-        return replace(batch, masks=self.draw_masks(iteration, share))
+        chosen, settings = self.examples(iteration, share, 2), self.settings
+        walks = [self.data.walk(example, settings.agent_steps, random) for example, random in chosen]
+        symmetries = [self.draw_symmetry(random) for _, random in chosen]
+        drops = draw_drops(settings, [random for _, random in chosen], self.data.labels)
+        batch = self.data.batch([example for example, _ in chosen], walks, symmetries, drops)
+        supervised = None
+        if settings.supervised:
+            random = np.random.default_rng([settings.seed, 5, iteration])
+            picked = random.choice(settings.agent_steps, settings.supervised, replace=False)
+            supervised = tuple(sorted(picked.tolist()))
+        rooms = self.data.rooms([example for example, _ in chosen]) if settings.room_loss else None
+        return replace(batch, masks=self.draw_masks(iteration, share), supervised=supervised, rooms=rooms)
 
     def ready(self, drawn: Batch, fabric: Fabric) -> Batch:
         """The batch on the device."""
@@ -59,15 +65,21 @@ class FilterTask(GoalTask):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The filter's loss."""
-        trace = self.model(batch.briefing, batch.seen, batch.masks)
+        trace = self.model(batch.briefing, batch.seen, batch.masks, batch.supervised)
         settings = self.experiment.model.filter
         targets = pose_belief(batch.path_xy_m, batch.path_heading_rad, trace.grid, settings.sigma_m, settings.headings)
-        return filter_loss(trace.filter.posteriors, targets)
+        loss = filter_loss(trace.filter.posteriors, targets)
+        if batch.rooms is None or self.model.rooms is None:
+            return loss
+        told = self.model.rooms(torch.cat([trace.latents.observations, trace.latents.actions], -1)).float()
+        rooms = F.cross_entropy(told.flatten(0, 1), batch.rooms.flatten(), ignore_index=-1)
+        return loss + self.settings.room_loss * rooms
 
     def capture(self, dtype: torch.dtype) -> None:
         """Language and filter as CUDA graphs."""
         if self.settings.capture:
-            self.model.capture(self.settings.batch, self.settings.agent_steps, dtype)
+            steps = self.settings.supervised or self.settings.agent_steps
+            self.model.capture(self.settings.batch, steps, dtype)
 
 
 class LingUNetTask(GoalTask):

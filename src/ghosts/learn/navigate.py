@@ -31,13 +31,15 @@ from ghosts.belief.loss import filter_loss
 from ghosts.config import VlnExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import Drops, draw_drops
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
+from ghosts.evaluate.navigation import score_path
 from ghosts.evaluate.vln import walk_and_score
 from ghosts.learn.task import EpisodeTask, Selection, Share
 from ghosts.mapping.mapper import Masks
 from ghosts.run.load import Run
-from ghosts.run.rollout import Rollout, World, walk_episodes
+from ghosts.run.rollout import Episodes, Rollout, World, walk_episodes
 
 Targets = Callable[[KnownGraph], Int[np.ndarray, " b"]]
 """Known graph to the slot that each walker should choose."""
@@ -51,7 +53,7 @@ class WalkPlan:
 
     examples: list[Example]
     symmetries: list[Symmetry]
-    unknown: Bool[np.ndarray, "b l"]
+    drops: Drops
     draws: Float[np.ndarray, "b s 2"]
     """For every step, uniform in [0, 1): whose move it is, and which one is sampled."""
     masks: Masks | None
@@ -76,12 +78,17 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
 
     def draw(self, iteration: int, share: Share) -> WalkPlan:
         """Everything random of an iteration's walks."""
-        chosen = self.examples(iteration, share, 3)
+        samples = self.navigation.samples
+        chosen = self.examples(iteration, share, 3)[::samples]
         symmetries = [self.draw_symmetry(random) for _, random in chosen]
-        unknown = np.stack([random.random(80) < self.settings.word_dropout for _, random in chosen])
-        draws = np.stack([random.random((self.settings.agent_steps, 2)) for _, random in chosen])
+        drops = draw_drops(self.settings, [random for _, random in chosen], self.data.labels)
+        draws = [random.random((self.settings.agent_steps, 2)) for _, random in chosen for _ in range(samples)]
         masks = self.draw_masks(iteration, share) if self.learns_map else None
-        return WalkPlan([example for example, _ in chosen], symmetries, unknown, draws, masks)
+        # Walks of one instruction lie one after the other; each process has whole instructions.
+        examples = [example for example, _ in chosen for _ in range(samples)]
+        repeated = [symmetry for symmetry in symmetries for _ in range(samples)]
+        drops = drops.of(np.repeat(np.arange(len(chosen)), samples))
+        return WalkPlan(examples, repeated, drops, np.stack(draws), masks)
 
     @property
     def learns_map(self) -> bool:
@@ -122,6 +129,16 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
 
 
 @dataclass(frozen=True)
+class Earned:
+    """What walkers chose, and how much better it went than in other walks of the same instruction."""
+
+    chosen: Int[Tensor, " n"]
+    """Flat index of the candidate chosen at each step."""
+    advantage: Float[Tensor, " n"]
+    """Of the walk that each step belongs to."""
+
+
+@dataclass(frozen=True)
 class NavBatch:
     """What the agent saw on its walks, and what it should have chosen."""
 
@@ -133,6 +150,8 @@ class NavBatch:
     """Of all steps; step (e, s) is number e · s_max + s."""
     target: Int[Tensor, " bs"]
     """Flat index of the candidate to choose at each step; −1 where none took place."""
+    earned: Earned | None = None
+    """What was chosen and what came of it, where success itself is learned from."""
     share: Float[Tensor, ""] | None = None
     """Weight of this process's steps beside the others' (`WalkTask.ready`); None for one process."""
 
@@ -146,6 +165,8 @@ class Choices:
     """Step each candidate belongs to, in [0, n)."""
     target: Int[Tensor, " n"]
     """Flat index of the candidate to choose at each step."""
+    earned: Earned | None = None
+    """See `NavBatch`."""
     share: Float[Tensor, ""] | None = None
     """See `NavBatch`."""
 
@@ -173,7 +194,7 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
 
     def collect(self, world: World, plan: WalkPlan) -> NavBatch | Choices:
         """Walk a plan with the present weights."""
-        episodes = world.begin(plan.examples, plan.symmetries, plan.unknown)
+        episodes = world.begin(plan.examples, plan.symmetries, plan.drops)
         most = plan.draws.shape[1]
         # One more than is walked: the limit's forced stop belongs to evaluation.
         agent = GhostAgent(self.model, step_limit=most + 1)
@@ -182,16 +203,20 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         beliefs = world.true_beliefs(episodes, self.experiment.model) if self.navigation.true_beliefs else None
         keep = read_features if self.navigation.policy_alone else False
         rollout = walk_episodes(agent, world, episodes, choose=choose, beliefs=beliefs, most=most, keep=keep)
+        advantage = None
+        if self.navigation.reward:
+            worth = rewards(world, episodes, rollout)
+            advantage = advantages(worth, self.navigation.samples)
         if self.navigation.policy_alone:
-            return gather_choices(rollout, targets, world.device)
-        return gather(world, plan, rollout, targets)
+            return gather_choices(rollout, targets, world.device, advantage)
+        return gather(world, plan, rollout, targets, advantage)
 
     def forward(self, batch: NavBatch | Choices) -> Float[Tensor, ""]:
         """The filter's loss plus the weighted policy's; the policy's alone where the filter does not learn."""
         if isinstance(batch, Choices):
             with torch.autocast(batch.features.device.type, enabled=False):
                 chosen = self.model.policy.choose(batch.features, batch.episode, len(batch.target))
-                loss = policy_loss(chosen, batch.target)
+                loss = policy_loss(chosen, batch.target) + self._earned(chosen, batch.earned, batch.active)
         else:
             loss = self._joint(batch)
         return loss if batch.share is None else loss * batch.share
@@ -205,7 +230,18 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         starts = seen.briefing.start_xy_m.repeat_interleave(active.shape[1], 0)
         with torch.autocast(starts.device.type, enabled=False):
             chosen = self.model.policy(batch.candidates, trace.filter.beliefs.flatten(0, 1), starts, trace.grid)
-        return loss + self.navigation.policy_weight * policy_loss(chosen, batch.target, active.flatten())
+            imitated = policy_loss(chosen, batch.target, active.flatten())
+            earned = self._earned(chosen, batch.earned, active.flatten())
+        return loss + self.navigation.policy_weight * (imitated + earned)
+
+    def _earned(
+        self, chosen: Float[Tensor, " k"], earned: Earned | None, active: Bool[Tensor, " n"]
+    ) -> Float[Tensor, ""]:
+        """The policy gradient's loss: choices of walks that went better than others become likelier."""
+        if earned is None:
+            return chosen.new_zeros(())
+        gained = chosen.index_select(0, earned.chosen.clamp(min=0)) * earned.advantage
+        return -self.navigation.reward * torch.where(active, gained, 0.0).sum() / active.sum().clamp(min=1)
 
 
 def target_slots(
@@ -264,39 +300,77 @@ def read_features(thought: Thought) -> Float[Tensor, "k f"]:
     return thought.features
 
 
-def gather_choices(rollout: Rollout, targets: Targets, device: torch.device) -> Choices:
+def rewards(world: World, episodes: Episodes, rollout: Rollout) -> Float[np.ndarray, " b"]:
+    """What walks are worth: success and SPL, and a little for coming nearer to the goal."""
+    worth = []
+    for example, path, stopped in zip(episodes.examples, rollout.paths, rollout.stopped.tolist()):
+        graph = world.data.root.graph(example.scan)
+        scores = score_path(graph, path, example.path)
+        shortest = max(float(graph.distance_m[example.start, example.goal]), 1.0)
+        nearer = float(np.clip(1.0 - scores.error_m / shortest, -1.0, 1.0))
+        worth.append((float(scores.success) + scores.spl) * stopped + 0.25 * nearer)
+    return np.array(worth)
+
+
+def advantages(worth: Float[np.ndarray, " b"], samples: int) -> Float[np.ndarray, " b"]:
+    """How much better each walk is than the others of its instruction, in units of their spread."""
+    group = worth.reshape(-1, samples)
+    spread = group.std(1, keepdims=True)
+    return ((group - group.mean(1, keepdims=True)) / (spread + 0.1)).reshape(-1)
+
+
+def gather_choices(
+    rollout: Rollout, targets: Targets, device: torch.device, advantage: Float[np.ndarray, " b"] | None = None
+) -> Choices:
     """All steps of finished walks that kept what the policy read (`read_features`)."""
-    episodes, wanted, steps, count = [], [], 0, 0
+    episodes, wanted, taken, worth, steps, count = [], [], [], [], 0, 0
     for step in rollout.steps:
         mine = step.known.filled & step.active[:, None]
         number = np.cumsum(step.active) - 1 + steps
         episodes.append(number[mine.nonzero()[0]])
         wanted.append(_flat_targets(mine, targets(step.known), count)[step.active])
+        if advantage is not None:
+            taken.append(_flat_targets(mine, step.chosen.clip(0), count)[step.active])
+            worth.append(advantage[step.active])
         steps, count = steps + int(step.active.sum()), count + int(mine.sum())
-    return Choices(
-        torch.cat([step.thought for step in rollout.steps]),
-        torch.from_numpy(np.concatenate(episodes)).to(device),
-        torch.from_numpy(np.concatenate(wanted)).to(device),
-    )
+
+    def whole(parts: list[np.ndarray]) -> Tensor:
+        return torch.from_numpy(np.concatenate(parts)).to(device)
+
+    earned = Earned(whole(taken), whole(worth).float()) if advantage is not None else None
+    features = torch.cat([step.thought for step in rollout.steps])
+    return Choices(features, whole(episodes), whole(wanted), earned)
 
 
-def gather(world: World, plan: WalkPlan, rollout: Rollout, targets: Targets) -> NavBatch:
+def gather(
+    world: World,
+    plan: WalkPlan,
+    rollout: Rollout,
+    targets: Targets,
+    advantage: Float[np.ndarray, " b"] | None = None,
+) -> NavBatch:
     """All steps of finished walks as one batch, with the candidate to choose at each."""
     active, device, count = rollout.active, world.device, 0
     batch, steps = active.shape
     parts: list[Candidates] = []
-    target = np.full((batch, steps), -1)
+    target, taken = np.full((batch, steps), -1), np.full((batch, steps), -1)
     for number, step in enumerate(rollout.steps):
         mine = step.known.filled & step.active[:, None]
         found = candidates_of(step.known, step.active, torch.device("cpu"))
         target[:, number] = np.where(step.active, _flat_targets(mine, targets(step.known), count), -1)
+        taken[:, number] = np.where(step.active, _flat_targets(mine, step.chosen.clip(0), count), -1)
         parts.append(replace(found, episode=found.episode * steps + number))
         count += len(found.episode)
     names = [item.name for item in fields(Candidates)]
     whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in names})
-    seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.unknown)
+    seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.drops)
     seen = world.data.load(replace(seen, masks=plan.masks), device)
-    return NavBatch(seen, torch.from_numpy(active).to(device), whole, torch.from_numpy(target.reshape(-1)).to(device))
+    earned = None
+    if advantage is not None:
+        worth = torch.from_numpy(np.repeat(advantage, steps)).float().to(device)
+        earned = Earned(torch.from_numpy(taken.reshape(-1)).to(device), worth)
+    wanted = torch.from_numpy(target.reshape(-1)).to(device)
+    return NavBatch(seen, torch.from_numpy(active).to(device), whole, wanted, earned)
 
 
 def _flat_targets(mine: Bool[np.ndarray, "b slots"], slot: Int[np.ndarray, " b"], before: int) -> Int[np.ndarray, " b"]:

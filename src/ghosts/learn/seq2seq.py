@@ -50,7 +50,7 @@ class Seq2SeqTask(WalkTask[Seq2SeqBatch]):
 
     def collect(self, world: World, plan: WalkPlan) -> Seq2SeqBatch:
         """Walk a plan with the present weights."""
-        episodes = world.begin(plan.examples, plan.symmetries, plan.unknown)
+        episodes = world.begin(plan.examples, plan.symmetries, plan.drops)
         targets = partial(next_slots, first=episodes.first, to_goal_m=world.goal_distances(episodes))
         most = plan.draws.shape[1]
         choose = mixed_choice(targets, plan.draws, self.navigation.own_actions)
@@ -62,7 +62,7 @@ class Seq2SeqTask(WalkTask[Seq2SeqBatch]):
             mask = option_mask(step.known, step.active)
             number = (option_numbers(mask, slot, step.active) for slot in (targets(step.known), step.chosen))
             steps.append(to_device(Seq2SeqStep(options, *number), world.device))
-        seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.unknown)
+        seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.drops)
         seen = world.data.load(seen, world.device)
         active = torch.from_numpy(rollout.active).to(world.device)
         return Seq2SeqBatch(seen, active, _standing(rollout, seen), tuple(steps))

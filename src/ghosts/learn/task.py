@@ -13,13 +13,12 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.build import build_model
-from ghosts.act.model import CellFeatures
 from ghosts.config import GoalExperiment, OptimiserConfig, to_dict
 from ghosts.data.dataset import Dataset
-from ghosts.data.examples import TRAIN, Example
+from ghosts.data.examples import SPOKEN, TRAIN, Example
 from ghosts.data.symmetry import Symmetry
+from ghosts.errors import ConfigError
 from ghosts.learn.schedule import batch_numbers
-from ghosts.learn.word_start import start_labels
 from ghosts.mapping.mapper import Masks, draw_masks
 
 Drawn = TypeVar("Drawn")
@@ -94,11 +93,11 @@ class EpisodeTask(Task[Drawn, Ready]):
 
     def __init__(self, experiment: GoalExperiment, data: Dataset, selection: Selection | None = None) -> None:
         torch.manual_seed(experiment.train.seed)
-        model = build_model(experiment, len(data.labels) if data.labels is not None else 0)
+        model = build_model(experiment, data.vocabulary, data.labels)
         super().__init__(experiment.train, model)
+        if experiment.train.spoken and SPOKEN not in data.splits:
+            raise ConfigError("train.spoken needs instructions that a speaker said; name them with --spoken FILE")
         self.experiment, self.settings, self.data, self.selection = experiment, experiment.train, data, selection
-        features = getattr(model, "features", None)
-        self.word_vectors = start_labels(features, data) if isinstance(features, CellFeatures) else None
 
     def about(self) -> dict[str, Any]:
         """Experiment, words, labels and tiles: enough to load the model without the data it was trained on."""
@@ -108,7 +107,6 @@ class EpisodeTask(Task[Drawn, Ready]):
             "vocabulary": list(self.data.vocabulary.words),
             "labels": labels.to_list() if labels is not None else None,
             "tiles": self.data.reading.tiles,
-            "word_vectors": self.word_vectors,
         }
 
     def examples(self, iteration: int, share: Share, stream: int) -> list[tuple[Example, np.random.Generator]]:
@@ -119,12 +117,17 @@ class EpisodeTask(Task[Drawn, Ready]):
             share: of this process.
             stream: keeps the random numbers of different tasks apart.
         """
-        train = self.data.splits[TRAIN]
-        chosen = batch_numbers(len(train), self.settings, iteration)
-        return [
-            (train[chosen[position]], np.random.default_rng([self.settings.seed, stream, iteration, position]))
-            for position in range(self.settings.batch)[share.part]
-        ]
+        settings, train, spoken = self.settings, self.data.splits[TRAIN], self.data.splits.get(SPOKEN, [])
+        chosen = batch_numbers(len(train), settings, iteration)
+        found = []
+        for position in range(settings.batch)[share.part]:
+            random = np.random.default_rng([settings.seed, stream, iteration, position])
+            example = train[chosen[position]]
+            if settings.spoken and iteration < settings.spoken_until * settings.iterations:
+                said = np.random.default_rng([settings.seed, 6, iteration, position])
+                example = spoken[said.integers(len(spoken))] if said.random() < settings.spoken else example
+            found.append((example, random))
+        return found
 
     def draw_symmetry(self, random: np.random.Generator) -> Symmetry:
         """A symmetry for an episode."""

@@ -31,7 +31,8 @@ def navigation_task(
     kind = Seq2SeqTask if experiment.navigation.agent == "seq2seq" else NavigationTask
     task = kind(experiment, data, selection)
     if warm_start is not None:
-        start_from(task, find_checkpoint(warm_start), policy=not only_filter(warm_start))
+        taken = not (only_filter(warm_start) or experiment.navigation.fresh_policy)
+        start_from(task, find_checkpoint(warm_start), policy=taken)
     return task
 
 

@@ -21,6 +21,8 @@ class CellLabels:
     """Number of the cell each label is on."""
     label: Int[Tensor, " m"]
     weight: Float[Tensor, " m"]
+    vectors: Float[Tensor, "labels d"] | None = None
+    """What each label means, of training and met, where labels are read so."""
 
 
 @dataclass(frozen=True)

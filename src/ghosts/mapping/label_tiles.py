@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int, Int32, Int64
+from jaxtyping import Float, Float32, Int, Int32, Int64
+from torch import Tensor
 
 from ghosts.mapping.cells import CellLabels, MapCells, place_cells
 from ghosts.types import Grid
@@ -26,12 +27,14 @@ class LabelTiles:
     """Cell k has labels `starts[k]` to `starts[k + 1]`."""
     label: Int32[np.ndarray, " m"]
     weight: Float32[np.ndarray, " m"]
+    vectors: Float[Tensor, "labels d"] | None = None
+    """What each label means, where labels are read so."""
 
     def labels_of(self, rows: Int[np.ndarray, " k"]) -> CellLabels:
         """Labels of the named cells, numbered in the order named."""
         owner, picked = ragged_rows(self.starts, rows)
-        parts = owner, self.label[picked].astype(np.int64), self.weight[picked]
-        return CellLabels(*(torch.from_numpy(part) for part in parts))
+        label, weight = torch.from_numpy(self.label[picked].astype(np.int64)), torch.from_numpy(self.weight[picked])
+        return CellLabels(torch.from_numpy(owner), label, weight, self.vectors)
 
 
 def label_tiles(tiles: Sequence[LandmarkTile]) -> LabelTiles:
@@ -53,15 +56,18 @@ def label_tiles(tiles: Sequence[LandmarkTile]) -> LabelTiles:
     )
 
 
-def cells_from_labels(view: LandmarkView, origin_xy_m: tuple[float, float], grid: Grid) -> MapCells:
+def cells_from_labels(
+    view: LandmarkView, origin_xy_m: tuple[float, float], grid: Grid, vectors: Float[Tensor, "labels d"] | None = None
+) -> MapCells:
     """Labelled points seen at one agent step of one episode as map cells, on the CPU.
 
     Args:
         view: the points, in the world.
         origin_xy_m: centre of the map, on the lattice.
         grid: of the map.
+        vectors: what each label means, where labels are read so.
     """
-    tile = label_tiles([landmark_tile(view, grid.cell_m)])
+    tile = replace(label_tiles([landmark_tile(view, grid.cell_m)]), vectors=vectors)
     here = torch.zeros(len(tile.cells), dtype=torch.long)
     cells, kept = place_cells(torch.from_numpy(tile.cells), here, here, 1, np.array([origin_xy_m]), grid)
     return replace(cells, labels=tile.labels_of(kept.numpy()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -40,15 +41,17 @@ class MapSteps:
     """The plan's cells after each step, the empty one last."""
     seen: Observations
 
-    def pooled(self) -> Float[Tensor, "b s m y2 x2"]:
-        """Max-pooled to the belief's cells; in autocast's type where that is on."""
+    def pooled(self, steps: Sequence[int] | None = None) -> Float[Tensor, "b s m y2 x2"]:
+        """Max-pooled to the belief's cells, after the named steps or all; in autocast's type where that is on."""
         tables, coarse, cells = self.tables, self.seen.coarse, self.seen.cells
+        if steps is not None:
+            tables = torch.stack([tables[step] for step in steps])
         kind = tables.device.type
         if torch.is_autocast_enabled(kind):
             tables = tables.to(torch.get_autocast_dtype(kind))
-        steps, channels = cells.steps, tables.shape[-1]
-        shared = tables.index_select(1, coarse.rows.reshape(-1)).view(steps, *coarse.rows.shape, channels).amax(2)
-        shape = (cells.batch, steps, cells.rows // coarse.pool, cells.cols // coarse.pool)
+        count, channels = len(tables), tables.shape[-1]
+        shared = tables.index_select(1, coarse.rows.reshape(-1)).view(count, *coarse.rows.shape, channels).amax(2)
+        shape = (cells.batch, count, cells.rows // coarse.pool, cells.cols // coarse.pool)
         return _write(shared, coarse.place, shape)
 
     def maps(self) -> Float[Tensor, "b s m y x"]:

@@ -22,13 +22,13 @@ from gymnasium import spaces
 from ghosts import geometry
 from ghosts.config import MapperConfig
 from ghosts.data.examples import split_buildings
-from ghosts.data.words import resembling
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.language.episodes import each_instruction
 from ghosts.run.load import Run, load_run
 from ghosts.types import SUCCESS_M, Intrinsics
 from ghosts.world.dataroot import DataRoot
-from ghosts.world.landmarks.source import LandmarkSource, training_labels
+from ghosts.world.landmarks.labels import LabelSet
+from ghosts.world.landmarks.source import LandmarkSource, labels_met, training_labels
 from ghosts.world.navigation import Candidate, candidates, view_towards
 from ghosts.world.renderer import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS, PanoramaRenderer
 
@@ -90,13 +90,14 @@ class LandmarkObserver:
         elif run.reading.labels is None:
             raise ConfigError("this run reads images and knows no labels; leave out observation='landmarks'")
         else:
-            config, cell_m = run.reading.landmarks, run.reading.grid.cell_m
-            labels = resembling(root, run.reading.labels, scans, config.word_vectors, training=False)
+            labels, config, cell_m = run.reading.labels, run.reading.landmarks, run.reading.grid.cell_m
+            if config.vectors:
+                labels = labels_met(root, labels, scans)
         self.labels, self._cell_m = labels, cell_m
         self._source = LandmarkSource(root, labels, config)
         self.space: dict[str, spaces.Space[Any]] = {
             "landmark_xy_m": spaces.Box(-np.inf, np.inf, (MAX_LANDMARKS, 2), np.float32),
-            "landmark_label": spaces.Box(0, len(self.labels) - 1, (MAX_LANDMARKS,), np.int64),
+            "landmark_label": spaces.Box(0, len(labels.labels) + len(labels.met) - 1, (MAX_LANDMARKS,), np.int64),
             "landmark_weight": spaces.Box(0.0, 1.0, (MAX_LANDMARKS,), np.float32),
         }
 
@@ -165,6 +166,11 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
                 "instruction": spaces.Text(max(len(item.text) for item in self._instructions), charset=characters),
             }
         )
+
+    @property
+    def labels(self) -> LabelSet | None:
+        """Of the landmarks that are shown, in the order of their numbers; None with images."""
+        return self._observer.labels if isinstance(self._observer, LandmarkObserver) else None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

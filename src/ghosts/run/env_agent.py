@@ -27,6 +27,7 @@ from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.run.env import STOP
 from ghosts.run.load import Run
 from ghosts.types import Intrinsics
+from ghosts.world.landmarks.labels import LabelSet
 from ghosts.world.landmarks.source import LandmarkView
 from ghosts.world.renderer import SWEEP_CAMERA
 
@@ -42,6 +43,7 @@ class EnvAgent:
         run: trained to act.
         backbone: file or name of the backbone of a run that reads images; None for landmarks.
         camera: of the environment's images.
+        labels: the environment's (`env.unwrapped.labels`), for a run that reads labels by the meaning of their words.
 
     Example:
         agent = EnvAgent(load_run("houses-agent"), "houses-backbone")
@@ -51,7 +53,13 @@ class EnvAgent:
             observation, reward, over, cut, info = env.step(agent.act(observation))
     """
 
-    def __init__(self, run: Run, backbone: str | Path | None = None, camera: Intrinsics = SWEEP_CAMERA) -> None:
+    def __init__(
+        self,
+        run: Run,
+        backbone: str | Path | None = None,
+        camera: Intrinsics = SWEEP_CAMERA,
+        labels: LabelSet | None = None,
+    ) -> None:
         agent = run.agent()
         if not isinstance(agent, GhostAgent):
             raise ConfigError(f"{run.name} has no map to act on here; name a run of the filter")
@@ -61,7 +69,10 @@ class EnvAgent:
             raise ConfigError(f"{run.name} needs its backbone, such as houses-backbone")
         if backbone is not None and run.reading.labels is not None:
             raise ConfigError(f"{run.name} needs no backbone, got {backbone}; leave it out")
+        if labels is None and run.reading.landmarks.vectors and backbone is None:
+            raise ConfigError(f"{run.name} reads labels by their words; give it labels=env.unwrapped.labels")
         self.agent, self.run, self.camera = agent, run, camera
+        self._vectors = torch.from_numpy(labels.vectors) if labels is not None else None
         self.backbone = load_backbone(Path(backbone)) if backbone is not None else None
 
     @torch.no_grad()
@@ -113,9 +124,8 @@ class EnvAgent:
             seen: Int[np.ndarray, " n"] = np.flatnonzero(observation["landmark_weight"])
             xyz_m = np.concatenate([observation["landmark_xy_m"][seen], np.zeros((len(seen), 1))], 1).astype(float)
             weight = observation["landmark_weight"][seen].astype(float)
-            return cells_from_labels(
-                LandmarkView(observation["landmark_label"][seen], xyz_m, weight), self._origin, reading.grid
-            )
+            view = LandmarkView(observation["landmark_label"][seen], xyz_m, weight)
+            return cells_from_labels(view, self._origin, reading.grid, self._vectors)
         features = self.backbone(torch.from_numpy(observation["rgb"]))[None].float()
         depth, to_world = (torch.from_numpy(observation[name])[None] for name in ("depth_m", "camera_to_world"))
         points = points_from_rgbd(features, depth, to_world, self.camera, reading.height_clip_m)

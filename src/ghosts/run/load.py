@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ghosts.act.agent import STEP_LIMIT, GhostAgent
 from ghosts.act.build import Model, build_model
+from ghosts.act.ensemble import Ensemble, EnsembleAgent
 from ghosts.act.model import GoalModel
 from ghosts.act.planner import Planner
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
-from ghosts.config import GoalExperiment, PlannerConfig, VlnExperiment, from_dict
+from ghosts.config import GoalExperiment, PlannerConfig, SpeakerExperiment, VlnExperiment, from_dict
 from ghosts.data.reading import Reading, reading_of
 from ghosts.errors import ConfigError, DataError, did_you_mean
 from ghosts.language.tokens import Vocabulary
@@ -55,7 +57,7 @@ class Run:
         navigation = self.experiment.navigation if isinstance(self.experiment, VlnExperiment) else None
         return Planner(navigation.planner if navigation is not None else PlannerConfig())
 
-    def agent(self, *, planner: bool = False) -> GhostAgent | Seq2SeqAgent:
+    def agent(self, *, planner: bool = False) -> GhostAgent | EnsembleAgent | Seq2SeqAgent:
         """The agent that acts on this run.
 
         Args:
@@ -68,16 +70,43 @@ class Run:
             if planner:
                 raise ConfigError("a sequence-to-sequence agent has no belief for the planner; leave out --planner")
             return Seq2SeqAgent(self.model, self.step_limit)
-        if not isinstance(self.model, GoalModel):
+        if not isinstance(self.model, (GoalModel, Ensemble)):
             raise ConfigError(f"{self.name} has no filter to act on; name a run of a filter")
         if not (self.acts or planner):
             raise ConfigError(f"{self.name} predicts goals and was not trained to act; add --planner")
-        return GhostAgent(self.model, self.planner() if planner else None, self.step_limit)
+        chooses = self.planner() if planner else None
+        if isinstance(self.model, Ensemble):
+            return EnsembleAgent(self.model, chooses, self.step_limit)
+        return GhostAgent(self.model, chooses, self.step_limit)
 
 
 def untrained(experiment: GoalExperiment) -> Run:
     """A model that needs no training (the hand-coded baseline) as a run."""
     return Run(experiment.name, experiment, build_model(experiment).eval(), reading_of(experiment))
+
+
+def ensemble_of(runs: Sequence[Run]) -> Run:
+    """Several runs as one (`act.ensemble`).
+
+    Raises:
+        ConfigError: they are fewer than two, some have no filter, or they do not read the same of the data.
+    """
+    if len(runs) < 2:
+        raise ConfigError("an ensemble needs two runs or more; repeat --run")
+    models = [run.model for run in runs if isinstance(run.model, GoalModel)]
+    if len(models) < len(runs):
+        other = next(run.name for run in runs if not isinstance(run.model, GoalModel))
+        raise ConfigError(f"{other} has no filter for an ensemble; name runs of filters")
+    first = runs[0]
+    for run in runs[1:]:
+        if run.reading != first.reading or run.experiment.model.belief_grid != first.experiment.model.belief_grid:
+            raise ConfigError(
+                f"{run.name} and {first.name} read different words or labels; train both on the same data"
+            )
+    experiment = replace(first.experiment, name=f"{len(runs)} × {first.experiment.name}")
+    return Run(
+        " + ".join(run.name for run in runs), experiment, Ensemble(models).eval(), first.reading, first.iteration
+    )
 
 
 def find_checkpoint(path: Path) -> Path:
@@ -120,8 +149,7 @@ def load_run(path: str | Path) -> Run:
     file = find_checkpoint(path)
     checkpoint = load_checkpoint(file)
     about = described(checkpoint, file)
-    labels = about.reading.labels
-    model = build_model(about.experiment, len(labels) if labels is not None else 0)
+    model = build_model(about.experiment, about.reading.vocabulary, about.reading.labels)
     load_weights(model, checkpoint, file)
     return Run(path.stem, about.experiment, model, about.reading, about.iteration)
 
@@ -159,7 +187,7 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
         reading_of(experiment),
         # Of what a preset for any world was trained on.
         source="images" if labels is None else "landmarks",
-        vocabulary=_vocabulary(about["vocabulary"], path),
+        vocabulary=_vocabulary(about["vocabulary"], experiment.model.language.vectors, path),
         labels=labels,
         tiles=about.get("tiles"),
     )
@@ -167,7 +195,11 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
 
 
 def _experiment(values: Any, path: Path) -> GoalExperiment:
-    kind = VlnExperiment if isinstance(values, dict) and "navigation" in values else GoalExperiment
+    known = {"navigation": VlnExperiment, "speaker": SpeakerExperiment}
+    kind = next((known[name] for name in known if isinstance(values, dict) and name in values), GoalExperiment)
+    if isinstance(values, dict) and isinstance(values.get("landmarks"), dict):
+        # Of files before the package had vectors of its own.
+        values = {**values, "landmarks": {k: v for k, v in values["landmarks"].items() if k != "word_vectors"}}
     try:
         return from_dict(kind, values, "experiment")
     except ConfigError as error:
@@ -175,10 +207,10 @@ def _experiment(values: Any, path: Path) -> GoalExperiment:
         raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
 
 
-def _vocabulary(words: Any, path: Path) -> Vocabulary:
+def _vocabulary(words: Any, open: bool, path: Path) -> Vocabulary:
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise DataError("expected a list of words", file=path, field="vocabulary", value=words, hint=_AGAIN)
     try:
-        return Vocabulary(tuple(words))
+        return Vocabulary(tuple(words), open)
     except DataError as error:
         raise error.in_file(path) from None

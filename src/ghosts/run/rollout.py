@@ -6,7 +6,7 @@ Deterministic: the same agent on the same examples in the same batches walks the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,6 +20,7 @@ from ghosts.act.model import Briefing
 from ghosts.belief.histogram import pose_belief
 from ghosts.config import ModelConfig
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import Drops
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
 from ghosts.devices import to_device
@@ -50,6 +51,8 @@ class Episodes:
     """From the building's to the episode's frame: a row vector times this."""
     first: Int[np.ndarray, " b"]
     """Number of the first viewpoint of each episode's building."""
+    drops: Drops | None = None
+    """What is hidden of each, in training."""
 
     @property
     def start_viewpoint(self) -> Int[np.ndarray, " b"]:
@@ -82,7 +85,7 @@ class World:
         self,
         examples: Sequence[Example],
         symmetries: Sequence[Symmetry] | None = None,
-        unknown: Bool[np.ndarray, "b l"] | None = None,
+        drops: Drops | None = None,
     ) -> Episodes:
         """Put walkers at the starts of episodes; see `Dataset.batch`."""
         symmetries = list(symmetries or [Symmetry()] * len(examples))
@@ -90,8 +93,8 @@ class World:
         # The rows of the unit matrix, rotated: what x and y become.
         matrix = np.stack([symmetry.points(np.eye(2), angle) for symmetry, angle in zip(symmetries, angles)])
         first = np.array([self.first[example.scan] for example in examples])
-        briefing = to_device(self.data.briefing(examples, symmetries, unknown), self.device)
-        return Episodes(list(examples), symmetries, briefing, matrix, first)
+        briefing = to_device(self.data.briefing(examples, symmetries, drops), self.device)
+        return Episodes(list(examples), symmetries, briefing, matrix, first, drops)
 
     def perceive(self, episodes: Episodes, viewpoint: Int[np.ndarray, " b"], active: Bool[np.ndarray, " b"]) -> Percept:
         """What active walkers perceive at the given viewpoints (numbered through all buildings)."""
@@ -102,7 +105,8 @@ class World:
         flat = np.einsum("md,mde->me", delta[:, :2], episodes.matrix[episode])
         neighbours = Neighbours(episode, near, np.concatenate([flat, delta[:, 2:]], 1))
         examples, symmetries = [episodes.examples[k] for k in chosen], [episodes.symmetries[k] for k in chosen]
-        cells = self.data.see(examples, (viewpoint - episodes.first)[chosen].tolist(), symmetries, self.device)
+        rows, drops = (viewpoint - episodes.first)[chosen].tolist(), episodes.drops
+        cells = self.data.see(examples, rows, symmetries, self.device, drops.of(chosen) if drops is not None else None)
         item = torch.from_numpy(chosen).to(self.device)[cells.item]
         return Percept(replace(cells, item=item, batch=len(episodes.examples)), neighbours)
 
@@ -144,7 +148,9 @@ class Rollout:
 
     paths: list[list[int]]
     """Rows of all viewpoints walked through, the start first."""
-    steps: list[WalkStep] = field(default_factory=list)
+    steps: list[WalkStep]
+    stopped: Bool[np.ndarray, " b"]
+    """Whether the walker stopped by itself; the others were cut off."""
 
     @property
     def active(self) -> Bool[np.ndarray, "b s"]:
@@ -190,4 +196,4 @@ def walk_episodes(
             paths[number].extend(int(move - episodes.first[number]) for move in moves if move >= 0)
         kept = keep(thought) if callable(keep) else thought if keep else None
         steps.append(WalkStep(active, viewpoint - episodes.first, thought.known, action.chosen, kept))
-    return Rollout(paths, steps)
+    return Rollout(paths, steps, carry.stopped)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ghosts.act.baselines import HandCoded
 from ghosts.act.seq2seq import Seq2Seq
+from ghosts.act.speaker import Speaker
 from ghosts.data.dataset import DataShelf
 from ghosts.data.examples import TRAIN
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
@@ -198,9 +199,11 @@ def load_model(path: Path) -> Run:
         DataError: the checkpoint is missing, damaged, of another version, or of an agent without beliefs.
     """
     run = load_run(path)
-    if isinstance(run.model, Seq2Seq):
+    if isinstance(run.model, Seq2Seq | Speaker):
         hint = "name a run of the filter; this one can be scored with: ghosts eval vln"
-        raise DataError("a sequence-to-sequence agent has no belief to look into", file=path, hint=hint)
+        raise DataError(
+            "neither a sequence-to-sequence agent nor a speaker has a belief to look into", file=path, hint=hint
+        )
     return run
 
 

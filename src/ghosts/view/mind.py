@@ -21,6 +21,7 @@ from ghosts.act.agent import Carry, GhostAgent
 from ghosts.act.known import KnownGraph, start_graph, visit
 from ghosts.act.model import Briefing, GoalModel, Heard, Prediction
 from ghosts.act.seq2seq import Seq2Seq
+from ghosts.act.speaker import Speaker
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import arg_max_m, entropy, marginal
 from ghosts.data.dataset import Dataset
@@ -74,7 +75,7 @@ class Mind:
     """
 
     def __init__(self, run: Run, data: Dataset, name: str = "") -> None:
-        if isinstance(run.model, Seq2Seq):
+        if isinstance(run.model, Seq2Seq | Speaker):
             raise ConfigError(f"{run.name} has no belief to look into; name a run of the filter")
         self.name, self.run, self.model, self.data, self.root = name or run.name, run, run.model.eval(), data, data.root
         by_planner = not run.acts or run.on_true_beliefs  # a policy on true beliefs has never seen a filter's

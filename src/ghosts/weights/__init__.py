@@ -9,9 +9,13 @@ FILTERS = {"houses-filter": "houses-agent", "landmarks-improved": "landmarks-age
 """An agent's filter was frozen while its policy learned: its file also holds the goal predictor of this name."""
 
 
+WORDS = FOLDER / "words.safetensors"
+"""Word vectors (`language.vectors`): data, not weights."""
+
+
 def shipped() -> dict[str, Path]:
     """Names and files."""
-    files = {file.stem: file for file in sorted(FOLDER.glob("*.safetensors"))}
+    files = {file.stem: file for file in sorted(FOLDER.glob("*.safetensors")) if file != WORDS}
     return files | {name: files[agent] for name, agent in FILTERS.items() if agent in files}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import sys
 import zlib
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from ghosts.errors import DataError
 from ghosts.files import atomic_path, parse_json
 
 FORMAT, OLD_FORMAT = 3, 2
-"""In the old one, names of a model's weights start with `model.`: there was another module around it."""
+"""In the old one, weights had other names, see `_renamed`."""
 LAST, BEST = "last.safetensors", "best.safetensors"
 BACKBONE = "small-backbone"
 """What the checkpoint of a backbone calls its kind; runs of `ghosts train` have none."""
@@ -99,11 +100,16 @@ def load_checkpoint(path: Path) -> Checkpoint:
     if metadata.get("checksum") != str(_checksum(tensors)):
         raise DataError("damaged checkpoint (its checksum differs)", file=path, hint=_DAMAGED)
     if metadata["format"] == str(OLD_FORMAT):
-        tensors = {name.replace("/model.", "/", 1): value for name, value in tensors.items()}
+        tensors = {_renamed(name): value for name, value in tensors.items()}
     about = parse_json(metadata.get("about", "null"), path)
     if not isinstance(about, dict):
         raise DataError("expected an object in its description", file=path, field="about", value=about, hint=_DAMAGED)
     return Checkpoint(tensors, about)
+
+
+def _renamed(name: str) -> str:
+    """The present name of a weight of the old format."""
+    return re.sub(r"encoder\.(forwards|backwards)", r"encoder.states.\1", name.replace("/model.", "/", 1))
 
 
 def export_weights(checkpoint: Path, out: Path) -> dict[str, Any]:

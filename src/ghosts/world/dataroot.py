@@ -96,7 +96,7 @@ class DataRoot:
             source = self.path / "r2r" / f"R2R_{split}.json"
             episodes = load_episodes(source)
             for episode in episodes:
-                self._check_path(episode, source)
+                self.check_path(episode, source)
             self._episodes[split] = episodes
         return self._episodes[split]
 
@@ -111,7 +111,12 @@ class DataRoot:
             raise DataError("no scans/ folder, so there are no images in this data root", file=self.path, hint=hint)
         return PanoramaStore(self.path / "scans", depth=depth, cache_bytes=cache_bytes)
 
-    def _check_path(self, episode: Episode, source: Path) -> None:
+    def check_path(self, episode: Episode, source: Path) -> None:
+        """Check that an episode, read from `source`, runs along edges of its building.
+
+        Raises:
+            DataError: it does not.
+        """
         name = episode.path_id
         if episode.scan not in self.scans:
             hint = "add it to connectivity/ or remove the record"

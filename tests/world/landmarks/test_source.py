@@ -75,6 +75,58 @@ def test_sight_brings_objects_and_rooms_of_visible_viewpoints(source: LandmarkSo
     assert len(once["sofa chair"]) == len(shown(source, "a")["sofa chair"])  # seen from three, shown once
 
 
+def test_floor_is_seen_on_the_way_to_all_in_sight(source: LandmarkSource) -> None:
+    """From a, 6 m far: b and d on the same storey; e is up the stairs."""
+    graph, plain = source.root.graph(SCAN), shown(source, "a", sight_m=9.0)["floor"]
+    floor = shown(source, "a", sight_m=9.0, lines=True)["floor"]
+    np.testing.assert_array_equal(floor[: len(plain)], plain)
+    feet_m = graph.position_m.copy()
+    feet_m[:, 2] -= graph.height_m
+    here = graph.index("a")
+    wanted = []
+    for other in np.flatnonzero(graph.visible[here] & graph.included):
+        line = feet_m[other] - feet_m[here]
+        if (
+            other != here
+            and abs(line[2]) <= 0.5
+            and np.linalg.norm(graph.position_m[other] - graph.position_m[here]) < 9.0
+        ):
+            count = int(np.ceil(np.hypot(*line[:2]) / 0.25))
+            wanted.append(feet_m[here] + np.arange(1, count + 1)[:, None] / count * line)
+    np.testing.assert_allclose(floor[len(plain) :], np.concatenate(wanted))
+    assert len(shown(source, "a", lines=True, floor=False)) == len(shown(source, "a", floor=False))
+
+
+def test_doorways_are_between_neighbours_of_different_rooms(source: LandmarkSource) -> None:
+    graph, scene = source.root.graph(SCAN), source.scene(SCAN)
+    edges = [
+        (here, other)
+        for here in range(len(graph.ids))
+        for other in graph.neighbours(here)
+        if here < other and scene.viewpoints[graph.ids[here]] and scene.viewpoints[graph.ids[other]]
+    ]
+    between = [
+        edge
+        for edge in edges
+        if len({scene.viewpoints[graph.ids[row]].region for row in edge}) == 2  # type: ignore[union-attr]
+    ]
+    assert len(between) > 0
+    for name in ("a", "d", "e"):
+        row = graph.index(name)
+        mine = [
+            (graph.position_m[one] + graph.position_m[other]) / 2.0 for one, other in between if row in (one, other)
+        ]
+        found = shown(source, name, doors=True)
+        assert len(found.get("doorway", ())) == len(mine)
+        for middle in mine:
+            assert (np.abs(found["doorway"] - middle).max(1) < 1e-9).sum() == 1
+        assert "doorway" not in shown(source, name)
+    everywhere = shown(source, "d", doors=True, sight_m=50.0)["doorway"]
+    assert (
+        len(np.unique(everywhere.round(6), axis=0)) == len(everywhere) >= len(shown(source, "d", doors=True)["doorway"])
+    )
+
+
 def test_objects_weigh_one_each_and_uncertain_ones_are_spread(source: LandmarkSource) -> None:
     view = source.observe(SCAN, "d")
     scene = source.scene(SCAN)

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ghosts.errors import DataError, UnknownNameError, quoted
-from ghosts.files import read_json, write_json
+import numpy as np
+from jaxtyping import Float32
+
+from ghosts.errors import DataError, UnknownNameError
+from ghosts.language.vectors import shipped_vectors
 from ghosts.world.landmarks.format import SceneLandmarks
 from ghosts.world.landmarks.regions import ROOM_NAMES
 
-FORMAT, VERSION = "ghosts-labels", 1
 DEFAULT_OBJECTS = 300
 FLOOR, VIEWPOINT, UP, DOWN, UNKNOWN_OBJECT = "floor", "viewpoint", "up", "down", "unknown object"
-STRUCTURE = {FLOOR: "floor", VIEWPOINT: "way", UP: "stairs up", DOWN: "stairs down", UNKNOWN_OBJECT: "object"}
+DOOR = "doorway"
+STRUCTURE = {
+    FLOOR: "floor",
+    VIEWPOINT: "way",
+    UP: "stairs up",
+    DOWN: "stairs down",
+    UNKNOWN_OBJECT: "object",
+    DOOR: "door doorway",
+}
 KINDS = ("structure", "room", "object")
 _NOISE = re.compile(r"[^a-z0-9'&/ -]+")
 
@@ -50,27 +60,43 @@ class LabelSet:
     """Labels in the order of their ids."""
 
     labels: tuple[Label, ...]
-    aliases: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """Object labels outside the set, and those of the set that stand for them (`words.nearest_labels`). Not saved:
-    what is met outside the set is not known when it is made."""
+    """Those of training."""
+    met: tuple[Label, ...] = field(default=(), compare=False, repr=False)
+    """Objects met later, with ids after those of training: known by the meaning of their words alone. Not saved."""
 
     def __post_init__(self) -> None:
-        if len(self._ids) != len(self.labels):
+        if len(self._ids) != len(self.labels) + len(self.met):
             listed = [(label.kind, label.name) for label in self.labels]
             twice = next(label.name for label in self.labels if listed.count((label.kind, label.name)) > 1)
             raise DataError("a label is listed twice", field="labels", value=twice, hint="remove one of the two")
         for kind, names in (("structure", STRUCTURE), ("room", ROOM_NAMES)):
             for name in names:
-                if (kind, name) not in self._ids:
+                if (kind, name) not in self._ids and name != DOOR:  # which the first sets had not
                     hint = "make the set anew; it is not written by hand"
                     raise DataError(f"the {kind} {name!r} is missing, which every set has", field="labels", hint=hint)
 
     @cached_property
     def _ids(self) -> dict[tuple[str, str], int]:
-        return {(label.kind, label.name): number for number, label in enumerate(self.labels)}
+        return {(label.kind, label.name): number for number, label in enumerate((*self.labels, *self.met))}
 
     def __len__(self) -> int:
+        """Labels of training."""
         return len(self.labels)
+
+    def meeting(self, names: Iterable[str]) -> LabelSet:
+        """The same with object labels outside the set that have a word with a meaning; the others stay unknown."""
+        known, found = shipped_vectors(), dict.fromkeys(label.name for label in self.met)
+        for name in names:
+            if ("object", name) not in self._ids and known.mean(label_words(name)) is not None:
+                found[name] = None
+        return replace(self, met=tuple(Label("object", name, label_words(name)) for name in found))
+
+    @cached_property
+    def vectors(self) -> Float32[np.ndarray, "ids d"]:
+        """A vector per id, of training and met: the mean of its words'; zeros where none is known."""
+        known = shipped_vectors()
+        means = (known.mean(label.words) for label in (*self.labels, *self.met))
+        return np.stack([np.zeros(known.dimension, np.float32) if mean is None else mean for mean in means])
 
     def structure_id(self, name: str) -> int:
         """Id of `floor`, `viewpoint`, `up`, `down` or `unknown object`."""
@@ -85,38 +111,24 @@ class LabelSet:
         return self._ids["room", letter]
 
     def object_id(self, name: str) -> int:
-        """Id of an object's label; of one outside the set that of its alias or head noun, else of `unknown object`."""
+        """Id of an object's label; of one outside the set that of its head noun, else of `unknown object`."""
         if ("object", name) not in self._ids:
-            name = self.aliases.get(name) or head_label(name, self.objects) or ""
+            name = head_label(name, self.objects) or ""
         return self._ids.get(("object", name), self._ids["structure", UNKNOWN_OBJECT])
+
+    @cached_property
+    def structure(self) -> frozenset[str]:
+        """Names of the structure in the set."""
+        return frozenset(label.name for label in self.labels if label.kind == "structure")
 
     @cached_property
     def objects(self) -> frozenset[str]:
         """Names of the objects in the set."""
         return frozenset(label.name for label in self.labels if label.kind == "object")
 
-    def save(self, path: Path) -> None:
-        """Write as JSON."""
-        write_json(path, {"format": FORMAT, "version": VERSION, "labels": self.to_list()}, indent=1)
-
     def to_list(self) -> list[dict[str, Any]]:
         """Plain JSON values."""
         return [{"kind": label.kind, "name": label.name, "words": list(label.words)} for label in self.labels]
-
-    @classmethod
-    def load(cls, path: Path) -> LabelSet:
-        """Read from JSON.
-
-        Raises:
-            DataError: naming file, record, field and value.
-        """
-        value = read_json(path)
-        value = value if isinstance(value, dict) else {}
-        for field_name, expected in (("format", FORMAT), ("version", VERSION)):
-            if value.get(field_name) != expected:
-                found = value.get(field_name)
-                raise DataError(f"expected {quoted(expected)}", file=path, field=field_name, value=found)
-        return cls.from_list(value.get("labels"), path)
 
     @classmethod
     def from_list(cls, rows: Any, path: Path) -> LabelSet:

@@ -6,6 +6,7 @@ probability that it is there. The same view always gives the same points.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from ghosts.geometry import lattice_cells
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.landmarks.format import UNPLACED, SceneLandmarks, read_landmarks
-from ghosts.world.landmarks.labels import DEFAULT_OBJECTS, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
+from ghosts.world.landmarks.labels import DEFAULT_OBJECTS, DOOR, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
 
 _ANEW = "make the landmarks again with: ghosts landmarks"
 
@@ -123,6 +124,11 @@ def training_labels(root: DataRoot, scans: list[str], objects: int = DEFAULT_OBJ
     return build_labels((load_scene(root, scan) for scan in scans), objects)
 
 
+def labels_met(root: DataRoot, labels: LabelSet, scans: Sequence[str]) -> LabelSet:
+    """A label set with all objects of some buildings that have a word with a meaning (`LabelSet.meeting`)."""
+    return labels.meeting(sorted({item.label for scan in scans for item in load_scene(root, scan).objects}))
+
+
 def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig) -> LandmarkView:
     """Labelled points seen from one viewpoint.
 
@@ -137,6 +143,10 @@ def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, 
     in_sight = _in_sight(graph, row, config.sight_m)
     if config.floor:
         parts += _structure(graph, row, labels, config)
+        if config.lines:
+            parts += _lines(graph, row, in_sight, labels, config)
+    if config.doors:
+        parts += _doors(scene, graph, in_sight, labels)
     if config.rooms:
         for seen in in_sight:
             region = scene.viewpoints.get(graph.ids[seen])
@@ -223,4 +233,34 @@ def _structure(
         climb = float(graph.position_m[other, 2] - graph.position_m[row, 2])
         if abs(climb) > config.stairs_m:
             parts.append((labels.structure_id(UP if climb > 0 else DOWN), feet_m[other][None], 1.0))
+    return parts
+
+
+def _lines(
+    graph: NavGraph, row: int, in_sight: list[int], labels: LabelSet, config: LandmarkConfig
+) -> list[tuple[int, Float[np.ndarray, "k 3"], float]]:
+    """Floor on the straight way to every viewpoint in sight on the same storey: nothing stands in between."""
+    feet_m = graph.position_m.copy()
+    feet_m[:, 2] -= graph.height_m
+    floor, parts = labels.structure_id(FLOOR), []
+    for other in in_sight:
+        line = feet_m[other] - feet_m[row]
+        if other != row and abs(line[2]) <= config.stairs_m:
+            count = max(int(np.ceil(np.hypot(line[0], line[1]) / config.step_m)), 1)
+            parts.append((floor, feet_m[row] + np.arange(1, count + 1)[:, None] / count * line, 1.0))
+    return parts
+
+
+def _doors(
+    scene: SceneLandmarks, graph: NavGraph, in_sight: list[int], labels: LabelSet
+) -> list[tuple[int, Float[np.ndarray, "k 3"], float]]:
+    """A doorway halfway between neighbours of different rooms, where one of the two is in sight."""
+    door, parts, told = labels.structure_id(DOOR), [], set()
+    for here in in_sight:
+        mine = scene.viewpoints.get(graph.ids[here])
+        for other in graph.neighbours(here):
+            theirs, edge = scene.viewpoints.get(graph.ids[other]), frozenset((here, other))
+            if mine is not None and theirs is not None and mine.region != theirs.region and edge not in told:
+                told.add(edge)
+                parts.append((door, (graph.position_m[[here]] + graph.position_m[[other]]) / 2.0, 1.0))
     return parts

@@ -1,0 +1,109 @@
+"""Tell a walk in words: `ghosts speak --data ROOT --scan SCAN --walk START GOAL`; or thousands of them, to train on.
+
+`--paths N --out FILE` draws paths of the training buildings like R2R's and writes them with what the speaker says, in
+R2R's format, for `ghosts train goal --spoken FILE`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+from ghosts.cli._out import check_out_file
+from ghosts.config import require
+from ghosts.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ghosts.data.dataset import Dataset
+    from ghosts.run.load import Run
+
+
+@dataclass(frozen=True)
+class Options:
+    """Tell a walk in words, or thousands of them to train on."""
+
+    data: Path
+    """Data root."""
+    run: Path = Path("landmarks-speaker")
+    """Folder of a run of `ghosts train speaker`, a checkpoint, or shipped weights."""
+    scan: str = ""
+    """Building."""
+    walk: tuple[str, ...] = ()
+    """Viewpoints of the walk, from start to goal; those that are no neighbours are joined by the shortest walk."""
+    heading: float | None = None
+    """Where the walker looks at the start, in degrees clockwise from north (+y); along the walk by default."""
+    paths: int = 0
+    """Tell this many paths of the training buildings instead."""
+    out: Path | None = None
+    """File for them (.json)."""
+    temperature: float = 0.6
+    """Of the words said about them: 0 says the likeliest."""
+    seed: int = 0
+    """Of paths and words."""
+    device: str = "auto"
+    """cpu, cuda or auto."""
+
+    def __post_init__(self) -> None:
+        require(self.paths >= 0, "--paths must not be negative", self.paths)
+        require(self.temperature >= 0.0, "--temperature must not be negative", self.temperature)
+        require(self.seed >= 0, "--seed must not be negative", self.seed)
+        require(
+            self.heading is None or math.isfinite(self.heading), "--heading must be a number of degrees", self.heading
+        )
+        if bool(self.paths) == bool(self.walk):
+            raise ConfigError(
+                "nothing to tell, or two things; use --scan SCAN --walk START … GOAL, or --paths N --out FILE"
+            )
+        if self.walk and not self.scan:
+            raise ConfigError("the walk is in no building; name it with --scan")
+        if self.paths and self.out is None:
+            raise ConfigError("the told paths have no file; name it with --out FILE.json")
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts speak`."""
+    options = tyro.cli(Options, args=arguments, prog="ghosts speak", description=__doc__)
+    if options.out is not None:
+        check_out_file(options.out, "a file of told paths", (".json",))
+    # Imported here: torch takes seconds, and `--help` should not wait for it.
+    from ghosts.data.dataset import open_dataset
+    from ghosts.run.load import load_run
+    from ghosts.run.speak import describe, speaker_of
+    from ghosts.world.dataroot import DataRoot
+
+    run = load_run(options.run)
+    speaker_of(run)  # says so before the data is read where it does not speak
+    data = open_dataset(DataRoot(options.data), run.reading, also=(options.scan,) if options.walk else ())
+    if options.walk:
+        heading = None if options.heading is None else math.radians(options.heading)
+        print(describe(run, data, options.scan, options.walk, heading))
+        return
+    _tell(options, run, data)
+
+
+def _tell(options: Options, run: Run, data: Dataset) -> None:
+    from rich.progress import track
+
+    from ghosts.devices import choose_device
+    from ghosts.files import write_json
+    from ghosts.run.speak import as_episodes, sample_paths, tell_paths
+
+    assert options.out is not None
+    examples = sample_paths(data, options.paths, options.seed)
+    texts: list[str] = []
+    for at in track(range(0, len(examples), 1024), "telling"):
+        texts += tell_paths(
+            run,
+            data,
+            examples[at : at + 1024],
+            temperature=options.temperature,
+            seed=options.seed + at,
+            device=choose_device(options.device),
+        )
+    records = as_episodes(data, examples, texts)
+    write_json(options.out, records)
+    print(f"{options.out}: {len(records)} told paths in {len({item['scan'] for item in records})} buildings")

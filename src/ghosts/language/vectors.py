@@ -1,0 +1,109 @@
+"""Word vectors that come with the package: what a word means, also where training never met it.
+
+GloVe 6B (Pennington et al. 2014; public domain, PDDL 1.0), 100 dimensions, the 20 000 most frequent English words and
+all of R2R's and REVERIE's. Kept as eight bits per number with a scale per word: cosines change by less than 0.01.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from ghosts.errors import DataError
+from ghosts.files import atomic_path, sha256_bytes
+from ghosts.weights import WORDS
+
+FORMAT = "ghosts-words-1"
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """Vectors of words."""
+
+    words: tuple[str, ...]
+    table: Float32[np.ndarray, "n d"]
+    """Centred, and of variance 1 over all numbers."""
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Row of each word."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a vector."""
+        return self.table.shape[1]
+
+    def rows(self, words: Iterable[str]) -> Float32[np.ndarray, "k d"]:
+        """A vector per word; zeros for those that are not known."""
+        found = [self.ids.get(word, -1) for word in words]
+        padded = np.concatenate([self.table, np.zeros((1, self.dimension), np.float32)])
+        return padded[np.array(found, np.int64)]
+
+    def mean(self, words: Iterable[str]) -> Float32[np.ndarray, " d"] | None:
+        """Mean vector of the known ones among some words; None where none is known."""
+        found = [self.ids[word] for word in words if word in self.ids]
+        return self.table[found].mean(0) if found else None
+
+
+@lru_cache(maxsize=1)
+def shipped_vectors() -> WordVectors:
+    """The vectors that come with the package; read once."""
+    return read_vectors(WORDS)
+
+
+def read_vectors(path: Path) -> WordVectors:
+    """Vectors from a file of `pack_vectors`.
+
+    Raises:
+        DataError: it is missing, damaged, or no such file.
+    """
+    hint = "install the package again"
+    try:
+        content = path.read_bytes()
+        parts = load(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        words = tuple(bytes(parts["words"]).decode().split("\n"))
+        table = parts["vectors"].astype(np.float32) * parts["scale"].astype(np.float32)[:, None]
+        if header["format"] != FORMAT or header["sha256"] != _digest(parts) or len(words) != len(table):
+            raise ValueError
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+        raise DataError("not a file of word vectors, or a damaged one", file=path, hint=hint) from None
+    table -= table.mean(0)
+    return WordVectors(words, table / np.sqrt((table**2).mean()))
+
+
+def pack_vectors(source: Path, out: Path) -> int:
+    """Make the package's file from GloVe's text format (perhaps with gzip): a word and its numbers per line.
+
+    Returns:
+        The number of words.
+    """
+    with (
+        gzip.open(source, "rt", encoding="utf-8") if source.suffix == ".gz" else open(source, encoding="utf-8") as text
+    ):
+        rows = [line.rstrip().split(" ") for line in text]
+    words = "\n".join(row[0] for row in rows).encode()
+    table = np.array([row[1:] for row in rows], np.float32)
+    scale = (np.abs(table).max(1) / 127.0).astype(np.float16)
+    parts = {
+        "vectors": np.round(table / scale.astype(np.float32)[:, None]).astype(np.int8),
+        "scale": scale,
+        "words": np.frombuffer(words, np.uint8),
+    }
+    with atomic_path(out) as temporary:
+        temporary.write_bytes(save(parts, {"format": FORMAT, "sha256": _digest(parts)}))
+    return len(rows)
+
+
+def _digest(parts: dict[str, np.ndarray]) -> str:
+    return sha256_bytes(b"".join(parts[name].tobytes() for name in ("vectors", "scale", "words")))

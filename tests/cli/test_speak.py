@@ -1,0 +1,113 @@
+"""`ghosts speak` and `ghosts train speaker`, and what comes of told paths in training."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ghosts.cli import main
+from ghosts.run.load import load_run
+from ghosts.weights.checkpoint import LAST, load_checkpoint
+from landmark_world import make_landmark_root
+from makers import viewpoint_id
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_landmark_root(tmp_path_factory.mktemp("speak") / "root")
+
+
+@pytest.fixture(scope="module")
+def speaker(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two iterations."""
+    out = tmp_path_factory.mktemp("runs") / "speaker"
+    train("speaker", "tiny-speaker", root, out)
+    return out
+
+
+def train(kind: str, preset: str, root: Path, out: Path, *more: str) -> None:
+    settings = ("--train.iterations", "2", "--train.batch", "4", "--train.evaluate-every", "2")
+    fixed = ("--device", "cpu", "--threads", "0", "--select-examples", "4")
+    main(["train", kind, "--preset", preset, "--data", str(root), "--out", str(out), *settings, *fixed, *more])
+
+
+def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as caught:
+        main(["speak", *words])
+    assert caught.value.code == 1
+    return capsys.readouterr().err.strip()
+
+
+def test_a_walk_in_words(root: Path, speaker: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walk = ["--data", str(root), "--scan", "comb3", "--walk", viewpoint_id(300), viewpoint_id(306)]
+    main(["speak", *walk])
+    text = capsys.readouterr().out
+    assert text.count("\n") == 1
+    assert text.endswith(".\n")
+    assert len(text.split()) > 5
+    main(["speak", *walk, "--heading", "90"])
+    assert capsys.readouterr().out != text
+    main(["speak", *walk, "--run", str(speaker)])
+    assert capsys.readouterr().out != text
+
+
+def test_many_paths_to_train_on(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = tmp_path / "told.json"
+    main(["speak", "--data", str(root), "--paths", "16", "--out", str(told), "--device", "cpu"])
+    assert "16 told paths in 4 buildings" in capsys.readouterr().out
+    records = json.loads(told.read_text())
+    assert len(records) == 16
+    assert {record["scan"] for record in records} == {"comb0", "comb1", "comb2", "comb4"}
+    assert all(record["instructions"][0][0].isupper() for record in records)
+    train("goal", "tiny", root, tmp_path / "run", "--spoken", str(told), "--train.spoken", "0.5")
+    assert load_checkpoint(tmp_path / "run" / LAST).about["experiment"]["train"]["spoken"] == 0.5
+    with pytest.raises(SystemExit):
+        train("goal", "tiny", root, tmp_path / "other", "--train.spoken", "0.5")
+    line = "train.spoken needs instructions that a speaker said; name them with --spoken FILE"
+    assert capsys.readouterr().err.strip() == f"ghosts train: {line}"
+
+
+def test_a_trained_speaker_is_a_run(speaker: Path) -> None:
+    run = load_run(speaker / LAST)
+    assert run.experiment.name == "tiny-speaker"
+    assert run.iteration == 2
+    log = [json.loads(line) for line in (speaker / "log.jsonl").read_text().splitlines()]
+    assert "dev_unseen log-likelihood per word" in log[-1]
+
+
+def test_mistakes_are_answered_in_a_line(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    here = viewpoint_id(0)
+    data = ("--data", str(root))
+    for words, told in (
+        ((*data, "--scan", "comb0", "--walk", here), f"a walk needs two viewpoints or more, got {here}"),
+        ((*data, "--scan", "comb9", "--walk", here, here), "unknown scan 'comb9'"),
+        ((*data, "--scan", "comb0", "--walk", here, "x"), "unknown viewpoint 'x' in scan comb0"),
+        (
+            (*data, "--run", "landmarks-agent", "--scan", "comb0", "--walk", here, here),
+            "landmarks-agent does not speak",
+        ),
+        ((*data, "--run", "speeker", "--scan", "comb0", "--walk", here, here), "speeker: no such run"),
+        ((*data, "--paths", "3", "--out", str(tmp_path / "told.txt")), "told.txt"),
+    ):
+        line = failed(capsys, *words)
+        assert line.startswith("ghosts speak: ")
+        assert told in line
+        assert "\n" not in line
+
+
+def test_a_building_without_landmarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is in no split, so it is read for this walk alone; and it has no file of landmarks."""
+    root = make_landmark_root(tmp_path / "root")
+    source = root / "connectivity" / "comb0_connectivity.json"
+    (root / "connectivity" / "other_connectivity.json").write_text(source.read_text())
+    with (root / "connectivity" / "scans.txt").open("a") as file:
+        file.write("other\n")
+    walk = ("--data", str(root), "--scan", "other", "--walk", viewpoint_id(0), viewpoint_id(2))
+    line = failed(capsys, *walk)
+    assert line.startswith(f"ghosts speak: {root / 'landmarks' / 'other.json'}: no such file")
+    landmarks = json.loads((root / "landmarks" / "comb0.json").read_text()) | {"scan": "other"}
+    (root / "landmarks" / "other.json").write_text(json.dumps(landmarks))
+    main(["speak", *walk])
+    assert len(capsys.readouterr().out.split()) > 3
