@@ -47,6 +47,7 @@ HOUSE_ORDER = [
     "make",
     "render",
     "graph",
+    "mesh",
     "words",
     "statistics",
     "world",
