@@ -48,6 +48,7 @@ HOUSE_ORDER = [
     "render",
     "graph",
     "mesh",
+    "body",
     "words",
     "statistics",
     "world",
