@@ -33,6 +33,7 @@ ORDER = [
     "data",
     "run",
     "evaluate",
+    "continuous",
     "learn",
     "view",
     "bench",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,11 @@ class Baked:
     atlas: Atlas
     image: UInt8[np.ndarray, "h w 3"]
     """The atlas in display RGB."""
-    mesh: Mesh
+
+    @cached_property
+    def mesh(self) -> Mesh:
+        """Triangles; made when first asked for."""
+        return triangulate(self.faces, self.atlas)
 
 
 def bake(
@@ -64,7 +69,7 @@ def bake(
         image = bake_atlas(house, prepare(house, device), faces, atlas)
         with atomic_path(path) as temporary:
             save_file({"image": image}, temporary)
-    return Baked(house, faces, atlas, image, triangulate(faces, atlas))
+    return Baked(house, faces, atlas, image)
 
 
 def _key(house: House, texel_m: float) -> str:
