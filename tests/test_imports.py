@@ -50,6 +50,7 @@ HOUSE_ORDER = [
     "graph",
     "mesh",
     "body",
+    "assets",
     "words",
     "statistics",
     "world",

@@ -24,6 +24,8 @@ from ghosts.world.houses.mesh.renderers import RENDERERS, Renderer, make_rendere
 from ghosts.world.houses.world import load_house
 
 _MOST_FIELDS = 200
+_BERTHS_M = (0.2, 0.08)
+"""Demonstrations keep so far from obstacles, beyond the body's radius; the less where there is no way otherwise."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Residence:
         self.house, self.outfit, self.folder = house, outfit, folder
         self.ground: Ground = make_ground(house, outfit.body)
         self.geodesic = Geodesic(self.ground)
+        self._roomy = [Geodesic(self.ground, outfit.body.radius_m + berth_m) for berth_m in _BERTHS_M]
         self._renderer: Renderer | None = None
         self._fields: OrderedDict[tuple[int, int, int], Field] = OrderedDict()
 
@@ -116,12 +119,20 @@ class Residence:
         self._fields.move_to_end(key)
         return self._fields[key]
 
+    def way_m(self, here: Stance, there: Stance) -> Float[np.ndarray, "n 3"]:
+        """The shortest way that keeps off walls, points on the ground; where there is none, the shortest one."""
+        for geodesic in (*self._roomy, self.geodesic):
+            field = geodesic.field(there.x_m, there.y_m, there.layer)
+            if math.isfinite(field.at(here.x_m, here.y_m, here.layer)):
+                break
+        return field.way_m(here.x_m, here.y_m, here.layer)
+
     def demonstration_m(self, places: list[Stance], spacing_m: float) -> Float[np.ndarray, "n 3"]:
-        """A walk through places along shortest ways: points on the ground, so far apart."""
+        """A walk through places along the shortest ways that keep off walls: points on the ground, so far apart."""
         first = places[0]
         points = [np.array([[first.x_m, first.y_m, first.z_m]])]
         for here, there in pairwise(places):
-            points.append(self.field(there).way_m(here.x_m, here.y_m, here.layer))
+            points.append(self.way_m(here, there))
         way = np.concatenate(points)
         along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(way, axis=0), axis=1))])
         ticks = np.append(np.arange(0.0, along[-1], spacing_m), along[-1])

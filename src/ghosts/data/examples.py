@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -13,6 +14,7 @@ from ghosts.language.episodes import Episode, each_instruction
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 
+T = TypeVar("T")
 TRAIN, DEV_UNSEEN = "train", "dev_unseen"
 """The second is the development split: buildings of the first that no model is trained on."""
 
@@ -117,7 +119,7 @@ def load_splits(root: DataRoot, steps: int) -> dict[str, list[Example]]:
     return splits
 
 
-def evenly(examples: list[Example], count: int) -> list[Example]:
-    """At most `count` of the examples, evenly spaced; all of them for 0."""
+def evenly(examples: list[T], count: int) -> list[T]:
+    """At most `count` of the examples (or whatever they are), evenly spaced; all of them for 0."""
     count = min(count or len(examples), len(examples))
     return [examples[number * len(examples) // count] for number in range(count)]

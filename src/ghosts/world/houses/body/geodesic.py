@@ -11,7 +11,8 @@ from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from ghosts.errors import DataError
-from ghosts.world.houses.body.ground import CELL_M, Ground
+from ghosts.world.houses.body.ground import CELL_M, JOINT_M, Ground
+from ghosts.world.houses.graph.walk import stair_coordinates, stair_ground_m, stair_length_m
 
 # Knight's moves too: ways over eight neighbours are up to 8 % too long, over sixteen at most 3 %.
 _NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1), (1, 2), (2, 1), (2, -1), (1, -2))
@@ -102,17 +103,15 @@ class Geodesic:
 
 
 def _heights(ground: Ground, layer: int) -> np.ndarray:
+    """Height of the ground in every cell of a layer, as `Ground.height_m` tells it."""
     rows, cols = ground.shape
     height = np.full((rows, cols), ground.layers[layer].floor_z_m)
+    xs, ys = ground.x0_m + CELL_M * np.arange(cols), ground.y0_m + CELL_M * np.arange(rows)
+    points = np.stack(np.meshgrid(xs, ys), -1).reshape(-1, 2)
     for stair in ground.layers[layer].up:
-        xs, ys = (stair.foot_m[0], stair.head_m[0]), (stair.foot_m[1], stair.head_m[1])
-        reach = stair.width_m + 0.2
-        j0, j1 = (int((v - ground.x0_m) / CELL_M) for v in (min(xs) - reach, max(xs) + reach))
-        i0, i1 = (int((v - ground.y0_m) / CELL_M) for v in (min(ys) - reach, max(ys) + reach))
-        for i in range(max(0, i0), min(rows, i1)):
-            for j in range(max(0, j0), min(cols, j1)):
-                x, y = ground.x0_m + CELL_M * j, ground.y0_m + CELL_M * i
-                height[i, j] = ground.height_m(x, y, layer)
+        along, across = stair_coordinates(stair, points).T
+        on = (along > 0.0) & (along <= stair_length_m(stair) + JOINT_M) & (np.abs(across) <= stair.width_m / 2)
+        height[on.reshape(rows, cols)] = stair_ground_m(stair, along[on])
     return height
 
 

@@ -22,7 +22,7 @@ MARGIN_M = 0.6
 _STEP_OVER_M = 0.08
 """Rugs and thresholds are stepped over."""
 _NEAR_STAIR_M = 0.3
-_JOINT_M = 0.1
+JOINT_M = 0.1
 """A flight reaches so far beyond its head, and the floor above so far back over it."""
 
 
@@ -89,7 +89,7 @@ class Ground:
         here = self.layers[layer]
         for stair in here.up:
             along, across = _on_stair(stair, x_m, y_m)
-            if 0.0 < along <= stair_length_m(stair) + _JOINT_M and abs(across) <= stair.width_m / 2:
+            if 0.0 < along <= stair_length_m(stair) + JOINT_M and abs(across) <= stair.width_m / 2:
                 return float(stair_ground_m(stair, np.array([along]))[0])
         return here.floor_z_m
 
@@ -99,12 +99,12 @@ class Ground:
         for stair in here.up:
             along, across = _on_stair(stair, x_m, y_m)
             beyond = along - stair_length_m(stair)
-            if 0.0 < beyond < _JOINT_M and abs(across) <= stair.width_m / 2:
+            if 0.0 < beyond < JOINT_M and abs(across) <= stair.width_m / 2:
                 return layer + 1
         for stair in here.down:
             along, across = _on_stair(stair, x_m, y_m)
             beyond = along - stair_length_m(stair)
-            if -_JOINT_M < beyond <= 0.0 and abs(across) <= stair.width_m / 2:
+            if -JOINT_M < beyond <= 0.0 and abs(across) <= stair.width_m / 2:
                 return layer - 1
         return layer
 
@@ -172,7 +172,7 @@ def _clearance(
     room = np.full(shape, MARGIN_M, np.float32)
     for stair in up:
         along, across = (axis.reshape(shape) for axis in stair_coordinates(stair, points).T)
-        on = (along > -_NEAR_STAIR_M) & (along <= stair_length_m(stair) + _JOINT_M)
+        on = (along > -_NEAR_STAIR_M) & (along <= stair_length_m(stair) + JOINT_M)
         on &= np.abs(across) <= stair.width_m / 2
         ground = np.where(on, stair_ground_m(stair, along.ravel()).reshape(shape), ground)
         bottom = np.where(on, STAIR_BOTTOM_M, bottom)
@@ -180,7 +180,7 @@ def _clearance(
         along, across = (axis.reshape(shape) for axis in stair_coordinates(stair, points).T)
         length, half = stair_length_m(stair), stair.width_m / 2
         gap = np.hypot(np.maximum(np.maximum(-along, along - length), 0.0), np.maximum(np.abs(across) - half, 0.0))
-        landing = (along > length - _JOINT_M) & (np.abs(across) <= half)
+        landing = (along > length - JOINT_M) & (np.abs(across) <= half)
         room = np.where(landing, room, np.minimum(room, gap)).astype(np.float32)
     low, high = ground + bottom, ground + body.height_m
     for part in obstacles:
