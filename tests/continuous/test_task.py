@@ -22,7 +22,7 @@ from ghosts.continuous.episode import (
     houses_of,
     open_episode,
 )
-from ghosts.continuous.residence import Outfit, Residence, Residences
+from ghosts.continuous.residence import TRAINED, Outfit, Residence, Residences
 from ghosts.continuous.scores import ScoreKeeper
 from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.evaluate.navigation import ndtw
@@ -124,6 +124,13 @@ def test_scores_are_those_of_whole_walks(world: Path) -> None:
     }
 
 
+def test_a_camera_can_look_down(world: Path) -> None:
+    episode = first(world)
+    tilted = ContinuousEpisode(Residence(episode.residence.house, TRAINED), houses_of(world), episode.instruction)
+    assert tilted.pose.elevation_rad == pytest.approx(-math.pi / 6)
+    assert (tilted.pose.x_m, tilted.pose.heading_rad) == (episode.pose.x_m, episode.pose.heading_rad)
+
+
 def test_vector_environments(world: Path) -> None:
     envs = gymnasium.make_vec(
         "ghosts/R2R-CE-v0", 2, vectorization_mode="sync", root=str(world), split="val_unseen", outfit=SMALL
@@ -181,6 +188,8 @@ def test_what_is_refused_is_told(world: Path, root: Path) -> None:
         ({"forward_m": 0.0}, r"forward_m must lie in \(0, 2\], got 0"),
         ({"turn_rad": 4.0}, "turn_rad must lie in"),
         ({"camera_m": 3.0}, "camera_m must lie in 0.1..2, got 3"),
+        ({"elevation_rad": 2.0}, "elevation_rad must lie in"),
+        ({"hfov_rad": 3.5}, "hfov_rad must lie in"),
         ({"rgb_px": 0}, "rgb_px must be at least 1, got 0"),
         ({"depth_px": 100}, "depth_px must be a multiple of 16, got 100"),
         ({"depth_range_m": (2.0, 1.0)}, "depth_range_m must grow"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import tyro
 from rich.console import Console
@@ -43,6 +43,8 @@ class EvalCe:
     """A file of ghosts submit: also drive along a discrete agent's answers."""
     examples: int = 0
     """Instructions, evenly spaced; 0 = all."""
+    camera: Literal["trained", "vln-ce"] = "trained"
+    """trained: 60° wide and 30° down, as the shipped agent knows it; vln-ce: 90° wide and level."""
     renderer: str = "auto"
     """exact, baked, fast, or auto."""
     out: Path | None = None
@@ -82,7 +84,7 @@ def evaluate_ce(options: EvalCe) -> None:
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.continuous.drivers import DRIVERS
     from ghosts.continuous.episode import houses_of
-    from ghosts.continuous.residence import Outfit, Residences
+    from ghosts.continuous.residence import TRAINED, Outfit, Residences
     from ghosts.continuous.rollout import Driven, drive_all, summary, table
     from ghosts.data.examples import evenly
     from ghosts.files import write_json, write_text
@@ -93,7 +95,8 @@ def evaluate_ce(options: EvalCe) -> None:
         if name not in DRIVERS:
             raise UnknownNameError("baseline", name, DRIVERS)
     root = houses_of(options.data)
-    houses = Residences(options.data, Outfit(renderer=options.renderer))
+    outfit = replace(TRAINED if options.camera == "trained" else Outfit(), renderer=options.renderer)
+    houses = Residences(options.data, outfit)
     instructions = evenly(list(each_instruction(root.episodes(options.split))), options.examples)
     console, driven, seconds = Console(), dict[str, Driven](), {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -82,7 +82,7 @@ class ContinuousEpisode:
     @property
     def pose(self) -> Pose:
         """Of the camera."""
-        return self.stance.camera(self.outfit.camera_m)
+        return self.stance.camera(self.outfit.camera_m, self.outfit.elevation_rad)
 
     def act(self, action: int) -> None:
         """Take one action.

@@ -37,6 +37,8 @@ class Outfit:
     turn_rad: float = math.radians(15.0)
     camera_m: float = 1.25
     """Height of the camera above the ground."""
+    elevation_rad: float = 0.0
+    """Tilt of the camera, up positive; VLN-CE looks level."""
     hfov_rad: float = math.radians(90.0)
     rgb_px: int = 224
     """Side of the colour image."""
@@ -53,6 +55,8 @@ class Outfit:
         require(0.0 < self.forward_m <= 2.0, "forward_m must lie in (0, 2]", self.forward_m)
         require(0.0 < self.turn_rad <= math.pi, "turn_rad must lie in (0, π]", self.turn_rad)
         require(0.1 <= self.camera_m <= 2.0, "camera_m must lie in 0.1..2", self.camera_m)
+        require(abs(self.elevation_rad) < math.pi / 2, "elevation_rad must lie in (−π/2, π/2)", self.elevation_rad)
+        require(0.0 < self.hfov_rad < math.pi, "hfov_rad must lie in (0, π)", self.hfov_rad)
         require(self.rgb_px >= 1, "rgb_px must be at least 1", self.rgb_px)
         require(self.depth_px >= 16 and self.depth_px % 16 == 0, "depth_px must be a multiple of 16", self.depth_px)
         low, high = self.depth_range_m
@@ -71,6 +75,10 @@ class Outfit:
         if self.renderer != "auto":
             return self.renderer
         return "fast" if importlib.util.find_spec("embreex") is not None else "baked"
+
+
+TRAINED = Outfit(elevation_rad=math.radians(-30.0), hfov_rad=math.radians(60.0))
+"""VLN-CE's body with the camera that the shipped agent was trained on, which looks down a little."""
 
 
 class Residence:
