@@ -7,9 +7,11 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
 
 from act.makers import small_model
 from checks import unchecked
@@ -18,11 +20,13 @@ from ghosts.act.candidates import Candidates
 from ghosts.act.planner import Planner
 from ghosts.act.tracker import GoalTracker
 from ghosts.cli import eval as eval_command
+from ghosts.cli._continuous import drive_demo
 from ghosts.continuous.agent import ContinuousAgent, Habits, Look
 from ghosts.continuous.drive import drive
 from ghosts.continuous.drivers import DRIVERS, make_driver
 from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
 from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
+from ghosts.continuous.picture import filmstrip
 from ghosts.continuous.residence import Outfit, Residences
 from ghosts.continuous.rollout import drive_to_end
 from ghosts.errors import ConfigError, UnknownNameError
@@ -261,3 +265,26 @@ def test_eval_ce_tells_what_it_cannot_do(world: Path, root: Path) -> None:
         eval_command.main(["ce", "--data", str(world), "--baselines", "shortest"])
     with pytest.raises(ConfigError, match="--examples must not be negative, got -1"):
         eval_command.main(["ce", "--data", str(world), "--examples", "-1"])
+
+
+def test_the_demo_drives_and_draws(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()))
+    monkeypatch.setattr("ghosts.cli._continuous.make_agent", lambda run, backbone: driver)
+    monkeypatch.setattr("ghosts.cli.world.main", lambda arguments: None)
+    monkeypatch.setattr("ghosts.continuous.residence.TRAINED", SMALL)
+    with unchecked():
+        drive_demo(tmp_path, world, 6, 1, Console(width=200))
+    printed = capsys.readouterr().out
+    assert "23 actions, 0.0 m, 0 bumps" in printed
+    assert "0 of 1 instructions reached their goal" in printed
+    (picture,) = tmp_path.glob("drive-*.jpg")
+    assert cv2.imread(str(picture)).shape == (32, 2 * 64, 3)
+
+
+def test_a_filmstrip_keeps_first_and_last() -> None:
+    pictures = [np.full((4, 6, 3), k, np.uint8) for k in range(21)]
+    strip = filmstrip(pictures, most=3)
+    assert strip.shape == (8, 12, 3)
+    assert (strip[0, 0, 0], strip[0, 6, 0], strip[4, 0, 0], strip[4, 6, 0]) == (0, 10, 20, 255)

@@ -121,6 +121,53 @@ def evaluate_ce(options: EvalCe) -> None:
         print(f"written: {options.out / 'ce.json'}, {options.out / 'ce.md'}")
 
 
+def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -> None:
+    """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it.
+
+    Args:
+        out: where the pictures go.
+        root: the world; made where it is missing.
+        seed: of the world.
+        count: instructions to follow.
+        console: to tell it.
+    """
+    from ghosts.cli import world
+    from ghosts.continuous.episode import houses_of, open_episode
+    from ghosts.continuous.picture import filmstrip, snapshot
+    from ghosts.continuous.residence import TRAINED, Residences
+    from ghosts.data.examples import evenly
+    from ghosts.language.episodes import each_instruction
+    from ghosts.types import SUCCESS_M
+    from ghosts.world.images import write_image
+
+    console.print("1. An unseen house and its paths", style="bold")
+    world.main(["--out", str(root), "--houses", "2", "--seed", str(seed), "--no-images"])
+    console.print("2. The agent drives, 0.25 m or 15° at a time", style="bold")
+    opened, houses = houses_of(root), Residences(root, TRAINED)
+    agent, arrived = make_agent(Path("houses-agent"), Path("houses-backbone")), 0
+    chosen = evenly(list(each_instruction(opened.episodes("val_unseen"))), count)
+    for item in chosen:
+        episode = open_episode(houses, opened, item)
+        console.print(f"\n[italic]“{item.text}”[/italic]", soft_wrap=True)
+        pictures = [snapshot(episode)]
+        for action in agent.follow(item.text, episode):
+            episode.act(action)
+            if episode.over or episode.steps % 25 == 0:
+                pictures.append(snapshot(episode))
+            if episode.over:
+                break
+        scores = episode.scores
+        arrived += bool(scores.success)
+        verdict = "[green]arrived[/green]" if scores.success else "[red]missed[/red]"
+        done = f"{scores.steps_taken:.0f} actions, {scores.path_length:.1f} m, {scores.collisions:.0f} bumps"
+        path = out / f"drive-{item.instr_id}.jpg"
+        write_image(path, filmstrip(pictures))
+        console.print(
+            f"   {done}; ends {scores.distance_to_goal:.1f} m from the goal: {verdict}; {path}", soft_wrap=True
+        )
+    console.print(f"\n{arrived} of {len(chosen)} instructions reached their goal (within {SUCCESS_M:.0f} m).")
+
+
 def _always(agent: ContinuousAgent, episode: ContinuousEpisode) -> ContinuousAgent:
     return agent
 

@@ -60,3 +60,18 @@ def top_down(episode: ContinuousEpisode, side_px: int) -> UInt8[np.ndarray, "h w
     # Rows of the map grow to the north, rows of pictures downwards.
     image[: size[1]] = image[: size[1]][::-1]
     return image
+
+
+def snapshot(episode: ContinuousEpisode) -> UInt8[np.ndarray, "h w 3"]:
+    """Camera and map side by side."""
+    rgb = episode.look().rgb
+    return np.hstack([rgb, top_down(episode, len(rgb))])
+
+
+def filmstrip(pictures: list[np.ndarray], most: int = 8) -> UInt8[np.ndarray, "h w 3"]:
+    """Some of the pictures, evenly spaced, two in a row, first and last included."""
+    kept = np.unique(np.linspace(0, len(pictures) - 1, most).round().astype(int))
+    rows = [pictures[k] for k in kept]
+    if len(rows) % 2:
+        rows.append(np.full_like(rows[0], 255))
+    return np.vstack([np.hstack(rows[k : k + 2]) for k in range(0, len(rows), 2)])
