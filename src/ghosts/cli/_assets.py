@@ -72,7 +72,7 @@ def _episodes(root: Path | None, out: Path | None) -> None:
     from ghosts.continuous.vlnce import write_vlnce
 
     if root is None or out is None:
-        raise ConfigError("VLN-CE's files hold the episodes of a data root; name --of ROOT and --out DIR")
+        raise ConfigError("episodes are those of a data root; name --of ROOT and --out DIR")
     check_out_folder(out)
     opened, houses = houses_of(root), Residences(root, Outfit())
     for split in opened.splits:

@@ -101,7 +101,7 @@ class ContinuousAgent:
             while True:
                 here = senses.pose
                 known = reach(space, here.x_m, here.y_m, here.z_m - camera_m, self.habits.berth_m, body.height_m)
-                places = self._places(known, start, visited, camera_m, last=number + 1 == self.habits.looks)
+                places = self._places(known, visited, camera_m, last=number + 1 == self.habits.looks)
                 chosen = self._choose(state, start, places, here)
                 arrived = yield from drive(known.way_m(*chosen.cell), senses)
                 if arrived or chosen.visited:
@@ -133,10 +133,10 @@ class ContinuousAgent:
             space, depth, poses, camera, senses.outfit.camera_m
         )
 
-    def _places(self, known: Reach, start: Pose, visited: list[Pose], camera_m: float, last: bool) -> list[Place]:
+    def _places(self, known: Reach, visited: list[Pose], camera_m: float, last: bool) -> list[Place]:
         """Where the agent has looked around, and where it might."""
         space = known.space
-        from_start = _distances(known, start, visited)
+        from_start = _distances(visited)
         places = []
         for pose in visited:
             row, col = _near(known, *space.cell(pose.x_m, pose.y_m))
@@ -193,7 +193,7 @@ def _candidates(places: list[Place], start: Pose, device: torch.device) -> Candi
     )
 
 
-def _distances(known: Reach, start: Pose, visited: list[Pose]) -> Callable[[tuple[float, float, float]], float]:
+def _distances(visited: list[Pose]) -> Callable[[tuple[float, float, float]], float]:
     """Walks from the start: through the looks so far, then straight on.
 
     The walk to each look is what was walked or shorter; the last leg is taken straight, as edges of graphs are.

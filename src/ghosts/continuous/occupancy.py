@@ -186,7 +186,7 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
             if total < best.get(there, math.inf):
                 best[there], ground[there], before[there] = total, step, here
                 heapq.heappush(queue, (total, there))
-    return _gather(space, done, best, ground, before, height_m)
+    return _gather(space, done, best, ground, before)
 
 
 def _without_gaps(columns: np.ndarray) -> np.ndarray:
@@ -247,7 +247,6 @@ def _gather(
     best: dict[int, float],
     ground: dict[int, int],
     before: dict[int, int],
-    height_m: float,
 ) -> Reach:
     cells = np.array(sorted(done))
     level, distance, back = (np.full(_SIDE * _SIDE, empty) for empty in (-1, math.inf, -1))
