@@ -1,4 +1,4 @@
-"""Measure speed: `ghosts bench simulator|model|growth|viewer`, on the CPU or a GPU."""
+"""Measure speed: `ghosts bench simulator|houses|model|growth|viewer`, on the CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -38,6 +38,27 @@ class Simulator:
     def __post_init__(self) -> None:
         require(0.0 < self.seconds < math.inf, "--seconds must be positive", self.seconds)
         require(self.against is None or self.device == "cpu", "--against measures on --device cpu", self.device)
+
+
+@dataclass(frozen=True)
+class Houses:
+    """RGB-D frames per second of processor time at any pose of a house, by renderer."""
+
+    device: str = "cpu"
+    """Where to draw: cpu, cuda or auto; a GPU draws with `exact` alone, in batches of 64."""
+    seed: int = 0
+    """Of the house."""
+    frames: int = 60
+    """Pictures per renderer."""
+    size: int = 256
+    """Pixels per side of a picture, a multiple of 16."""
+    out: Path | None = None
+    """Also write the figures here, as JSON."""
+
+    def __post_init__(self) -> None:
+        require(self.seed >= 0, "--seed must not be negative", self.seed)
+        require(self.frames >= 1, "--frames must be at least 1", self.frames)
+        require(self.size >= 16 and self.size % 16 == 0, "--size must be a multiple of 16", self.size)
 
 
 @dataclass(frozen=True)
@@ -116,8 +137,9 @@ class Viewer:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts bench`."""
-    options: Simulator | Model | Growth | Viewer = tyro.cli(
+    options: Simulator | Houses | Model | Growth | Viewer = tyro.cli(
         Annotated[Simulator, tyro.conf.subcommand("simulator")]
+        | Annotated[Houses, tyro.conf.subcommand("houses")]
         | Annotated[Model, tyro.conf.subcommand("model")]
         | Annotated[Growth, tyro.conf.subcommand("growth")]
         | Annotated[Viewer, tyro.conf.subcommand("viewer")],
@@ -133,6 +155,8 @@ def main(arguments: list[str]) -> None:
     options = replace(options, device=choose_device(options.device).type)
     if isinstance(options, Simulator):
         rows = simulator_rows(options)
+    elif isinstance(options, Houses):
+        rows = house_rows(options)
     elif isinstance(options, Model):
         rows = model_rows(options)
     elif isinstance(options, Viewer):
@@ -176,6 +200,20 @@ def simulator_rows(options: Simulator) -> list[dict[str, Any]]:
 def _figure(value: float | None) -> str:
     """Three digits, or nothing."""
     return "" if value is None else f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
+
+
+def house_rows(options: Houses) -> list[dict[str, Any]]:
+    """Measure and print the renderers of houses."""
+    from ghosts.bench.houses import measure_houses
+
+    table = Table("renderer", "ready after s", "frames per CPU second", "depth within 2 mm", "colours, dB")
+    rows = list(measure_houses(options.seed, frames=options.frames, size_px=options.size, device=options.device))
+    for row in rows:
+        figures = (f"{row.ready_s:.1f}", f"{row.frames_per_s:.1f}", f"{row.depth_share:.2%}")
+        table.add_row(row.renderer, *figures, f"{row.psnr_db:.1f}" if math.isfinite(row.psnr_db) else "")
+    Console().print(table)
+    # JSON has no infinity.
+    return [asdict(row) | {"psnr_db": row.psnr_db if math.isfinite(row.psnr_db) else None} for row in rows]
 
 
 def model_rows(options: Model) -> list[dict[str, Any]]:

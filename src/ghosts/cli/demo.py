@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import tyro
 from rich.console import Console
 
+from ghosts.cli._continuous import drive_demo
 from ghosts.cli._out import check_out_folder
 from ghosts.config import require
 
@@ -39,6 +40,8 @@ class Options:
     """How many to follow."""
     faces: int = 256
     """Pixels a side of a skybox face, as in training."""
+    continuous: bool = False
+    """Let the agent drive in steps of 0.25 m and 15° instead, without a graph; a picture of each drive is written."""
 
     def __post_init__(self) -> None:
         require(self.instructions >= 1, "--instructions must be at least 1", self.instructions)
@@ -52,6 +55,9 @@ def main(arguments: list[str]) -> None:
     from ghosts.cli import tiles, world
 
     console, root = Console(), options.out / f"world-{options.seed}"
+    if options.continuous:
+        drive_demo(options.out, root, options.seed, options.instructions, console)
+        return
     console.print("1. An unseen house, its pictures and its paths", style="bold")
     world.main(["--out", str(root), "--houses", "2", "--seed", str(options.seed), "--faces", str(options.faces)])
     console.print("2. What the shipped backbone makes of the pictures", style="bold")

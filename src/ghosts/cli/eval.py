@@ -1,4 +1,5 @@
-"""Evaluate models: `ghosts eval goal|vln --run RUN --data ROOT` prints Table 1 or 2, as text, JSON and Markdown."""
+"""Evaluate models: `ghosts eval goal|vln|ce --run RUN --data ROOT` prints Table 1 or 2, or how it drives, as text, JSON
+and Markdown."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 import tyro
 
+from ghosts.cli._continuous import EvalCe, evaluate_ce
 from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
 from ghosts.cli._progress import told
@@ -76,9 +78,12 @@ def main(arguments: list[str]) -> None:
     kinds = {
         "goal": Annotated[EvalGoal, tyro.conf.subcommand("goal")],
         "vln": Annotated[EvalVln, tyro.conf.subcommand("vln")],
+        "ce": Annotated[EvalCe, tyro.conf.subcommand("ce")],
     }
     options = parse_kind("eval", "evaluate", kinds, arguments, __doc__ or "")
-    if isinstance(options, EvalVln):
+    if isinstance(options, EvalCe):
+        evaluate_ce(options)
+    elif isinstance(options, EvalVln):
         _evaluate_vln(options)
     else:
         _evaluate_goal(options)

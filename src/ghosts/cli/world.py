@@ -1,7 +1,7 @@
 """Make a world of procedural houses: graph, instructions and panoramas, in Matterport's and R2R's formats.
 
 `ghosts world --out DIR --houses N --seed S` writes a data root; `--show` draws a floor plan; `--stats ROOT` measures a
-data root, made or real.
+data root, made or real; `--export FORMAT` writes a house (or with `--of ROOT` all houses) for other programs.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ghosts.cli._assets import export
 from ghosts.cli._out import check_out_file, check_out_folder
 from ghosts.config import require
 from ghosts.errors import ConfigError
@@ -25,7 +26,8 @@ from ghosts.world.houses.world import WorldConfig, make_world
 
 @dataclass(frozen=True)
 class Options:
-    """Make a world of procedural houses (--out), draw one (--show), or measure a data root (--stats)."""
+    """Make a world of procedural houses (--out), draw one (--show), export houses (--export), or measure a data root
+    (--stats)."""
 
     out: Path | None = None
     """Folder to write; with --show, the picture (PNG, SVG or PDF)."""
@@ -53,10 +55,17 @@ class Options:
     """With --show, which path to draw; −1 for none."""
     stats: Path | None = None
     """Print the figures of this data root."""
+    export: str | None = None
+    """Write the house of --seed to --out as glb, mjcf or usd, or a root's episodes as vlnce."""
+    of: Path | None = None
+    """With --export, a data root made by ghosts world: all its houses, or its episodes, go to the folder --out."""
+    texel: float = 0.025
+    """With --export, side of a texel of the baked light in metres."""
 
     def __post_init__(self) -> None:
         require(self.seed >= 0, "--seed must not be negative", self.seed)
         require(self.workers >= 0, "--workers must not be negative", self.workers)
+        require(0.005 <= self.texel <= 1.0, "--texel must lie in 0.005..1", self.texel)
 
 
 def main(arguments: list[str]) -> None:
@@ -66,8 +75,10 @@ def main(arguments: list[str]) -> None:
         _print_statistics(options.stats)
     elif options.show:
         _show(options)
+    elif options.export is not None:
+        export(options.export, options.seed, options.of, options.out, options.texel)
     elif options.out is None:
-        raise ConfigError("say where to write the world: --out DIR (or use --show or --stats ROOT)")
+        raise ConfigError("say where to write the world: --out DIR (or use --show, --export or --stats ROOT)")
     else:
         check_out_folder(options.out)
         _make(options.out, options)

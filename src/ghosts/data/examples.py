@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +15,7 @@ from ghosts.language.episodes import Episode, each_instruction, load_episodes
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 
+T = TypeVar("T")
 TRAIN, DEV_UNSEEN, SPOKEN = "train", "dev_unseen", "spoken"
 """`dev_unseen` is the development split: buildings of `train` that no model is trained on. `spoken` are instructions
 that a speaker said about other paths of the training buildings."""
@@ -146,7 +148,7 @@ def load_spoken(root: DataRoot, path: Path, scans: set[str], steps: int) -> list
     return make_examples(root, episodes, steps)
 
 
-def evenly(examples: list[Example], count: int) -> list[Example]:
-    """At most `count` of the examples, evenly spaced; all of them for 0."""
+def evenly(examples: list[T], count: int) -> list[T]:
+    """At most `count` of the examples (or whatever they are), evenly spaced; all of them for 0."""
     count = min(count or len(examples), len(examples))
     return [examples[number * len(examples) // count] for number in range(count)]

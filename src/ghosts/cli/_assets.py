@@ -1,0 +1,80 @@
+"""`ghosts world --export`: houses and episodes in the formats of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ghosts.cli._out import check_out_file, check_out_folder
+from ghosts.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from ghosts.world.houses.house import House
+
+SUFFIXES = {"glb": ".glb", "mjcf": ".xml", "usd": ".usda"}
+FORMATS = (*SUFFIXES, "vlnce")
+
+
+def export(form: str, seed: int, root: Path | None, out: Path | None, texel_m: float) -> None:
+    """Write a house, all houses of a data root, or its episodes.
+
+    Args:
+        form: one of `FORMATS`.
+        seed: of the house, where no root is named.
+        root: data root of houses.
+        out: file of a house, folder of a root's.
+        texel_m: side of a texel of the baked light.
+
+    Raises:
+        UnknownNameError: there is no such format.
+        ConfigError: an option is missing.
+    """
+    if form not in FORMATS:
+        raise UnknownNameError("format", form, FORMATS)
+    if form == "vlnce":
+        _episodes(root, out)
+    elif root is None:
+        from ghosts.world.houses.make import make_house
+
+        house = make_house(seed)
+        path = out or Path(f"{house.name}{SUFFIXES[form]}")
+        check_out_file(path, f"a house as {form}", (SUFFIXES[form], *([".usdc"] if form == "usd" else [])))
+        _write(form, house, path, texel_m)
+    else:
+        from ghosts.continuous.episode import houses_of
+        from ghosts.world.houses.world import load_house
+
+        if out is None:
+            raise ConfigError("say where to write the houses: --out DIR")
+        check_out_folder(out)
+        for scan in houses_of(root).scans:
+            _write(form, load_house(root, scan), out / scan / f"{scan}{SUFFIXES[form]}", texel_m)
+
+
+def _write(form: str, house: House, path: Path, texel_m: float) -> None:
+    if form == "mjcf":
+        from ghosts.world.houses.assets.mjcf import write_mjcf
+
+        write_mjcf(house, path)
+    else:
+        from ghosts.world.houses.assets.glb import write_glb
+        from ghosts.world.houses.assets.usd import write_usd
+        from ghosts.world.houses.mesh.bake import bake
+
+        baked = bake(house, texel_m)
+        (write_glb if form == "glb" else write_usd)(baked, path)
+    print(f"{path}: house {house.name}, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def _episodes(root: Path | None, out: Path | None) -> None:
+    from ghosts.continuous.episode import houses_of
+    from ghosts.continuous.residence import Outfit, Residences
+    from ghosts.continuous.vlnce import write_vlnce
+
+    if root is None or out is None:
+        raise ConfigError("episodes are those of a data root; name --of ROOT and --out DIR")
+    check_out_folder(out)
+    opened, houses = houses_of(root), Residences(root, Outfit())
+    for split in opened.splits:
+        for path in write_vlnce(opened, houses, split, out):
+            print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")

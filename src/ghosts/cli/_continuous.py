@@ -1,0 +1,189 @@
+"""What commands on continuous motion share: how an agent is made, and `ghosts eval ce`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ghosts.cli._out import check_out_folder
+from ghosts.config import require
+from ghosts.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from ghosts.continuous.agent import ContinuousAgent
+    from ghosts.continuous.episode import ContinuousEpisode
+    from ghosts.continuous.rollout import Choose
+    from ghosts.world.dataroot import DataRoot
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalCe:
+    """Continuous motion in houses: VLN-CE's metrics of agents that drive. Writes ce.json and ce.md to --out."""
+
+    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Folder of a run on images, a checkpoint, or the name of shipped weights; repeat for more."""
+    backbone: Path = Path("houses-backbone")
+    """The backbone that the runs were trained on."""
+    data: Path = Path("data")
+    """Data root made by ghosts world."""
+    split: str = "val_unseen"
+    """Whose instructions to follow."""
+    planner: bool = False
+    """Also choose with the planner instead of each run's policy."""
+    baselines: str = "random,stop,hand-coded,oracle"
+    """Drivers without a model, separated by commas."""
+    answers: Path | None = None
+    """A file of ghosts submit: also drive along a discrete agent's answers."""
+    examples: int = 0
+    """Instructions, evenly spaced; 0 = all."""
+    camera: Literal["trained", "vln-ce"] = "trained"
+    """trained: 60° wide and 30° down, as the shipped agent knows it; vln-ce: 90° wide and level."""
+    renderer: str = "auto"
+    """exact, baked, fast, or auto."""
+    out: Path | None = None
+    """Folder for the table and its numbers."""
+
+    def __post_init__(self) -> None:
+        if not self.run and not self.drivers and self.answers is None:
+            raise ConfigError("nothing to evaluate; name --run RUN, --answers FILE or --baselines oracle")
+        require(self.examples >= 0, "--examples must not be negative", self.examples)
+        if self.out is not None:
+            check_out_folder(self.out)
+
+    @property
+    def drivers(self) -> list[str]:
+        """Names of the baselines."""
+        return [name.strip() for name in self.baselines.split(",") if name.strip()]
+
+
+def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> ContinuousAgent:
+    """The agent that drives on a run's belief.
+
+    Raises:
+        ConfigError: the run was not trained to act, and no planner is asked for.
+    """
+    from ghosts.continuous.agent import ContinuousAgent
+    from ghosts.run.load import load_run
+    from ghosts.run.tracker import load_tracker
+
+    loaded = load_run(run)
+    if not (loaded.acts or planner):
+        raise ConfigError(f"{run} predicts goals and was not trained to act; add --planner")
+    return ContinuousAgent(load_tracker(run, backbone), loaded.planner() if planner else None)
+
+
+def evaluate_ce(options: EvalCe) -> None:
+    """Run `ghosts eval ce`."""
+    # Imported here: torch takes seconds, and `--help` should not wait for it.
+    from ghosts.continuous.drivers import DRIVERS
+    from ghosts.continuous.episode import houses_of
+    from ghosts.continuous.residence import TRAINED, Outfit, Residences
+    from ghosts.continuous.rollout import Driven, drive_all, summary, table
+    from ghosts.data.examples import evenly
+    from ghosts.files import write_json, write_text
+    from ghosts.language.episodes import each_instruction
+    from ghosts.weights.checkpoint import provenance
+
+    for name in options.drivers:
+        if name not in DRIVERS:
+            raise UnknownNameError("baseline", name, DRIVERS)
+    root = houses_of(options.data)
+    outfit = replace(TRAINED if options.camera == "trained" else Outfit(), renderer=options.renderer)
+    houses = Residences(options.data, outfit)
+    instructions = evenly(list(each_instruction(root.episodes(options.split))), options.examples)
+    console, driven, seconds = Console(), dict[str, Driven](), {}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    for name, choose in _choosers(options, root).items():
+        with Progress(*columns, console=console, transient=True) as progress:
+            task = progress.add_task(name, total=len(instructions))
+            since = time.process_time()
+            driven[name] = drive_all(
+                choose,
+                houses,
+                root,
+                instructions,
+                report=lambda episode: progress.advance(task),  # noqa: B023
+            )
+            seconds[name] = (time.process_time() - since) / len(instructions)
+    print(table(driven))
+    print("".join(f"{name}: {spent:.2f} s of processor time per episode\n" for name, spent in seconds.items()), end="")
+    if options.out is not None:
+        told = {"split": options.split, "drivers": summary(driven), "seconds_per_episode": seconds}
+        write_json(options.out / "ce.json", {**told, "provenance": provenance()}, indent=1)
+        write_text(options.out / "ce.md", table(driven, markdown=True) + "\n")
+        print(f"written: {options.out / 'ce.json'}, {options.out / 'ce.md'}")
+
+
+def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -> None:
+    """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it.
+
+    Args:
+        out: where the pictures go.
+        root: the world; made where it is missing.
+        seed: of the world.
+        count: instructions to follow.
+        console: to tell it.
+    """
+    from ghosts.cli import world
+    from ghosts.continuous.episode import houses_of, open_episode
+    from ghosts.continuous.picture import filmstrip, snapshot
+    from ghosts.continuous.residence import TRAINED, Residences
+    from ghosts.data.examples import evenly
+    from ghosts.language.episodes import each_instruction
+    from ghosts.types import SUCCESS_M
+    from ghosts.world.images import write_image
+
+    console.print("1. An unseen house and its paths", style="bold")
+    world.main(["--out", str(root), "--houses", "2", "--seed", str(seed), "--no-images"])
+    console.print("2. The agent drives, 0.25 m or 15° at a time", style="bold")
+    opened, houses = houses_of(root), Residences(root, TRAINED)
+    agent, arrived = make_agent(Path("houses-agent"), Path("houses-backbone")), 0
+    chosen = evenly(list(each_instruction(opened.episodes("val_unseen"))), count)
+    for item in chosen:
+        episode = open_episode(houses, opened, item)
+        console.print(f"\n[italic]“{item.text}”[/italic]", soft_wrap=True)
+        pictures = [snapshot(episode)]
+        for action in agent.follow(item.text, episode):
+            episode.act(action)
+            if episode.over or episode.steps % 25 == 0:
+                pictures.append(snapshot(episode))
+            if episode.over:
+                break
+        scores = episode.scores
+        arrived += bool(scores.success)
+        verdict = "[green]arrived[/green]" if scores.success else "[red]missed[/red]"
+        done = f"{scores.steps_taken:.0f} actions, {scores.path_length:.1f} m, {scores.collisions:.0f} bumps"
+        path = out / f"drive-{item.instr_id}.jpg"
+        write_image(path, filmstrip(pictures))
+        console.print(
+            f"   {done}; ends {scores.distance_to_goal:.1f} m from the goal: {verdict}; {path}", soft_wrap=True
+        )
+    console.print(f"\n{arrived} of {len(chosen)} instructions reached their goal (within {SUCCESS_M:.0f} m).")
+
+
+def _always(agent: ContinuousAgent, episode: ContinuousEpisode) -> ContinuousAgent:
+    return agent
+
+
+def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
+    """Everyone who drives, by name; what is wrong with an option is said before anybody does."""
+    from ghosts.continuous.drivers import make_driver
+    from ghosts.continuous.rollout import answers
+
+    found: dict[str, Choose] = {}
+    for run in options.run:
+        for planner in (False, True) if options.planner else (False,):
+            agent = make_agent(run, options.backbone, planner=planner)
+            found[f"{run.stem}, planner" if planner else run.stem] = partial(_always, agent)
+    if options.answers is not None:
+        found[f"{options.answers.stem}, walked"] = answers(options.answers, root, options.split)
+    for name in options.drivers:
+        found[name] = partial(make_driver, name)
+    return found

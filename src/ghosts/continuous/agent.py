@@ -1,0 +1,217 @@
+"""An agent that follows instructions without a graph: look around, track the goal, choose where to look next, drive.
+
+What it may choose are places of its own map: the frontiers of what is known, and open places between them. The belief
+of `GoalTracker` is read by the policy that was trained on viewpoints (or by the planner), because both need nothing but
+places and distances. Choosing a place where it has looked around already means to go there and stop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ghosts.act.candidates import Candidates
+from ghosts.act.tracker import GoalEstimate, GoalTracker, TrackerState
+from ghosts.config import require
+from ghosts.continuous.drive import Senses, drive
+from ghosts.continuous.episode import STOP, TURN_RIGHT
+from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
+from ghosts.geometry import TAU
+from ghosts.types import Grid, Pose
+
+Score = Callable[[Candidates, Tensor, Tensor, Grid], Tensor]
+"""Candidates, beliefs, starts and the beliefs' grid to what each candidate is worth; `act.planner.Planner` is one."""
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How the agent explores."""
+
+    looks: int = 12
+    """Most places to look around at; the last one it chooses is where it stops."""
+    view_rad: float = math.radians(30.0)
+    """Turn from view to view, a multiple of the body's turns; 12 views as in training."""
+    spacing_m: float = 1.3
+    """Places to choose from are at least so far apart."""
+    range_m: float = 5.0
+    """And at most so far to walk from where it has looked around (edges of R2R's graphs: 95 % below 4.3 m)."""
+    berth_m: float = 0.15
+    """Distance kept from what it sees, beyond which its body fits."""
+
+    def __post_init__(self) -> None:
+        require(self.looks >= 1, "looks must be at least 1", self.looks)
+        require(0.0 < self.view_rad <= math.pi, "view_rad must lie in (0, π]", self.view_rad)
+        require(self.spacing_m > 0.0, "spacing_m must be positive", self.spacing_m)
+        require(self.range_m > 0.0, "range_m must be positive", self.range_m)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Somewhere the agent may choose."""
+
+    xyz_m: tuple[float, float, float]
+    """On the ground."""
+    from_start_m: float
+    from_agent_m: float
+    visited: bool
+    cell: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look around, for pictures."""
+
+    pose: Pose
+    estimate: GoalEstimate
+    places: tuple[Place, ...]
+    scores: tuple[float, ...]
+    chosen: int
+
+
+@dataclass
+class ContinuousAgent:
+    """Follows instructions with a tracker.
+
+    Args:
+        tracker: from weights (`run.tracker.load_tracker`).
+        planner: chooses instead of the model's policy.
+        habits: how it explores.
+        watch: told of every look around.
+    """
+
+    tracker: GoalTracker
+    planner: Score | None = None
+    habits: Habits = field(default_factory=Habits)
+    watch: Callable[[Look], None] = lambda look: None
+
+    def follow(self, text: str, senses: Senses) -> Iterator[int]:
+        """Actions, one by one."""
+        body, camera_m = senses.outfit.body, senses.outfit.camera_m
+        start = senses.pose
+        state = self.tracker.start(text, start)
+        space, visited = Space.around(start, camera_m), []
+        for number in range(self.habits.looks):
+            state, space = yield from self._look_around(state, space, senses)
+            visited.append(senses.pose)
+            while True:
+                here = senses.pose
+                known = reach(space, here.x_m, here.y_m, here.z_m - camera_m, self.habits.berth_m, body.height_m)
+                places = self._places(known, visited, camera_m, last=number + 1 == self.habits.looks)
+                chosen = self._choose(state, start, places, here)
+                arrived = yield from drive(known.way_m(*chosen.cell), senses)
+                if arrived or chosen.visited:
+                    break
+                ahead = 0.2
+                x, y = senses.pose.x_m, senses.pose.y_m
+                heading = senses.pose.heading_rad
+                space = bump(space, x + ahead * math.sin(heading), y + ahead * math.cos(heading))
+                if math.hypot(x - here.x_m, y - here.y_m) > 0.5:
+                    break  # it came some way: look around from there
+            if chosen.visited:
+                break
+        yield STOP
+
+    def _look_around(
+        self, state: TrackerState, space: Space, senses: Senses
+    ) -> Generator[int, None, tuple[TrackerState, Space]]:
+        """Turn once round, then add all views to the map at once, as in training."""
+        sights = [senses.look()]
+        turns = max(1, round(self.habits.view_rad / senses.outfit.turn_rad))
+        for _ in range(round(TAU / (turns * senses.outfit.turn_rad)) - 1):
+            for _ in range(turns):
+                yield TURN_RIGHT
+            sights.append(senses.look())
+        rgb, depth = np.stack([s.rgb for s in sights]), np.stack([s.depth_m for s in sights])
+        poses = [sight.pose for sight in sights]
+        camera = senses.outfit.camera
+        return self.tracker.observe(state, rgb, depth, poses, camera), see(
+            space, depth, poses, camera, senses.outfit.camera_m
+        )
+
+    def _places(self, known: Reach, visited: list[Pose], camera_m: float, last: bool) -> list[Place]:
+        """Where the agent has looked around, and where it might."""
+        space = known.space
+        from_start = _distances(visited)
+        places = []
+        for pose in visited:
+            row, col = _near(known, *space.cell(pose.x_m, pose.y_m))
+            xyz = (pose.x_m, pose.y_m, pose.z_m - camera_m)
+            far = math.hypot(pose.x_m - visited[-1].x_m, pose.y_m - visited[-1].y_m)
+            gone = 0.0 if pose is visited[-1] else float(known.distance_m[row, col])
+            gone = gone if math.isfinite(gone) else far
+            places.append(Place(xyz, from_start(xyz), gone, True, (row, col)))
+        return places if last else places + self._ahead(known, visited, from_start)
+
+    def _ahead(
+        self, known: Reach, visited: list[Pose], from_start: Callable[[tuple[float, float, float]], float]
+    ) -> list[Place]:
+        """Frontiers first, then open places, none near another."""
+        row, col = np.nonzero(np.isfinite(known.distance_m) & (known.distance_m < 3 * self.habits.range_m))
+        xy = np.stack([known.space.x0_m + CELL_M * col, known.space.y0_m + CELL_M * row], 1)
+        taken = [np.array([pose.x_m, pose.y_m]) for pose in visited]
+        nearest = np.min([np.linalg.norm(xy - place, axis=1) for place in taken], axis=0)
+        free = (nearest > self.habits.spacing_m) & (nearest < self.habits.range_m)
+        order = np.lexsort((-known.room[row, col], ~known.frontier[row, col]))
+        found: list[Place] = []
+        for k in order[free[order]].tolist():
+            if all(np.hypot(*(xy[k] - place)) > self.habits.spacing_m for place in taken):
+                taken.append(xy[k])
+                i, j = int(row[k]), int(col[k])
+                xyz = (float(xy[k, 0]), float(xy[k, 1]), known.space.z0_m + CELL_M * float(known.ground[i, j]))
+                found.append(Place(xyz, from_start(xyz), float(known.distance_m[i, j]), False, (i, j)))
+        return found
+
+    @torch.no_grad()
+    def _choose(self, state: TrackerState, start: Pose, places: list[Place], here: Pose) -> Place:
+        estimate = self.tracker.goal(state)
+        model, device = self.tracker.model, self.tracker.device
+        trace = estimate.trace
+        beliefs = (trace.smoothed() if self.planner else trace.beliefs)[:, 0]
+        grid = Grid(beliefs.shape[-2], beliefs.shape[-1], model.config.belief_grid.cell_m)
+        origin = np.array(state.origin_xy_m)
+        begin = torch.tensor([[start.x_m - origin[0], start.y_m - origin[1]]], device=device, dtype=torch.float32)
+        candidates = _candidates(places, start, device)
+        scores: Tensor = (self.planner or model.policy)(candidates, beliefs, begin, grid)
+        chosen = int(scores.argmax())
+        self.watch(Look(here, estimate, tuple(places), tuple(scores.tolist()), chosen))
+        return places[chosen]
+
+
+def _candidates(places: list[Place], start: Pose, device: torch.device) -> Candidates:
+    origin = np.array([start.x_m, start.y_m, places[0].xyz_m[2]])
+    return Candidates(
+        torch.zeros(len(places), dtype=torch.int64, device=device),
+        torch.tensor(np.array([place.xyz_m for place in places]) - origin, dtype=torch.float32, device=device),
+        torch.tensor([place.from_start_m for place in places], device=device),
+        torch.tensor([place.from_agent_m for place in places], device=device),
+        torch.tensor([place.visited for place in places], device=device),
+    )
+
+
+def _distances(visited: list[Pose]) -> Callable[[tuple[float, float, float]], float]:
+    """Walks from the start: through the looks so far, then straight on.
+
+    The walk to each look is what was walked or shorter; the last leg is taken straight, as edges of graphs are.
+    """
+    spots = np.array([(pose.x_m, pose.y_m) for pose in visited])
+    legs = [0.0]
+    for k in range(1, len(spots)):
+        legs.append(min(legs[j] + float(np.linalg.norm(spots[k] - spots[j])) for j in range(k)))
+
+    def measure(xyz: tuple[float, float, float]) -> float:
+        gaps = np.linalg.norm(spots - np.array(xyz[:2]), axis=1)
+        return float(np.min(np.array(legs) + gaps))
+
+    return measure
+
+
+def _near(known: Reach, row: int, col: int) -> tuple[int, int]:
+    """The cell that can be reached nearest to one."""
+    rows, cols = np.nonzero(np.isfinite(known.distance_m))
+    best = int(np.argmin((rows - row) ** 2 + (cols - col) ** 2))
+    return int(rows[best]), int(cols[best])

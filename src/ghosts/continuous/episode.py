@@ -1,0 +1,140 @@
+"""One episode in a house: the body, what it sees, what it has done. The environment and the agents' walks share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from jaxtyping import Float32, UInt8
+
+from ghosts.continuous.residence import Outfit, Residence, Residences
+from ghosts.continuous.scores import CeScores, ScoreKeeper
+from ghosts.errors import ConfigError
+from ghosts.files import read_object
+from ghosts.language.episodes import Instruction
+from ghosts.types import Pose
+from ghosts.world.dataroot import DataRoot
+from ghosts.world.houses.body.moves import Stance, forward, turn
+from ghosts.world.houses.mesh.renderers import axial_m
+
+STOP, MOVE_FORWARD, TURN_LEFT, TURN_RIGHT = range(4)
+ACTIONS = ("STOP", "MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT")
+MAX_STEPS = 500
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the camera sees."""
+
+    rgb: UInt8[np.ndarray, "h w 3"]
+    """At the size of the depth image."""
+    depth_m: Float32[np.ndarray, "h w"]
+    """Along the optical axis; 0 where nothing is seen."""
+    pose: Pose
+
+
+class ContinuousEpisode:
+    """A body that follows one instruction.
+
+    Args:
+        residence: the house.
+        root: its data root.
+        instruction: what to follow.
+        max_steps: actions after which the episode is over.
+    """
+
+    def __init__(
+        self, residence: Residence, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS
+    ) -> None:
+        self.residence, self.instruction, self.max_steps = residence, instruction, max_steps
+        graph, episode = root.graph(instruction.episode.scan), instruction.episode
+        rows = [graph.index(name) for name in episode.path]
+        places = [residence.stand(graph.position_m[row], float(graph.height_m[row]), 0.0) for row in rows]
+        self.reference_m = residence.demonstration_m(places, residence.outfit.forward_m)
+        self.goal = places[-1]
+        self.stance: Stance = turn(places[0], episode.heading_rad)
+        self.walk: list[Stance] = [self.stance]
+        self.collided = self.stopped = False
+        self._keeper = ScoreKeeper(residence.field(self.goal), self.reference_m, self.stance)
+
+    @property
+    def outfit(self) -> Outfit:
+        """Body and camera."""
+        return self.residence.outfit
+
+    @property
+    def steps(self) -> int:
+        """Actions taken."""
+        return len(self.walk) - 1
+
+    @property
+    def over(self) -> bool:
+        """Whether the body has stopped or ran out of steps."""
+        return self.stopped or self.steps >= self.max_steps
+
+    @property
+    def scores(self) -> CeScores:
+        """So far."""
+        return self._keeper.scores()
+
+    @property
+    def pose(self) -> Pose:
+        """Of the camera."""
+        return self.stance.camera(self.outfit.camera_m, self.outfit.elevation_rad)
+
+    def act(self, action: int) -> None:
+        """Take one action.
+
+        Raises:
+            ConfigError: there is no such action, or the episode is over.
+        """
+        if action not in range(len(ACTIONS)):
+            told = ", ".join(f"{number} {name}" for number, name in enumerate(ACTIONS))
+            raise ConfigError(f"unknown action {action!r}; choose one of {told}")
+        if self.over:
+            raise ConfigError("the episode is over; call reset to begin another")
+        self.collided = False
+        if action == MOVE_FORWARD:
+            self.stance, self.collided = forward(self.residence.ground, self.stance, self.outfit.forward_m)
+        elif action != STOP:
+            right = self.outfit.turn_rad if action == TURN_RIGHT else -self.outfit.turn_rad
+            self.stance = turn(self.stance, right)
+        self.stopped = action == STOP
+        self.walk.append(self.stance)
+        self._keeper.step(self.stance, collided=self.collided, stopped=self.stopped)
+
+    def look(self) -> Sight:
+        """Draw what the camera sees."""
+        pictures = self.residence.renderer.render([self.pose], self.outfit.camera)
+        depth = axial_m(pictures.depth_m[0], self.outfit.camera).astype(np.float32)
+        return Sight(pictures.rgb[0], depth, self.pose)
+
+
+def smaller(rgb: np.ndarray, side_px: int) -> np.ndarray:
+    """A colour image of another size, averaged where it shrinks."""
+    if rgb.shape[0] == side_px:
+        return rgb
+    return cv2.resize(rgb, (side_px, side_px), interpolation=cv2.INTER_AREA)
+
+
+def open_episode(
+    residences: Residences, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS
+) -> ContinuousEpisode:
+    """Begin an episode in its house."""
+    return ContinuousEpisode(residences[instruction.episode.scan], root, instruction, max_steps)
+
+
+def houses_of(root: str | Path) -> DataRoot:
+    """The data root of procedural houses.
+
+    Raises:
+        DataError: there is none, or its buildings are no procedural houses.
+    """
+    opened = DataRoot(Path(root))
+    read_object(
+        Path(root) / "world.json",
+        hint="continuous motion needs procedural houses; make some with: ghosts world --out DIR",
+    )
+    return opened

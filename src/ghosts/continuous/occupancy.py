@@ -1,0 +1,264 @@
+"""What a driving agent knows of the space around it, from its depth images alone: columns of occupied heights.
+
+Every cell of 10 cm holds one bit per 10 cm of height. A body can stand in a cell where a surface was seen and nothing
+above it; it can go to a neighbour whose surface is not more than a step higher or lower. So stairs need no exception,
+and no graph or viewpoint is known.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int, UInt64
+
+from ghosts.geometry import camera_to_world, pixel_rays
+from ghosts.types import Intrinsics, Pose
+
+CELL_M = 0.1
+_SIDE = 480
+_BELOW_M = 3.2
+"""Heights are known from so far below the start's floor to 3.2 m above it: one storey up or down."""
+_FAR_M = 4.5
+"""Farther points are left out: those of the floor lie too far apart there."""
+_STEP = 3
+"""Bins of height that one step may climb: 0.3 m."""
+_CLEAR = 4
+"""From so many bins above the ground on a body would bump into what is in its own cell, and one bin higher also into
+what is beside it: the treads ahead on a stair."""
+_NEIGHBOURS = [(di, dj, CELL_M * math.hypot(di, dj)) for di in (-1, 0, 1) for dj in (-1, 0, 1) if di or dj]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Occupied heights around the start of an episode."""
+
+    columns: UInt64[np.ndarray, "y x"]
+    """Bit k: something at the height k."""
+    blocked: Bool[np.ndarray, "y x"]
+    """Where the body bumped into what it had not seen."""
+    x0_m: float
+    y0_m: float
+    """Centre of the first cell."""
+    z0_m: float
+    """Height of the middle of the first bin."""
+
+    @staticmethod
+    def around(pose: Pose, camera_m: float) -> Space:
+        """Nothing is known yet.
+
+        Args:
+            pose: of the camera.
+            camera_m: its height above the ground.
+        """
+        half = _SIDE // 2 * CELL_M
+        empty = np.zeros((_SIDE, _SIDE), np.uint64)
+        return Space(empty, empty > 0, pose.x_m - half, pose.y_m - half, pose.z_m - camera_m - _BELOW_M)
+
+    def cell(self, x_m: float, y_m: float) -> tuple[int, int]:
+        """Row and column of a place."""
+        return round((y_m - self.y0_m) / CELL_M), round((x_m - self.x0_m) / CELL_M)
+
+    def bin(self, z_m: float) -> int:
+        """Which bit a height is."""
+        return round((z_m - self.z0_m) / CELL_M)
+
+
+def see(
+    space: Space, depth_m: Float32[np.ndarray, "v h w"], poses: list[Pose], camera: Intrinsics, camera_m: float
+) -> Space:
+    """Add the depth images of one look around.
+
+    Args:
+        space: so far.
+        depth_m: along the optical axis, 0 where nothing is seen.
+        poses: of the cameras.
+        camera: their intrinsics.
+        camera_m: their height above the ground.
+    """
+    columns = space.columns.copy()
+    rays = pixel_rays(camera)
+    for depth, matrix in zip(depth_m, camera_to_world(*_poses(poses)), strict=True):
+        near = (depth > 0.05) & (depth < _FAR_M)
+        points = (rays[near] * depth[near][:, None]) @ matrix[:3, :3].T + matrix[:3, 3]
+        low = np.array([space.x0_m, space.y0_m, space.z0_m])
+        col, row, level = np.round((points - low) / CELL_M).astype(np.int64).T
+        inside = (col >= 0) & (col < _SIDE) & (row >= 0) & (row < _SIDE) & (level >= 0) & (level < 64)
+        place, bit = (row * _SIDE + col)[inside], level[inside]
+        seen = np.unique(place * 64 + bit)
+        np.bitwise_or.at(columns.reshape(-1), seen // 64, np.uint64(1) << (seen % 64).astype(np.uint64))
+    _stand(space, columns, poses[0], camera_m)
+    return Space(columns, space.blocked, space.x0_m, space.y0_m, space.z0_m)
+
+
+def _stand(space: Space, columns: np.ndarray, pose: Pose, camera_m: float) -> None:
+    """A level camera does not see the floor at its feet: where nothing is known around it, the ground goes on."""
+    row, col = space.cell(pose.x_m, pose.y_m)
+    reach = math.ceil(camera_m / CELL_M)
+    window = (slice(max(0, row - reach), row + reach + 1), slice(max(0, col - reach), col + reach + 1))
+    y, x = np.mgrid[window]
+    unseen = (np.hypot(y - row, x - col) <= reach) & (columns[window] == 0)
+    columns[window][unseen] = np.uint64(1 << space.bin(pose.z_m - camera_m))
+
+
+def _poses(poses: list[Pose]) -> tuple[list[tuple[float, float, float]], list[float], list[float]]:
+    places = [(pose.x_m, pose.y_m, pose.z_m) for pose in poses]
+    return places, [pose.heading_rad for pose in poses], [pose.elevation_rad for pose in poses]
+
+
+def bump(space: Space, x_m: float, y_m: float) -> Space:
+    """Remember that something unseen is at a place."""
+    blocked = space.blocked.copy()
+    row, col = space.cell(x_m, y_m)
+    if 0 <= row < _SIDE and 0 <= col < _SIDE:
+        blocked[row, col] = True
+    return Space(space.columns, blocked, space.x0_m, space.y0_m, space.z0_m)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a body can go from a place, by what is known."""
+
+    space: Space
+    ground: Int[np.ndarray, "y x"]
+    """Bin of the ground in every cell that can be reached; −1 elsewhere."""
+    distance_m: Float[np.ndarray, "y x"]
+    """From the place; infinite where no way is known."""
+    before: Int[np.ndarray, "y x"]
+    """The cell before, as a flat index; −1 at the place."""
+    frontier: Bool[np.ndarray, "y x"]
+    """Cells that can be reached beside which nothing is known."""
+    room: Float32[np.ndarray, "y x"]
+    """Distance to the nearest cell that cannot be reached, in metres."""
+
+    def way_m(self, row: int, col: int) -> Float[np.ndarray, "n 3"]:
+        """The way to a cell: x, y and the ground's height, from the place on."""
+        flat, way = row * _SIDE + col, []
+        while flat >= 0:
+            i, j = divmod(int(flat), _SIDE)
+            way.append((*self.place_m(i, j), self.space.z0_m + CELL_M * float(self.ground[i, j])))
+            flat = int(self.before[i, j])
+        return np.array(way[::-1])
+
+    def place_m(self, row: int, col: int) -> tuple[float, float]:
+        """Centre of a cell."""
+        return self.space.x0_m + CELL_M * col, self.space.y0_m + CELL_M * row
+
+
+def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, height_m: float) -> Reach:
+    """Flood what is known from a place.
+
+    Args:
+        space: what is known.
+        x_m: where the body stands.
+        y_m: likewise.
+        z_m: height of the ground there.
+        body_m: distance that is kept from obstacles.
+        height_m: of the body.
+    """
+    obstacles = _Obstacles(space, body_m, height_m)
+    columns = _without_gaps(space.columns).reshape(-1)
+    row, col = space.cell(x_m, y_m)
+    start, level = row * _SIDE + col, space.bin(z_m)
+    best: dict[int, float] = {start: 0.0}
+    ground, before = {start: level}, {start: -1}
+    queue, done = [(0.0, start)], set()
+    while queue:
+        far, here = heapq.heappop(queue)
+        if here in done:
+            continue
+        done.add(here)
+        i, j = divmod(here, _SIDE)
+        if not (1 <= i < _SIDE - 1 and 1 <= j < _SIDE - 1):
+            continue
+        stood = ground[here]
+        for di, dj, length in _NEIGHBOURS:
+            there = here + di * _SIDE + dj
+            if there in done:
+                continue
+            step = _surface(int(columns[there]), stood)
+            if step < 0 or obstacles.at(step)[there]:
+                continue
+            total = far + math.hypot(length, CELL_M * (step - stood)) * (1.0 + obstacles.crowded(step)[there])
+            if total < best.get(there, math.inf):
+                best[there], ground[there], before[there] = total, step, here
+                heapq.heappush(queue, (total, there))
+    return _gather(space, done, best, ground, before)
+
+
+def _without_gaps(columns: np.ndarray) -> np.ndarray:
+    """A cell of which nothing is known, between two of which something is, is like them: points leave gaps."""
+    filled = columns.copy()
+    for axis in (0, 1):
+        before, after = np.roll(columns, 1, axis), np.roll(columns, -1, axis)
+        gap = (columns == 0) & (before != 0) & (after != 0)
+        filled[gap] |= before[gap] | after[gap]
+    return filled
+
+
+def _surface(column: int, stood: int) -> int:
+    """Highest surface of a column that a body standing at a height can step to; −1 where there is none."""
+    for rise in range(_STEP, -_STEP - 1, -1):
+        if stood + rise >= 0 and column >> (stood + rise) & 1:
+            return stood + rise
+    return -1
+
+
+class _Obstacles:
+    """Which cells a body cannot stand in, by the height of their ground; made when first asked for."""
+
+    def __init__(self, space: Space, body_m: float, height_m: float) -> None:
+        self.space, self.top = space, round(height_m / CELL_M)
+        self.kernels = [_disc(body_m), _disc(body_m + 0.2)]
+        self._maps: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def at(self, level: int) -> np.ndarray:
+        return self._map(level)[0]
+
+    def crowded(self, level: int) -> np.ndarray:
+        return self._map(level)[1]
+
+    def _map(self, level: int) -> tuple[np.ndarray, np.ndarray]:
+        if level not in self._maps:
+            own, beside = (self._between(level + _CLEAR + k, level + self.top) for k in (0, 1))
+            tight, wide = (cv2.dilate(beside.astype(np.uint8), kernel) for kernel in self.kernels)
+            # Near an obstacle a metre counts twice, so that ways keep to the middle of doors.
+            self._maps[level] = ((tight > 0) | own).reshape(-1), wide.reshape(-1).astype(float)
+        return self._maps[level]
+
+    def _between(self, low: int, high: int) -> np.ndarray:
+        """Cells with something between two heights."""
+        mask = sum(1 << k for k in range(min(64, low), min(64, high + 1)))
+        return ((self.space.columns & np.uint64(mask)) > 0) | self.space.blocked
+
+
+def _disc(radius_m: float) -> np.ndarray:
+    cells = math.ceil(radius_m / CELL_M)
+    y, x = np.mgrid[-cells : cells + 1, -cells : cells + 1]
+    return (np.hypot(x, y) * CELL_M <= radius_m + 1e-6).astype(np.uint8)
+
+
+def _gather(
+    space: Space,
+    done: set[int],
+    best: dict[int, float],
+    ground: dict[int, int],
+    before: dict[int, int],
+) -> Reach:
+    cells = np.array(sorted(done))
+    level, distance, back = (np.full(_SIDE * _SIDE, empty) for empty in (-1, math.inf, -1))
+    level[cells] = [ground[k] for k in cells.tolist()]
+    distance[cells] = [best[k] for k in cells.tolist()]
+    back[cells] = [before[k] for k in cells.tolist()]
+    square = (_SIDE, _SIDE)
+    reached = (level >= 0).reshape(square)
+    unknown = (space.columns == 0) & ~reached
+    # A gap of one cell between points of the floor is no frontier.
+    unknown = cv2.morphologyEx(unknown.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    frontier = reached & (cv2.dilate(unknown, np.ones((3, 3), np.uint8)) > 0)
+    room = cv2.distanceTransform(reached.astype(np.uint8), cv2.DIST_L2, 3) * CELL_M
+    far, ground_bins, last = distance.reshape(square), level.reshape(square), back.reshape(square)
+    return Reach(space, ground_bins, far, last.astype(np.int64), frontier, room.astype(np.float32))

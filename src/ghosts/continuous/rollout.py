@@ -1,0 +1,144 @@
+"""Episodes driven to their end, and their scores as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ghosts.continuous.drive import Driver
+from ghosts.continuous.drivers import WayDriver
+from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, open_episode
+from ghosts.continuous.residence import Residences
+from ghosts.continuous.scores import CeScores
+from ghosts.errors import DataError
+from ghosts.evaluate.bootstrap import draw_paths, mean_interval
+from ghosts.evaluate.layout import markdown_rows, text_rows
+from ghosts.evaluate.submission import check_submission
+from ghosts.files import read_json
+from ghosts.language.episodes import Instruction
+from ghosts.world.dataroot import DataRoot
+
+Choose = Callable[[ContinuousEpisode], Driver]
+"""Who drives an episode."""
+
+
+@dataclass(frozen=True)
+class Driven:
+    """Scores of one driver, one per instruction."""
+
+    instr_ids: tuple[str, ...]
+    scores: tuple[CeScores, ...]
+
+    def means(self) -> dict[str, float]:
+        """Of every metric."""
+        return {
+            item.name: float(np.mean([getattr(score, item.name) for score in self.scores])) for item in fields(CeScores)
+        }
+
+    def interval(self, metric: str) -> tuple[float, float]:
+        """95 % interval of a metric's mean, paths resampled."""
+        values = np.array([getattr(score, metric) for score in self.scores])
+        return mean_interval(values, draw_paths(self.instr_ids))
+
+
+def drive_to_end(driver: Driver, episode: ContinuousEpisode) -> CeScores:
+    """Let a driver act until it stops or has no steps left."""
+    for action in driver.follow(episode.instruction.text, episode):
+        episode.act(action)
+        if episode.over:
+            break
+    return episode.scores
+
+
+def drive_all(
+    choose: Choose,
+    houses: Residences,
+    root: DataRoot,
+    instructions: Iterable[Instruction],
+    max_steps: int = MAX_STEPS,
+    report: Callable[[ContinuousEpisode], None] = lambda episode: None,
+) -> Driven:
+    """Drive many episodes, house by house, so that each house is opened once.
+
+    Args:
+        choose: who drives an episode.
+        houses: of the data root.
+        root: the data root.
+        instructions: what to follow.
+        max_steps: actions per episode.
+        report: told of every episode when it is over.
+    """
+    found: dict[str, CeScores] = {}
+    told = list(instructions)
+    for item in sorted(told, key=lambda item: item.episode.scan):
+        episode = open_episode(houses, root, item, max_steps)
+        found[item.instr_id] = drive_to_end(choose(episode), episode)
+        report(episode)
+    return Driven(tuple(item.instr_id for item in told), tuple(found[item.instr_id] for item in told))
+
+
+def answers(path: Path, root: DataRoot, split: str) -> Choose:
+    """Drivers that walk what a discrete agent answered.
+
+    Args:
+        path: written by `ghosts submit`: viewpoints of every instruction.
+        root: the data root.
+        split: which the file answers.
+
+    Raises:
+        DataError: the file is missing, or does not answer the split.
+    """
+    check_submission(path, root, split)
+    walks = {record["instr_id"]: [step[0] for step in record["trajectory"]] for record in read_json(path)}
+
+    def choose(episode: ContinuousEpisode) -> Driver:
+        item = episode.instruction
+        if item.instr_id not in walks:
+            raise DataError("no answer", file=path, record=item.instr_id, hint="name the file of this split")
+        graph = root.graph(item.episode.scan)
+        rows = [graph.index(name) for name in walks[item.instr_id]]
+        places = [episode.residence.stand(graph.position_m[row], float(graph.height_m[row]), 0.0) for row in rows]
+        return WayDriver(episode.residence.demonstration_m(places, 0.1))
+
+    return choose
+
+
+_COLUMNS = {
+    "TL": "path_length",
+    "NE": "distance_to_goal",
+    "OS": "oracle_success",
+    "SR": "success",
+    "SPL": "spl",
+    "nDTW": "ndtw",
+    "SDTW": "sdtw",
+    "steps": "steps_taken",
+    "collisions": "collisions",
+}
+
+
+def table(driven: Mapping[str, Driven], *, markdown: bool = False) -> str:
+    """One row per driver; SR with its interval."""
+    rows: list[Sequence[str]] = [["driver", "n", *_COLUMNS, "SR, 95 %"]]
+    for name, item in driven.items():
+        means = item.means()
+        digits = {"TL": 2, "NE": 2, "steps": 0, "collisions": 1}
+        low, high = item.interval("success")
+        figures = [f"{means[metric]:.{digits.get(short, 3)}f}" for short, metric in _COLUMNS.items()]
+        rows.append([name, str(len(item.scores)), *figures, f"{low:.3f}–{high:.3f}"])
+    return "\n".join(markdown_rows(rows, 1) if markdown else text_rows(rows, 1))
+
+
+def summary(driven: Mapping[str, Driven]) -> dict[str, Any]:
+    """Means, the interval of SR and every episode, as plain JSON values."""
+    return {
+        name: {
+            "means": item.means(),
+            "success_interval": list(item.interval("success")),
+            "episodes": {key: asdict(score) for key, score in zip(item.instr_ids, item.scores)},
+        }
+        for name, item in driven.items()
+    }

@@ -1,0 +1,1 @@
+"""Houses in the standard formats of other programs: GLB, MJCF and USD."""

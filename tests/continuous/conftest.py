@@ -1,0 +1,59 @@
+"""A small world of houses without images, and a body with a small camera."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from checks import unchecked
+from ghosts.continuous.residence import Outfit
+from ghosts.world.houses.house import House
+from ghosts.world.houses.mesh.atlas import Atlas
+from ghosts.world.houses.mesh.faces import Faces
+from ghosts.world.houses.mesh.renderers import Renderer, make_renderer
+from ghosts.world.houses.world import WorldConfig, load_house, make_world
+
+SMALL = Outfit(rgb_px=24, depth_px=32, texel_m=0.5, renderer="baked")
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two houses with a few paths."""
+    folder = tmp_path_factory.mktemp("houses") / "world"
+    with unchecked():
+        make_world(folder, WorldConfig(houses=2, seed=6, paths=8, faces=16), images=False)
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _opened_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Houses are made once, without shape checks, and painted grey: tests of renderers look at their light."""
+    cache = tmp_path_factory.mktemp("cache")
+
+    @functools.cache
+    def house(root: Path, scan: str) -> House:
+        with unchecked():
+            return load_house(root, scan)
+
+    renderers: dict[tuple[str, str], Renderer] = {}
+
+    def renderer(name: str, made: House, *, texel_m: float, folder: Path | None) -> Renderer:
+        if (name, made.name) not in renderers:
+            with unchecked():
+                renderers[name, made.name] = make_renderer(name, made, texel_m=texel_m, folder=folder)
+        return renderers[name, made.name]
+
+    def grey(house: House, scene: None, faces: Faces, atlas: Atlas) -> np.ndarray:
+        return np.full((atlas.height, atlas.width, 3), 128, np.uint8)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ghosts.world.houses.mesh.bake.prepare", lambda house, device: None)
+        patch.setattr("ghosts.world.houses.mesh.bake.bake_atlas", grey)
+        patch.setenv("GHOSTS_CACHE", str(cache))
+        patch.setattr("ghosts.continuous.residence.load_house", house)
+        patch.setattr("ghosts.continuous.residence.make_renderer", renderer)
+        yield

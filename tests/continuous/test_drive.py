@@ -1,0 +1,290 @@
+"""Driving: what depth images tell of the space, ways along it, baselines, and an agent that chooses its places."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from act.makers import small_model
+from checks import unchecked
+from continuous.conftest import SMALL
+from ghosts.act.candidates import Candidates
+from ghosts.act.planner import Planner
+from ghosts.act.tracker import GoalTracker
+from ghosts.cli import eval as eval_command
+from ghosts.cli._continuous import drive_demo
+from ghosts.continuous.agent import ContinuousAgent, Habits, Look
+from ghosts.continuous.drive import drive
+from ghosts.continuous.drivers import DRIVERS, make_driver
+from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
+from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
+from ghosts.continuous.picture import filmstrip
+from ghosts.continuous.residence import Outfit, Residences
+from ghosts.continuous.rollout import drive_to_end
+from ghosts.errors import ConfigError, UnknownNameError
+from ghosts.geometry import TAU
+from ghosts.language.episodes import each_instruction
+from ghosts.language.tokens import Vocabulary
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.types import Intrinsics, Pose
+from ghosts.world.houses.body.ground import make_ground
+from ghosts.world.houses.house import House
+from ghosts.world.houses.mesh.renderers import axial_m
+from ghosts.world.houses.render.raycast import cast, upload
+from ghosts.world.houses.solids import Solids
+from world.houses.conftest import STOREY_M, handmade_house
+
+CAMERA = Intrinsics(128, 128, math.pi / 2)
+
+
+def views(house: House, x: float, y: float, z: float) -> tuple[np.ndarray, list[Pose]]:
+    """Depth images all around a place, straight from the solids."""
+    from ghosts.world.houses.mesh.renderers import frames_of
+
+    poses = [Pose(x, y, z, TAU * k / 8) for k in range(8)]
+    distance = cast(upload(Solids.of(house.primitives)), frames_of(poses, CAMERA, "cpu")).distance
+    return axial_m(distance.nan_to_num(posinf=0.0).numpy(), CAMERA).astype(np.float32), poses
+
+
+def looked(house: House, *places: tuple[float, float, float]) -> Space:
+    space = Space.around(Pose(*places[0], 0.0), 1.25)
+    for place in places:
+        space = see(space, *views(house, *place), CAMERA, 1.25)
+    return space
+
+
+def reached(known: Reach, x: float, y: float) -> bool:
+    return bool(np.isfinite(known.distance_m[known.space.cell(x, y)]))
+
+
+@pytest.fixture(scope="module")
+def house() -> House:
+    return handmade_house()
+
+
+def test_what_can_be_reached_is_where_a_body_fits(house: House) -> None:
+    space = looked(house, (2.5, 4.5, 1.25))
+    known = reach(space, 2.5, 4.5, 0.0, 0.15, 1.5)
+    ground = make_ground(house)
+    row, col = np.nonzero(np.isfinite(known.distance_m))
+    places = [known.place_m(i, j) for i, j in zip(row.tolist(), col.tolist())]
+    room = np.array([ground.clearance_m(x, y, 0) for x, y in places])
+    assert len(room) > 800  # 8 m² of the living room and beyond
+    # Nobody sees the back of a television above the floor.
+    assert (room >= 0.1 - CELL_M / 2).mean() > 0.99
+    assert reached(known, 4.5, 4.0)
+    assert not reached(known, 1.0, 6.5)  # in the sofa
+    assert not reached(known, 5.06, 6.0)  # in the wall
+    gap = math.hypot(1.5, 1.0)
+    assert gap <= known.distance_m[space.cell(4.0, 3.5)] < 1.6 * gap
+
+
+def test_frontiers_lie_at_the_edge_of_what_is_known(house: House) -> None:
+    known = reach(looked(house, (2.5, 4.5, 1.25)), 2.5, 4.5, 0.0, 0.15, 1.5)
+    row, col = np.nonzero(known.frontier)
+    places = np.array([known.place_m(i, j) for i, j in zip(row.tolist(), col.tolist())])
+    assert len(places) > 3
+    # The living room is in sight; unknown is what lies behind its doors.
+    inside = (places[:, 0] < 4.9) & (places[:, 1] > 2.9)
+    assert inside.mean() < 0.2
+    assert np.linalg.norm(places - (2.5, 4.5), axis=1).min() > 1.5
+
+
+def test_stairs_are_a_way(house: House) -> None:
+    space = looked(
+        house, (1.2, 0.6, 1.25), (3.2, 0.55, 0.7 + 1.25), (5.0, 0.55, 1.96 + 1.25), (6.9, 0.7, STOREY_M + 1.25)
+    )
+    known = reach(space, 1.2, 0.6, 0.0, 0.15, 1.5)
+    row, col = space.cell(6.8, 0.6)
+    assert space.z0_m + CELL_M * known.ground[row, col] == pytest.approx(STOREY_M, abs=0.06)
+    way = known.way_m(row, col)
+    assert way[0, 2] == pytest.approx(0.0, abs=0.06)
+    assert np.abs(np.diff(way[:, 2])).max() < 0.31
+    assert (np.abs(way[(way[:, 0] > 2.4) & (way[:, 0] < 6.0), 1] - 0.55) < 0.5).all()
+
+
+def test_a_bump_closes_a_cell(house: House) -> None:
+    space = looked(house, (2.5, 4.5, 1.25))
+    x, y = 3.5, 4.5
+    known = reach(bump(space, x, y), 2.5, 4.5, 0.0, 0.15, 1.5)
+    assert not reached(known, x, y)
+    assert reached(known, x + 0.5, y)
+
+
+def first(world: Path, outfit: Outfit = SMALL) -> ContinuousEpisode:
+    root = houses_of(world)
+    instruction = next(iter(each_instruction(root.episodes("val_unseen"))))
+    return open_episode(Residences(world, outfit), root, instruction)
+
+
+def test_the_oracle_arrives_and_the_other_baselines_keep_to_their_rules(world: Path) -> None:
+    found = {}
+    for name in DRIVERS:
+        episode = first(world)
+        found[name] = drive_to_end(make_driver(name, episode), episode)
+        assert episode.over
+    assert found["stop"].steps_taken == 1.0
+    assert found["oracle"].success == 1.0
+    assert found["oracle"].spl > 0.85
+    assert found["oracle"].collisions == 0.0
+    assert 38.0 <= found["hand-coded"].steps_taken <= 37 * 2 + 25
+    with pytest.raises(
+        UnknownNameError, match="unknown driver 'lucky'; choose one of hand-coded, oracle, random, stop"
+    ):
+        make_driver("lucky", first(world))
+
+
+def test_a_way_into_a_wall_is_given_up(world: Path) -> None:
+    episode = first(world)
+    away = np.array([[episode.stance.x_m + 0.1 * k, episode.stance.y_m, 0.0] for k in range(300)])
+    actions = drive(away, episode)
+    arrived = None
+    for _ in range(MAX_STEPS):
+        try:
+            episode.act(next(actions))
+        except StopIteration as end:
+            arrived = end.value
+            break
+    assert arrived is False
+    assert episode.steps < 200
+
+
+class Chooser:
+    """Stands for a planner: chooses by a rule, and remembers what it was shown."""
+
+    def __init__(self, rule: Callable[[Candidates], torch.Tensor]) -> None:
+        self.rule, self.seen = rule, list[Candidates]()
+
+    def __call__(
+        self, candidates: Candidates, beliefs: torch.Tensor, start: torch.Tensor, grid: object
+    ) -> torch.Tensor:
+        self.seen.append(candidates)
+        assert beliefs.shape[0] == len(start) == 1
+        return self.rule(candidates)
+
+
+def agent(planner: object, **habits: object) -> tuple[ContinuousAgent, list[Look]]:
+    torch.manual_seed(1)
+    tracker = GoalTracker(small_model(), Vocabulary(("<pad>", "<unk>", "go")), SmallBackbone(8))
+    looks: list[Look] = []
+    return ContinuousAgent(tracker, planner, Habits(**habits), looks.append), looks  # type: ignore[arg-type]
+
+
+def test_an_agent_explores_and_returns_to_the_place_it_chooses(world: Path) -> None:
+    def rule(candidates: Candidates) -> torch.Tensor:
+        """On while it may, the farthest place first; then back to the start."""
+        going = bool((~candidates.visited).any())
+        return torch.where(
+            candidates.visited, 0.0 if going else -candidates.from_start_m, 1.0 + candidates.from_agent_m
+        )
+
+    chooser = Chooser(rule)
+    driver, looks = agent(chooser, looks=3)
+    episode = first(world, Outfit(rgb_px=24, depth_px=128, texel_m=0.5, renderer="baked"))
+    start = episode.stance
+    with unchecked():
+        scores = drive_to_end(driver, episode)
+    assert episode.stopped
+    assert [int(item.visited.sum()) for item in chooser.seen][-1] == 3
+    assert scores.path_length > 4.0
+    assert math.hypot(episode.stance.x_m - start.x_m, episode.stance.y_m - start.y_m) < 0.35
+    for item in chooser.seen[:-1]:
+        xy = item.xyz_m[:, :2]
+        apart = torch.cdist(xy, xy) + 99.0 * torch.eye(len(xy))
+        ahead = ~item.visited
+        assert apart[ahead].min() > 1.2
+        assert bool((item.from_agent_m[ahead] >= 1.2).all())
+        assert item.from_agent_m[item.visited].min() == 0.0
+    assert looks[0].pose.x_m == start.x_m
+    assert looks[0].estimate.mass.sum() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_an_agent_that_is_sure_stops_where_it_stands(world: Path) -> None:
+    driver, looks = agent(Chooser(lambda candidates: candidates.visited.float()))
+    episode = first(world)
+    with unchecked():
+        scores = drive_to_end(driver, episode)
+    # 12 views, two turns apart, and the stop.
+    assert scores.steps_taken == 11 * 2 + 1
+    assert scores.path_length == 0.0
+    assert len(looks) == 1
+
+
+def test_the_true_planner_drives_an_episode(world: Path) -> None:
+    driver, _ = agent(Planner(), looks=2)
+    episode = first(world)
+    with unchecked():
+        drive_to_end(driver, episode)
+    assert episode.over
+
+
+@pytest.mark.parametrize("setting", [{"looks": 0}, {"view_rad": 0.0}, {"spacing_m": 0.0}, {"range_m": -1.0}])
+def test_habits_out_of_range(setting: dict) -> None:
+    with pytest.raises(ConfigError, match=next(iter(setting))):
+        Habits(**setting)
+
+
+def answer_file(world: Path, path: Path) -> Path:
+    """What an agent would hand in that walks every reference."""
+    root = houses_of(world)
+    records = [
+        {"instr_id": item.instr_id, "trajectory": [[name, 0.0, 0.0] for name in item.episode.path]}
+        for item in each_instruction(root.episodes("val_unseen"))
+    ]
+    path.write_text(json.dumps(records), encoding="utf-8")
+    return path
+
+
+def test_eval_ce_scores_baselines_and_answers(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = answer_file(world, tmp_path / "perfect.json")
+    out = tmp_path / "scores"
+    options = ["--baselines", "stop,oracle", "--answers", str(answers), "--examples", "4", "--out", str(out)]
+    eval_command.main(["ce", "--data", str(world), *options])
+    printed = capsys.readouterr().out
+    assert "perfect, walked" in printed
+    told = json.loads((out / "ce.json").read_text(encoding="utf-8"))["drivers"]
+    assert told["stop"]["means"]["success"] == 0.0
+    assert told["oracle"]["means"]["success"] == told["perfect, walked"]["means"]["success"] == 1.0
+    assert len(told["oracle"]["episodes"]) == 4
+    assert told["perfect, walked"]["means"]["ndtw"] > 0.8
+    assert "| oracle | 4 |" in (out / "ce.md").read_text(encoding="utf-8")
+
+
+def test_eval_ce_tells_what_it_cannot_do(world: Path, root: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nothing to evaluate; name --run RUN, --answers FILE or --baselines oracle"):
+        eval_command.main(["ce", "--data", str(world), "--baselines", ""])
+    with pytest.raises(UnknownNameError, match="unknown baseline 'shortest'"):
+        eval_command.main(["ce", "--data", str(world), "--baselines", "shortest"])
+    with pytest.raises(ConfigError, match="--examples must not be negative, got -1"):
+        eval_command.main(["ce", "--data", str(world), "--examples", "-1"])
+
+
+def test_the_demo_drives_and_draws(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()))
+    monkeypatch.setattr("ghosts.cli._continuous.make_agent", lambda run, backbone: driver)
+    monkeypatch.setattr("ghosts.cli.world.main", lambda arguments: None)
+    monkeypatch.setattr("ghosts.continuous.residence.TRAINED", SMALL)
+    with unchecked():
+        drive_demo(tmp_path, world, 6, 1, Console(width=200))
+    printed = capsys.readouterr().out
+    assert "23 actions, 0.0 m, 0 bumps" in printed
+    assert "0 of 1 instructions reached their goal" in printed
+    (picture,) = tmp_path.glob("drive-*.jpg")
+    assert cv2.imread(str(picture)).shape == (32, 2 * 64, 3)
+
+
+def test_a_filmstrip_keeps_first_and_last() -> None:
+    pictures = [np.full((4, 6, 3), k, np.uint8) for k in range(21)]
+    strip = filmstrip(pictures, most=3)
+    assert strip.shape == (8, 12, 3)
+    assert (strip[0, 0, 0], strip[0, 6, 0], strip[4, 0, 0], strip[4, 6, 0]) == (0, 10, 20, 255)
