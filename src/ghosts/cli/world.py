@@ -1,6 +1,7 @@
 """Make a world of procedural houses: graph, instructions and panoramas, in Matterport's and R2R's formats.
 
-`ghosts world --out DIR --houses N --seed S` writes a data root; `--show` draws a floor plan; `--stats ROOT` measures a
+`ghosts world --out DIR --houses N --seed S` writes a data root; `--show` draws a floor plan, `--show
+--sheet` pictures of every room; `--stats ROOT` measures a
 data root, made or real.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tyro
@@ -21,6 +23,9 @@ from ghosts.config import require
 from ghosts.errors import ConfigError
 from ghosts.files import atomic_path
 from ghosts.world.houses.world import WorldConfig, make_world
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,8 @@ class Options:
     """Draw the floor plan of the house of --seed with a path and its instruction."""
     path: int = 0
     """With --show, which path to draw; −1 for none."""
+    sheet: bool = False
+    """With --show, draw pictures of every room instead of the floor plan."""
     stats: Path | None = None
     """Print the figures of this data root."""
 
@@ -109,6 +116,11 @@ def _print_statistics(root: Path) -> None:
     Console().print(table)
 
 
+def _save(figure: Figure, target: Path) -> None:
+    with atomic_path(target) as temporary:
+        figure.savefig(temporary)
+
+
 def _show(options: Options) -> None:
     from ghosts.view.plan import house_figure
     from ghosts.view.scene import house_scene
@@ -120,9 +132,17 @@ def _show(options: Options) -> None:
     from ghosts.world.houses.words.instructions import write_instructions
 
     target = options.out or Path(f"house-{options.seed}.png")
-    check_out_file(target, "a floor plan", (".png", ".svg", ".pdf"))
+    check_out_file(target, "a contact sheet" if options.sheet else "a floor plan", (".png", ".svg", ".pdf"))
     house = make_house(options.seed)
     graph = make_graph(house)
+    known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
+    if options.sheet:
+        from ghosts.devices import choose_device  # here: torch takes seconds, and a plan does not need it
+        from ghosts.view.sheet import sheet_figure
+
+        _save(sheet_figure(house, graph, known, choose_device(options.device).type), target)
+        print(f"{target}: {known}")
+        return
     scene = house_scene(house, parse_graph(house.name, connectivity(graph), target))
     names, heading_rad, text = [], 0.0, ""
     if options.path >= 0:
@@ -130,8 +150,5 @@ def _show(options: Options) -> None:
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
         text = write_instructions(house, graph, path, things_seen(house, graph.positions_m), rng)[0].text
         names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
-    known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
-    figure = house_figure(scene, known, names, heading_rad, text)
-    with atomic_path(target) as temporary:
-        figure.savefig(temporary)
+    _save(house_figure(scene, known, names, heading_rad, text), target)
     print(f"{target}: {known}" + (f"; {text}" if text else ""))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ghosts.world.houses.audit import flaws
 from ghosts.world.houses.furniture.furnish import furnish
 from ghosts.world.houses.house import House, Opening, Room, Stair
 from ghosts.world.houses.plan.kinds import assign_kinds
-from ghosts.world.houses.plan.layout import Slot, make_layout
+from ghosts.world.houses.plan.layout import STYLES, Slot, make_layout
 from ghosts.world.houses.plan.openings import make_openings
-from ghosts.world.houses.plan.rooms import ROOM_HEIGHT_M, STOREY_M, WALL_M, choose_finishes
+from ghosts.world.houses.plan.rooms import ROOM_HEIGHT_M, STOREY_M, WALL_M, choose_finishes, pick
 from ghosts.world.houses.plan.shell import build_shell, make_stair
 
+_ATTEMPTS, _PER_FRAME = 400, 100
 _ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -22,23 +24,30 @@ def make_house(seed: int) -> House:
         seed: any integer ≥ 0.
 
     Returns:
-        A furnished house of 6–14 rooms on one or two storeys; every room can be reached by walking.
+        A furnished house of 6–14 rooms on one or two storeys without a flaw (`audit.flaws`); every room can be reached
+        by walking.
     """
-    for attempt in range(50):
+    for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, attempt])
-        slots = make_layout(rng)
+        if attempt % _PER_FRAME == 0:
+            # Kept while attempts fail: else a world would have more of what is easy to furnish.
+            style, storeys = pick(rng, list(STYLES)), 2 if rng.random() < 0.45 else 1
+        slots = make_layout(style, storeys, rng)
         kinds = assign_kinds(slots, rng)
+        if kinds is None:
+            continue
         rooms = tuple(_room(index, slot, kind) for index, (slot, kind) in enumerate(zip(slots, kinds)))
         stairs = _stairs(slots, rooms, rng)
         openings = make_openings(slots, rooms, stairs, rng)
-        if openings is not None and _all_reachable(rooms, openings, stairs):
-            break
-    else:
-        raise AssertionError(f"seed {seed}: no house in 50 attempts")
-    finishes = choose_finishes(kinds, rng)
-    shell = build_shell(rooms, openings, stairs, finishes)
-    things = furnish(rooms, openings, stairs, rng)
-    return House(house_name(seed), seed, rooms, openings, stairs, things, shell)
+        if openings is None or not _all_reachable(rooms, openings, stairs):
+            continue
+        things = furnish(rooms, openings, stairs, rng)
+        if things is not None:
+            shell = build_shell(rooms, openings, stairs, choose_finishes(kinds, rng))
+            house = House(house_name(seed), seed, rooms, openings, stairs, things, shell)
+            if not flaws(house):
+                return house
+    raise AssertionError(f"seed {seed}: no house in {_ATTEMPTS} attempts")
 
 
 def house_name(seed: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,11 +15,19 @@ from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow
 from ghosts.world.houses.house import Opening, Room, Stair, Thing
 from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import WALL_M
+from ghosts.world.houses.touch import sunk
 
 CELL_M = 0.1
 LANE_HALF_M = 0.36
 _SKIRT_M = 0.02
-_SIDES = (("S", math.pi / 2), ("N", -math.pi / 2), ("W", 0.0), ("E", math.pi))
+_STANDS_HIGH_M = {"tv stand": 1.3}
+"""Height with what will stand on it, where that must not stand before a window."""
+SIDES = (("S", math.pi / 2), ("N", -math.pi / 2), ("W", 0.0), ("E", math.pi))
+
+
+def _flat(thing: Thing) -> bool:
+    """Whether it lies on the floor like a rug."""
+    return 2 * thing.half_m[2] < 0.03
 
 
 @dataclass
@@ -70,6 +79,9 @@ class Placer:
         low, high = sorted((stair.foot_m[1], stair.head_m[1]))
         x = stair.foot_m[0]
         self.solids.append(Rect(x - half - 0.08, low, x + half + 0.08, high))
+        # Pictures keep off the steps, and off the wall above them, where nobody could have hung them.
+        side = "W" if x - self.room.x0_m < self.room.x1_m - x else "E"
+        self.uses.append(WallUse(side, low - 0.05, high + 0.05, 0.0, math.inf))
         self.keep_free.append(Rect(x - half - 0.9, low - 1.1, x + half + 0.9, high + 1.1))
         end = stair.foot_m[1] - up * 0.5 if self.room.index == stair.rooms[0] else stair.head_m[1] + up * 0.5
         self.gates.append((x, end))
@@ -127,12 +139,18 @@ class Placer:
         if not self._inside(rect):
             return False
         if not spec.blocks:
-            return not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids) or not strict
+            # Furniture may stand on a rug, but a rug lies on no other.
+            flat = [footprint(thing) for thing in self.things if not thing.blocks and _flat(thing)]
+            return not any(overlap(rect, other) for other in flat) and (
+                not strict or not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids)
+            )
         if any(overlap(rect, solid, 0.003) for solid in self.solids):
             return False
         if any(overlap(rect, zone) for zone in self.keep_free if strict or zone in self.keep_free[: len(self.gates)]):
             return False
-        if strict and self._hides_window(rect, 2 * model.half_m[2] + model.bottom_m):
+        top = max(2 * model.half_m[2] + model.bottom_m, _STANDS_HIGH_M.get(model.kind, 0.0))
+        # Another thing in front is seen to above; a wall knows it from the floor up.
+        if self._before(rect, top, [use for use in self.uses if use.bottom_m > 0.0]):
             return False
         return self.walkable(rect)
 
@@ -150,9 +168,15 @@ class Placer:
             "E": room.x1_m - rect.x1,
         }
 
-    def _hides_window(self, rect: Rect, top_m: float) -> bool:
+    def hides_window(self, rect: Rect, top_m: float, except_side: str = "") -> bool:
+        """Whether something of a height above the floor would stand before a window or in a door."""
+        uses = [use for use in self.uses[: len(self.openings)] if use.side != except_side]
+        return self._before(rect, top_m, uses)
+
+    def _before(self, rect: Rect, top_m: float, uses: Iterable[WallUse]) -> bool:
+        """Whether something of a height above the floor would stand before what is on a wall."""
         gaps = self._gaps(rect)
-        for use in self.uses:
+        for use in uses:
             low, high = (rect.x0, rect.x1) if use.side in "SN" else (rect.y0, rect.y1)
             if gaps[use.side] < 0.35 and top_m > use.bottom_m and low < use.high and use.low < high:
                 return True
@@ -185,7 +209,7 @@ class Placer:
         """Stand an object with its back to a wall."""
         model = self.make(kind)
         spots = []
-        for side, yaw in _SIDES:
+        for side, yaw in SIDES:
             low, high = self.wall_range(side)
             room_left = high - low - 2 * model.half_m[1] - 0.06
             if room_left < 0:
@@ -197,11 +221,25 @@ class Placer:
     def _at_a_wall(self, model: Model, spots: list[tuple[str, float, float]], strict: bool) -> Thing | None:
         """Stand an object at one of some spots (wall, yaw, place along it), tried in any order."""
         for k in self.rng.permutation(len(spots)):
-            side, yaw, along = spots[int(k)]
-            x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
-            if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
-                return self.add(model, x, y, self.room.floor_z_m, yaw)
+            thing = self.at_place(model, *spots[int(k)], strict=strict)
+            if thing is not None:
+                return thing
         return None
+
+    def at_place(self, model: Model, side: str, yaw: float, along: float, *, strict: bool) -> Thing | None:
+        """Stand an object with its back to a wall, at one place along it."""
+        x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
+        if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
+            return self.add(model, x, y, self.room.floor_z_m, yaw)
+        return None
+
+    def slot_is_free(self, side: str, yaw: float, along: float, wide: float, deep: float) -> bool:
+        """Whether a slice of the floor before a wall holds nothing, and keeps out of doors and flights."""
+        x, y = self.at_wall(side, along, deep / 2 + _SKIRT_M)
+        rect = around((deep / 2, wide / 2, 0.0), x, y, yaw)
+        if not self._inside(rect) or any(overlap(rect, solid, 0.003) for solid in self.solids):
+            return False
+        return not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
 
     def _front_is_free(self, model: Model, x: float, y: float, yaw: float, strict: bool) -> bool:
         spec = KINDS[model.kind]
@@ -214,7 +252,7 @@ class Placer:
         """Stand an object in a corner, its back to one of the two walls."""
         model = self.make(kind)
         spots = []
-        for side, yaw in _SIDES:
+        for side, yaw in SIDES:
             low, high = self.wall_range(side)
             for along in (low + model.half_m[1] + _SKIRT_M + 0.01, high - model.half_m[1] - _SKIRT_M - 0.01):
                 spots.append((side, yaw, along))
@@ -291,20 +329,38 @@ class Placer:
                 others.append(rect)
         return made
 
-    def on_top(self, kind: str, host: Thing, height_m: float, shift: float) -> Thing:
-        """Put a small object on its host, `shift` metres to its left."""
+    def on_top(self, kind: str, host: Thing, height_m: float, shifts: Iterable[float]) -> Thing | None:
+        """Put a small object on its host, at the first of some shifts to its left (metres) where it is free."""
         model = self.make(kind)
         c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
-        x, y = host.center_m[0] - shift * s, host.center_m[1] + shift * c
-        return self.add(model, x, y, self.room.floor_z_m + height_m, host.yaw_rad)
+        for shift in shifts:
+            x, y = host.center_m[0] - shift * s, host.center_m[1] + shift * c
+            if self.clear(model, x, y, self.room.floor_z_m + height_m, host.yaw_rad):
+                return self.add(model, x, y, self.room.floor_z_m + height_m, host.yaw_rad)
+        return None
 
-    def on_wall(self, kind: str, host: Thing | None = None) -> Thing | None:
-        """Hang an object on a free stretch of wall, or above its host."""
-        model, spec = self.make(kind), KINDS[kind]
+    def clear(self, model: Model, x: float, y: float, z_m: float, yaw: float) -> bool:
+        """Whether an object above the floor touches neither walls nor things, and hides no window."""
+        rect = around(model.half_m, x, y, yaw)
+        top = z_m - self.room.floor_z_m + model.bottom_m + 2 * model.half_m[2]
+        if not self._inside(rect) or (KINDS[model.kind].blocks and self.hides_window(rect, top)):
+            return False
+        parts = stand(model, KINDS[model.kind], self.room.index, x, y, z_m, yaw).parts
+        return not any(overlap(rect, footprint(thing)) and sunk(parts, thing.parts) for thing in self.things)
+
+    def on_wall(self, kind: str, host: Thing | None = None, model: Model | None = None) -> Thing | None:
+        """Hang an object on a free stretch of wall, or above its host.
+
+        Args:
+            kind: what to hang.
+            host: thing to hang it above.
+            model: the object, where it is built already.
+        """
+        model, spec = model or self.make(kind), KINDS[kind]
         height = spec.height_m + (float(self.rng.uniform(-0.05, 0.15)) if kind == "painting" else 0.0)
         top = height + model.bottom_m + 2 * model.half_m[2]
         spots: list[tuple[str, float, float]] = []
-        for side, yaw in _SIDES:
+        for side, yaw in SIDES:
             low, high = self.wall_range(side)
             low, high = low + model.half_m[1] + 0.12, high - model.half_m[1] - 0.12
             if host is not None:
@@ -325,6 +381,7 @@ class Placer:
             ):
                 continue
             x, y = self.at_wall(side, along, model.half_m[0] + 0.002)
-            self.uses.append(use)
-            return self.add(model, x, y, self.room.floor_z_m + height, yaw)
+            if self.clear(model, x, y, self.room.floor_z_m + height, yaw):
+                self.uses.append(use)
+                return self.add(model, x, y, self.room.floor_z_m + height, yaw)
         return None

@@ -11,6 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from ghosts.world.houses.plan.rooms import WALL_M
+
 Side = Literal["N", "S", "E", "W"]
 Role = Literal["hall", "stair", "entry", "hub", "room", "back"]
 STAIR_HALL_WIDTH_M = 2.6
@@ -52,6 +54,11 @@ class Slot:
     storey: int
     parent: int = -1
     """For a back room: index of the slot it is reached through."""
+
+    @property
+    def floor_m2(self) -> float:
+        """Floor between the walls."""
+        return (self.rect.width - WALL_M) * (self.rect.depth - WALL_M)
 
 
 @dataclass(frozen=True)
@@ -220,12 +227,21 @@ STYLES: dict[str, Callable[[np.random.Generator, int], Skeleton]] = {
 
 
 def _cuts(rng: np.random.Generator, length: float, fewer: float) -> list[float]:
-    """Widths that add up to `length`, at least 2.2 m each where there is room, uneven on purpose."""
+    """Where to cut `length`: pieces of 2.2 m or more where there is room, uneven on purpose, at times a narrow one.
+
+    The narrow one is for what needs no more: a bathroom, a laundry room, a closet.
+    """
+    narrow = _between(rng, 1.8, 2.2) if length >= 5.5 and rng.random() < 0.6 else 0.0
+    length = round(length - narrow, 1)
     count = max(1, round(length / (float(rng.uniform(2.9, 4.6)) * fewer)))
     count = min(count, max(1, int(length / 2.2)))
     share = rng.dirichlet(np.full(count, 2.0)) * (length - 2.2 * count)
     edges = np.round(np.cumsum(2.2 + share), 1)
     edges[-1] = length
+    if narrow:
+        at = int(rng.integers(count + 1))
+        edges = np.insert(edges, at, edges[at - 1] if at else 0.0)
+        edges[at:] = np.round(edges[at:] + narrow, 1)
     return [float(edge) for edge in edges]
 
 
@@ -263,10 +279,14 @@ def _split(rect: Rect, side: Side, part: float) -> tuple[Rect, Rect]:
     return replace(rect, x1=round(rect.x1 - part, 1)), replace(rect, x0=round(rect.x1 - part, 1))
 
 
-def make_layout(rng: np.random.Generator) -> list[Slot]:
-    """Slots of a house with 6–14 rooms. Hallways come first on each storey."""
-    style = list(STYLES)[int(rng.choice(len(STYLES), p=[0.24, 0.2, 0.2, 0.18, 0.18]))]
-    storeys = 2 if rng.random() < 0.45 else 1
+def make_layout(style: str, storeys: int, rng: np.random.Generator) -> list[Slot]:
+    """Slots of a house with 6–14 rooms. Hallways come first on each storey.
+
+    Args:
+        style: a key of `STYLES`.
+        storeys: how many.
+        rng: source of the choices.
+    """
     for _ in range(400):
         skeleton = STYLES[style](rng, storeys)
         fewer = float(rng.uniform(0.85, 1.35))

@@ -85,7 +85,10 @@ def build_shell(
 def _slab(
     room: Room, holes: list[tuple[Range, Range]], z: Range, material: str, color: Color, label: str
 ) -> list[Primitive]:
-    """A floor or ceiling as far as the middle of the walls, as strips around the holes."""
+    """A floor or ceiling as far as the middle of the walls, as strips around the holes.
+
+    A hole that touches a wall leaves no strip there: within the wall, its edge would show in the wall's face.
+    """
     half = WALL_M / 2
     x0, x1, y0, y1 = room.x0_m - half, room.x1_m + half, room.y0_m - half, room.y1_m + half
     if not holes:
@@ -95,7 +98,7 @@ def _slab(
     return [
         span_box(px, py, z, material, color, label)
         for px, py in pieces
-        if px[1] - px[0] > 1e-6 and py[1] - py[0] > 1e-6
+        if min(px[1] - px[0], py[1] - py[0]) > half + 1e-6
     ]
 
 
