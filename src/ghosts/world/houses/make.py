@@ -10,10 +10,12 @@ from ghosts.world.houses.house import House, Opening, Room, Stair
 from ghosts.world.houses.plan.kinds import assign_kinds
 from ghosts.world.houses.plan.layout import STYLES, Slot, make_layout
 from ghosts.world.houses.plan.openings import make_openings
-from ghosts.world.houses.plan.rooms import ROOM_HEIGHT_M, STOREY_M, WALL_M, choose_finishes, pick
-from ghosts.world.houses.plan.shell import build_shell, make_stair
+from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, ceiling_m, choose_finishes, choose_heights, pick
+from ghosts.world.houses.plan.shell import VIEWS, build_shell, make_stair
 
 _ATTEMPTS, _PER_FRAME = 400, 100
+_SHUT = 0.5
+"""Share of the doors that nobody needs, which are shut."""
 _ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -36,14 +38,15 @@ def make_house(seed: int) -> House:
         kinds = assign_kinds(slots, rng)
         if kinds is None:
             continue
-        rooms = tuple(_room(index, slot, kind) for index, (slot, kind) in enumerate(zip(slots, kinds)))
+        rooms = _rooms(slots, kinds, rng)
         stairs = _stairs(slots, rooms, rng)
         openings = make_openings(slots, rooms, stairs, rng)
         if openings is None or not _all_reachable(rooms, openings, stairs):
             continue
-        things = furnish(rooms, openings, stairs, rng)
+        closed = _closed(rooms, openings, stairs, rng)
+        things = furnish(rooms, openings, stairs, closed, rng)
         if things is not None:
-            shell = build_shell(rooms, openings, stairs, choose_finishes(kinds, rng))
+            shell = build_shell(rooms, openings, stairs, choose_finishes(kinds, rng), pick(rng, VIEWS))
             house = House(house_name(seed), seed, rooms, openings, stairs, things, shell)
             if not flaws(house):
                 return house
@@ -70,20 +73,19 @@ def house_name(seed: int) -> str:
     return "h" + "".join(digits)
 
 
-def _room(index: int, slot: Slot, kind: str) -> Room:
-    half, rect = WALL_M / 2, slot.rect
-    floor = slot.storey * STOREY_M
-    return Room(
-        index,
-        kind,
-        slot.storey,
-        round(rect.x0 + half, 3),
-        round(rect.y0 + half, 3),
-        round(rect.x1 - half, 3),
-        round(rect.y1 - half, 3),
-        floor,
-        floor + ROOM_HEIGHT_M,
-    )
+def _rooms(slots: list[Slot], kinds: list[str], rng: np.random.Generator) -> tuple[Room, ...]:
+    """Rooms between the walls, with floors and ceilings."""
+    heights = choose_heights(1 + max(slot.storey for slot in slots), rng)
+    floors = [round(sum(heights[:k]) + 2 * SLAB_M * k, 2) for k in range(len(heights))]
+    half = WALL_M / 2
+    rooms = []
+    for index, (slot, kind) in enumerate(zip(slots, kinds)):
+        rect, floor = slot.rect, floors[slot.storey]
+        sides = (rect.x0 + half, rect.y0 + half, rect.x1 - half, rect.y1 - half)
+        x0, y0, x1, y1 = (round(side, 3) for side in sides)
+        ceiling = round(floor + ceiling_m(kind, heights[slot.storey], rng), 2)
+        rooms.append(Room(index, kind, slot.storey, x0, y0, x1, y1, floor, ceiling))
+    return tuple(rooms)
 
 
 def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator) -> tuple[Stair, ...]:
@@ -94,6 +96,19 @@ def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator
     middle = np.mean([(s.rect.x0 + s.rect.x1) / 2 for s in slots if s.role != "stair"])
     against = "E" if wells[0].center_m[0] > middle else "W"
     return (make_stair(wells[0], wells[1], against, bool(rng.random() < 0.5)),)
+
+
+def _closed(
+    rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...], rng: np.random.Generator
+) -> frozenset[Opening]:
+    """Doors that are shut: some of those that nobody needs to reach a room."""
+    shut: set[Opening] = set()
+    for opening in openings:
+        if opening.inner and opening.kind == "door" and rng.random() < _SHUT:
+            left = tuple(other for other in openings if other not in shut and other is not opening)
+            if _all_reachable(rooms, left, stairs):
+                shut.add(opening)
+    return frozenset(shut)
 
 
 def _all_reachable(rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...]) -> bool:

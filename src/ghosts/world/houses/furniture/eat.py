@@ -133,7 +133,7 @@ def _stove(k: Kit) -> str:
 def _hood(k: Kit) -> str:
     k.box(0.0, 0, 0, 0.46, 0.64, 0.1, "metal", STEEL)
     k.box(-0.05, 0, 0.1, 0.34, 0.44, 0.08, "metal", STEEL)
-    k.box(-0.1, 0, 0.18, 0.24, 0.26, 0.85, "metal", STEEL)
+    k.box(-0.1, 0, 0.18, 0.24, 0.26, min(0.85, k.ceiling_m - 1.62 - 0.24), "metal", STEEL)
     k.box(0.02, 0, -0.005, 0.3, 0.4, 0.005, "lamp", (0.9, 0.85, 0.7))
     return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 
@@ -48,7 +49,11 @@ _PENDANT = {
 
 
 def furnish(
-    rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...], rng: np.random.Generator
+    rooms: tuple[Room, ...],
+    openings: tuple[Opening, ...],
+    stairs: tuple[Stair, ...],
+    closed: Collection[Opening],
+    rng: np.random.Generator,
 ) -> tuple[Thing, ...] | None:
     """Furnish every room; None where one cannot be given what makes it that kind of room.
 
@@ -56,6 +61,7 @@ def furnish(
         rooms: the rooms.
         openings: doors, passages and windows, which stay free.
         stairs: flights, which stay free.
+        closed: doors that are shut.
         rng: source of the choices.
     """
     things: list[Thing] = []
@@ -63,7 +69,7 @@ def furnish(
         mine = [opening for opening in openings if room.index in opening.rooms]
         for _ in range(_TRIES):
             placer = Placer(room, mine, stairs, rng)
-            _furnish_room(placer, rooms)
+            _furnish_room(placer, rooms, closed)
             if not lacking(room.kind, placer.things):
                 break
         else:
@@ -72,9 +78,9 @@ def furnish(
     return tuple(things)
 
 
-def _furnish_room(placer: Placer, rooms: tuple[Room, ...]) -> None:
+def _furnish_room(placer: Placer, rooms: tuple[Room, ...], closed: Collection[Opening]) -> None:
     """Doors and lamps first, then the kind's wishes, most important first; curtains hang where there is room left."""
-    _hang_doors(placer, rooms)
+    _hang_doors(placer, rooms, closed)
     _hang_lamps(placer)
     if placer.room.kind == "kitchen":
         fit_kitchen(placer)
@@ -132,8 +138,8 @@ def _stand(placer: Placer, kind: str, place: str, *, must: bool) -> bool:
     )
 
 
-def _hang_doors(placer: Placer, rooms: tuple[Room, ...]) -> None:
-    """Open leaves on the room side of doors to hallways, where they stand in nobody's way; the closed front door."""
+def _hang_doors(placer: Placer, rooms: tuple[Room, ...], closed: Collection[Opening]) -> None:
+    """Open leaves on the room side, where they stand in nobody's way; shut doors; the front door."""
     room = placer.room
     for opening in placer.openings:
         if opening.kind != "door":
@@ -148,6 +154,11 @@ def _hang_doors(placer: Placer, rooms: tuple[Room, ...]) -> None:
             continue
         other = opening.rooms[0] if opening.rooms[1] == room.index else opening.rooms[1]
         mine = room.kind not in HALLS and (rooms[other].kind in HALLS or room.index > other)
+        if opening in closed:
+            if room.index == max(opening.rooms):
+                leaf = _fixed(placer, placer.make("door"), opening.x_m, opening.y_m, yaw + math.pi / 2)
+                placer.things.append(leaf)
+            continue
         if not mine or placer.rng.random() > 0.6:
             continue
         model = placer.make("door")

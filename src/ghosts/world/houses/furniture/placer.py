@@ -12,7 +12,7 @@ from scipy import ndimage
 from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.furniture.kit import Model, build, stand
 from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, in_front, overlap
-from ghosts.world.houses.house import Opening, Room, Stair, Thing
+from ghosts.world.houses.house import Opening, Room, Stair, Thing, reach_m
 from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import WALL_M
 from ghosts.world.houses.touch import sunk
@@ -20,6 +20,8 @@ from ghosts.world.houses.touch import sunk
 CELL_M = 0.1
 LANE_HALF_M = 0.36
 _SKIRT_M = 0.02
+_CATERCORNERED = ("armchair", "exercise bike", "globe", "teddy bear")
+"""Kinds that often stand across a corner."""
 _STANDS_HIGH_M = {"tv stand": 1.3}
 """Height with what will stand on it, where that must not stand before a window."""
 SIDES = (("S", math.pi / 2), ("N", -math.pi / 2), ("W", 0.0), ("E", math.pi))
@@ -53,7 +55,8 @@ class Placer:
             middle = opening.x_m if opening.along == "x" else opening.y_m
             margin = 0.26 if opening.kind == "window" else 0.1
             bottom, top = opening.bottom_z_m - room.floor_z_m, opening.top_z_m - room.floor_z_m
-            self.uses.append(WallUse(side, middle - reach - margin, middle + reach + margin, bottom - 0.05, top + 0.1))
+            bottom = bottom - 0.05 if bottom > 0.1 or opening.kind != "window" else 0.01  # a glass door stays free
+            self.uses.append(WallUse(side, middle - reach - margin, middle + reach + margin, bottom, top + 0.1))
             if opening.kind == "window":
                 continue
             deep = WALL_M / 2 + 1.0
@@ -203,7 +206,7 @@ class Placer:
 
     def make(self, kind: str) -> Model:
         """Build an object of a kind."""
-        return build(kind, KINDS[kind], self.rng)
+        return build(kind, KINDS[kind], self.rng, self.room.ceiling_z_m - self.room.floor_z_m)
 
     def along_wall(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand an object with its back to a wall."""
@@ -256,7 +259,25 @@ class Placer:
             low, high = self.wall_range(side)
             for along in (low + model.half_m[1] + _SKIRT_M + 0.01, high - model.half_m[1] - _SKIRT_M - 0.01):
                 spots.append((side, yaw, along))
+        if kind in _CATERCORNERED and self.rng.random() < 0.6:
+            thing = self._across_corner(model, strict)
+            if thing is not None:
+                return thing
         return self._at_a_wall(model, spots, strict)
+
+    def _across_corner(self, model: Model, strict: bool) -> Thing | None:
+        """Stand an object across a corner, its front to the middle of the room."""
+        room = self.room
+        turn = float(self.rng.uniform(-0.25, 0.25))
+        for k in self.rng.permutation(4):
+            right, upper = bool(k % 2), bool(k // 2)
+            yaw = math.atan2(-1.0 if upper else 1.0, -1.0 if right else 1.0) + turn
+            hx, hy = (reach + _SKIRT_M for reach in reach_m(model.half_m, yaw))
+            x = room.x1_m - hx if right else room.x0_m + hx
+            y = room.y1_m - hy if upper else room.y0_m + hy
+            if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
+                return self.add(model, x, y, room.floor_z_m, yaw)
+        return None
 
     def in_middle(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand or lay an object near the middle of the room, free on all sides."""
@@ -298,6 +319,9 @@ class Placer:
         reach = host.half_m[0] + model.half_m[0] + gap
         x, y = host.center_m[0] + c * reach, host.center_m[1] + s * reach
         yaw = host.yaw_rad + (math.pi if facing else 0.0)
+        if kind == "office chair":  # as somebody left it, a little away from the desk
+            yaw += float(self.rng.uniform(-0.6, 0.6))
+            x, y = x + 0.12 * c, y + 0.12 * s
         if self.fits(model, x, y, yaw, strict=False):
             return self.add(model, x, y, self.room.floor_z_m, yaw)
         return None
@@ -320,8 +344,14 @@ class Placer:
         c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
         others = [rect for rect in self.solids if rect != host_rect]
         for dx, dy, turn in places[:most]:
-            x, y = host.center_m[0] + dx * c - dy * s, host.center_m[1] + dx * s + dy * c
+            # Chairs are not lined up with a ruler: each is turned a little, and drawn back a little.
+            turn = turn + float(self.rng.normal(0.0, 0.12))
+            back = 1.0 + float(self.rng.uniform(0.0, 0.12))
+            x, y = host.center_m[0] + (dx * c - dy * s) * back, host.center_m[1] + (dx * s + dy * c) * back
             rect = around(model.half_m, x, y, host.yaw_rad + turn)
+            parts = stand(model, KINDS[kind], self.room.index, x, y, self.room.floor_z_m, host.yaw_rad + turn).parts
+            if sunk(parts, host.parts):
+                continue
             free = not any(overlap(rect, other, 0.03) for other in others)
             free = free and not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
             if free and self._inside(rect, 0.1) and self.walkable(rect):

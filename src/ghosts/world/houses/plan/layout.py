@@ -217,12 +217,48 @@ def _hub(rng: np.random.Generator, storeys: int) -> Skeleton:
     return Skeleton(halls, strips, stair, (1, 1))
 
 
+def _row(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """A hallway along one side, all rooms on the other, as in a row of houses."""
+    width, deep = _between(rng, *HALL_WIDTH_M), _between(rng, 4.2, 5.8)
+    length = _between(rng, 9.0, 12.0) if storeys > 1 else _between(rng, 12.0, 16.0)
+    top = width + deep
+    strips = [Strip(_rect(0.0, width, length, top), "S")]
+    stair = None
+    if storeys > 1:
+        stair = _stair_rect(rng, length, 0.0, width, top)
+    else:
+        strips.append(Strip(_rect(length, 0.0, length + _between(rng, 3.4, 4.6), top), "W"))
+    return Skeleton(((_rect(0.0, 0.0, length, width), "hall"),), tuple(strips), stair, (1, 1))
+
+
+def _zed(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """Two hallways side by side, set off against each other and joined by a third."""
+    width, south, north = _between(rng, 1.6, 1.9), _between(rng, 3.4, 4.6), _between(rng, 3.4, 4.6)
+    left, right, middle = _between(rng, 4.6, 6.4), _between(rng, 4.2, 6.0), _between(rng, 2.4, 3.2)
+    low, high, far = south + width, south + width + middle, left + width + right
+    halls: tuple[tuple[Rect, Role], ...] = (
+        (_rect(0.0, south, left, low), "hall"),
+        (_rect(left, south, left + width, high + width), "hall"),
+        (_rect(left + width, high, far, high + width), "hall"),
+    )
+    strips = (
+        Strip(_rect(0.0, 0.0, left + width, south), "N"),
+        Strip(_rect(0.0, low, left, high + width), "S"),
+        Strip(_rect(left + width, south, far, high), "N"),
+        Strip(_rect(left, high + width, far, high + width + north), "S"),
+    )
+    stair = _stair_rect(rng, -STAIR_HALL_WIDTH_M, south, low, high + width) if storeys > 1 else None
+    return Skeleton(halls, strips, stair, (1, 2))
+
+
 STYLES: dict[str, Callable[[np.random.Generator, int], Skeleton]] = {
     "central": _central,
     "tee": _tee,
     "ell": _ell,
     "ring": _ring,
     "hub": _hub,
+    "row": _row,
+    "zed": _zed,
 }
 
 

@@ -13,12 +13,15 @@ T = TypeVar("T")
 
 WALL_M = 0.16
 """Thickness of every wall; two rooms share it, half each."""
-ROOM_HEIGHT_M = 2.7
-STOREY_M = 3.0
-"""From floor to floor: room height and slab."""
+ROOM_HEIGHTS_M = (2.5, 2.6, 2.7, 2.7, 2.8, 3.0)
+"""Heights of a storey's rooms to choose from."""
+LOWERED_M = 0.2
+"""How much lower a small room's ceiling may hang."""
+SLAB_M = 0.15
+"""A floor, and what carries a ceiling: a storey is two of them higher than its rooms."""
 DOOR_WIDTH_M = 0.9
 DOOR_HEIGHT_M = 2.05
-PASSAGE_HEIGHT_M = 2.3
+PASSAGE_HEIGHT_M = 2.2
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,21 @@ ROOM_KINDS: dict[str, RoomKind] = {
     "stair hall": RoomKind((12.0, 40.0), 0.0, (0, 1), (), False, 1.0, ("planks", "parquet"), ("paint",), 9),
 }
 """Every room kind by its name, as people say it."""
+
+_LOWERED = ("bathroom", "laundry room", "closet", "pantry", "hallway")
+
+
+def choose_heights(storeys: int, rng: np.random.Generator) -> list[float]:
+    """Height of the rooms of each storey; an old house is high throughout, upper storeys are often lower."""
+    ground = pick(rng, ROOM_HEIGHTS_M)
+    return [ground if k == 0 or rng.random() < 0.6 else min(ground, pick(rng, ROOM_HEIGHTS_M)) for k in range(storeys)]
+
+
+def ceiling_m(kind: str, height_m: float, rng: np.random.Generator) -> float:
+    """Height of a room in a storey: small rooms and hallways may have a lower ceiling."""
+    lowered = kind in _LOWERED and height_m >= 2.7 and rng.random() < 0.35
+    return round(height_m - LOWERED_M, 2) if lowered else height_m
+
 
 HALLS = ("hallway", "stair hall", "entryway")
 """Kinds that other rooms open to."""
