@@ -8,7 +8,7 @@ data root, made or real.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,12 @@ class Options:
     """Share of a training house's paths kept for val_seen."""
     faces: int = 256
     """Side of a skybox face in pixels."""
+    storeys: tuple[int, int] = WorldConfig.storeys
+    """Least and most storeys of a house."""
+    rooms: tuple[int, int] = WorldConfig.rooms
+    """Least and most rooms of a house, hallways included."""
+    area: tuple[float, float] = WorldConfig.area
+    """Least and most floor of a house in m²."""
     images: bool = True
     """Render skyboxes (--no-images: graph and text only)."""
     workers: int = 0
@@ -81,7 +87,8 @@ def main(arguments: list[str]) -> None:
 
 
 def _make(root: Path, options: Options) -> None:
-    config = WorldConfig(options.houses, options.seed, options.paths, options.unseen, options.seen, options.faces)
+    settings = {field.name: getattr(options, field.name) for field in fields(WorldConfig)}
+    config = WorldConfig(**settings)
     device = options.device
     if device != "cpu":
         from ghosts.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
@@ -129,11 +136,12 @@ def _show(options: Options) -> None:
     from ghosts.world.houses.graph.sight import things_seen
     from ghosts.world.houses.graph.viewpoints import connectivity, make_graph
     from ghosts.world.houses.make import make_house
+    from ghosts.world.houses.plan.layout import HouseSize
     from ghosts.world.houses.words.instructions import write_instructions
 
     target = options.out or Path(f"house-{options.seed}.png")
     check_out_file(target, "a contact sheet" if options.sheet else "a floor plan", (".png", ".svg", ".pdf"))
-    house = make_house(options.seed)
+    house = make_house(options.seed, HouseSize(options.storeys, options.rooms, options.area))
     graph = make_graph(house)
     known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
     if options.sheet:

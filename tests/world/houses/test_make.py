@@ -6,8 +6,11 @@ import math
 
 import pytest
 
+from checks import unchecked
+from ghosts.errors import ConfigError
 from ghosts.world.houses.house import House, Opening
 from ghosts.world.houses.make import house_name, make_house
+from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.plan.rooms import ROOM_KINDS, WALL_M
 from ghosts.world.houses.plan.shell import VIEWS, stair_hole, stair_steps
 from world.houses.made import house
@@ -131,8 +134,8 @@ def test_doors_are_open_shut_and_of_glass() -> None:
             floor, ceiling = (getattr(plan.rooms[opening.rooms[0]], name) for name in ("floor_z_m", "ceiling_z_m"))
             glass += opening.kind == "window" and opening.bottom_z_m < floor + 0.1
             wide += opening.kind == "passage" and opening.top_z_m == pytest.approx(ceiling)
-        leaves = {thing.center_m[:2] for thing in plan.things if thing.kind == "door"}
-        closed = [o for o in doors(plan) if (o.x_m, o.y_m) in leaves]
+        leaves = {(*t.center_m[:2], plan.rooms[t.room].storey) for t in plan.things if t.kind == "door"}
+        closed = [o for o in doors(plan) if (o.x_m, o.y_m, plan.rooms[o.rooms[0]].storey) in leaves]
         shut += len(closed)
         left = [o.rooms for o in doors(plan) if o not in closed] + [s.rooms for s in plan.stairs]
         reached = {0}
@@ -150,3 +153,28 @@ def test_seats_stand_at_angles() -> None:
     turns = [t.yaw_rad / (math.pi / 2) for seed in SEEDS for t in house(seed).things if t.kind in kinds]
     askew = sum(abs(turn - round(turn)) > 0.02 for turn in turns)
     assert 0.3 * len(turns) < askew < len(turns)
+
+
+@pytest.mark.parametrize(
+    ("size", "seeds"),
+    [
+        (HouseSize(storeys=(2, 2)), (0, 1)),
+        (HouseSize(storeys=(1, 1), rooms=(6, 8)), (0, 1)),
+        (HouseSize(area_m2=(90.0, 130.0)), (0, 1)),
+    ],
+)
+def test_houses_are_as_large_as_wished(size: HouseSize, seeds: tuple[int, ...]) -> None:
+    with unchecked():
+        plans = [make_house(seed, size) for seed in seeds]
+    for plan in plans:
+        assert size.storeys[0] <= len({room.storey for room in plan.rooms}) <= size.storeys[1]
+        assert size.rooms[0] <= len(plan.rooms) <= size.rooms[1]
+        walled = sum((r.x1_m - r.x0_m + WALL_M) * (r.y1_m - r.y0_m + WALL_M) for r in plan.rooms)
+        assert size.area_m2[0] - 0.1 <= walled <= size.area_m2[1] + 0.1
+
+
+def test_sizes_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"storeys must be two numbers, rising, in 1..2"):
+        HouseSize(storeys=(2, 1))
+    with pytest.raises(ConfigError, match=r"no plan gives a house of .*; widen --storeys, --rooms or --area"):
+        make_house(0, HouseSize(area_m2=(1.0, 2.0)))

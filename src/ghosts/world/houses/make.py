@@ -4,37 +4,50 @@ from __future__ import annotations
 
 import numpy as np
 
+from ghosts.errors import ConfigError
 from ghosts.world.houses.audit import flaws
 from ghosts.world.houses.furniture.furnish import furnish
 from ghosts.world.houses.house import House, Opening, Room, Stair
 from ghosts.world.houses.plan.kinds import assign_kinds
-from ghosts.world.houses.plan.layout import STYLES, Slot, make_layout
+from ghosts.world.houses.plan.layout import STYLES, HouseSize, Slot, make_layout
 from ghosts.world.houses.plan.openings import make_openings
 from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, ceiling_m, choose_finishes, choose_heights, pick
 from ghosts.world.houses.plan.shell import VIEWS, build_shell, make_stair
 
-_ATTEMPTS, _PER_FRAME = 400, 100
+_ATTEMPTS, _PER_FRAME, _MISSES = 400, 100, 30
+ANY_SIZE = HouseSize()
 _SHUT = 0.5
 """Share of the doors that nobody needs, which are shut."""
 _ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
-def make_house(seed: int) -> House:
-    """Make the house of a seed: the same seed gives the same house on any machine.
+def make_house(seed: int, size: HouseSize = ANY_SIZE) -> House:
+    """Make the house of a seed: the same seed and size give the same house on any machine.
 
     Args:
         seed: any integer ≥ 0.
+        size: how large it may be.
 
     Returns:
-        A furnished house of 6–14 rooms on one or two storeys without a flaw (`audit.flaws`); every room can be reached
+        A furnished house without a flaw (`audit.flaws`); every room can be reached
         by walking.
+
+    Raises:
+        ConfigError: hardly any house is of this size.
     """
+    misses, redraw = 0, 0
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, attempt])
-        if attempt % _PER_FRAME == 0:
+        if attempt == redraw:
             # Kept while attempts fail: else a world would have more of what is easy to furnish.
             style, storeys = pick(rng, list(STYLES)), 2 if rng.random() < 0.45 else 1
-        slots = make_layout(style, storeys, rng)
+            storeys, redraw = min(max(storeys, size.storeys[0]), size.storeys[1]), attempt + _PER_FRAME
+        slots = make_layout(style, storeys, size, rng)
+        if slots is None:
+            misses, redraw = misses + 1, attempt + 1
+            if misses == _MISSES:
+                raise ConfigError(f"no plan gives a house of {size}; widen --storeys, --rooms or --area")
+            continue
         kinds = assign_kinds(slots, rng)
         if kinds is None:
             continue

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from ghosts.config import require
 from ghosts.world.houses.plan.rooms import WALL_M
 
 Side = Literal["N", "S", "E", "W"]
@@ -43,6 +44,29 @@ class Rect:
     def area(self) -> float:
         """Width times depth."""
         return self.width * self.depth
+
+
+@dataclass(frozen=True)
+class HouseSize:
+    """How large a house may be, from and to."""
+
+    storeys: tuple[int, int] = (1, 2)
+    rooms: tuple[int, int] = (6, 14)
+    """Hallways and stair halls count."""
+    area_m2: tuple[float, float] = (0.0, 1000.0)
+    """Floor of all storeys, walls included."""
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("storeys", 1, 2), ("rooms", 5, 20), ("area_m2", 0, 1000)):
+            low, high = getattr(self, name)
+            require(
+                least <= low <= high <= most, f"{name} must be two numbers, rising, in {least}..{most}", (low, high)
+            )
+
+    def holds(self, slots: list[Slot]) -> bool:
+        """Whether a house of these slots is as large as wished."""
+        area = sum(slot.rect.area for slot in slots)
+        return self.rooms[0] <= len(slots) <= self.rooms[1] and self.area_m2[0] <= area <= self.area_m2[1]
 
 
 @dataclass(frozen=True)
@@ -315,12 +339,13 @@ def _split(rect: Rect, side: Side, part: float) -> tuple[Rect, Rect]:
     return replace(rect, x1=round(rect.x1 - part, 1)), replace(rect, x0=round(rect.x1 - part, 1))
 
 
-def make_layout(style: str, storeys: int, rng: np.random.Generator) -> list[Slot]:
-    """Slots of a house with 6–14 rooms. Hallways come first on each storey.
+def make_layout(style: str, storeys: int, size: HouseSize, rng: np.random.Generator) -> list[Slot] | None:
+    """Slots of a house; None where the style gives none of the size. Hallways come first on each storey.
 
     Args:
         style: a key of `STYLES`.
         storeys: how many.
+        size: how large the house may be.
         rng: source of the choices.
     """
     for _ in range(400):
@@ -339,9 +364,9 @@ def make_layout(style: str, storeys: int, rng: np.random.Generator) -> list[Slot
                     slots.append(Slot(piece, "room", storey))
                     if back is not None:
                         slots.append(Slot(back, "back", storey, len(slots) - 1))
-        if 6 <= len(slots) <= 14 and _rooms_wide_enough(slots):
+        if size.holds(slots) and _rooms_wide_enough(slots):
             return slots
-    raise AssertionError(f"no {style} layout with 6–14 rooms in 400 attempts")
+    return None
 
 
 def _rooms_wide_enough(slots: list[Slot]) -> bool:
