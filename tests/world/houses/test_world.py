@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from ghosts.world.houses import world
 from ghosts.world.houses.make import make_house
 from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.statistics import statistics
+from ghosts.world.houses.summary import R2R
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
 from makers import walked_episodes
 
@@ -161,6 +163,22 @@ def test_statistics(root: Path) -> None:
     assert 4 <= figures["moves a path"] <= 6
     assert 20 <= figures["words an instruction, mean"] <= 34
     assert figures == read_json(root / "world.json")["statistics"]
+
+
+def test_summary_tells_of_buildings_and_figures(root: Path) -> None:
+    summary, plans = read_json(root / "summary.json"), read_json(root / "world.json")["houses"]
+    houses = [make_house(told["seed"]) for told in plans.values()]
+    rooms = [room for plan in houses for room in plan.rooms]
+    told = summary["buildings"]["rooms"]
+    assert {kind: item["count"] for kind, item in told.items()} == Counter(room.kind for room in rooms)
+    baths = [room.area_m2 for room in rooms if room.kind == "bathroom"]
+    assert told["bathroom"]["floor (m²)"]["most"] == pytest.approx(max(baths), abs=0.01)
+    assert set(summary["buildings"]["flaws"].values()) == {0}
+    assert sum(summary["buildings"]["houses by storeys"].values()) == 2
+    figures = read_json(root / "world.json")["statistics"]
+    assert {name: item["houses"] for name, item in summary["figures"].items()} == figures
+    assert summary["figures"]["degree"]["R2R"] == 4.11
+    assert set(R2R) <= set(figures)
 
 
 def test_statistics_of_a_real_graph(navigation: Path, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from ghosts.world.houses.house import House
 from ghosts.world.houses.make import ANY_SIZE, house_name, make_house
 from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.statistics import SPLITS, statistics
+from ghosts.world.houses.summary import building_facts, summarise
 from ghosts.world.houses.words.instructions import write_instructions
 from ghosts.world.store import PanoramaStore
 
@@ -118,6 +119,7 @@ def make_world(
         if images:
             _write_images(root, config, records, pool if device == "cpu" else None, workers, device, report)
     summary = _summary(root, config, records)
+    write_json(root / "summary.json", summarise(records, summary["statistics"]), indent=1)
     write_json(root / "world.json", summary, indent=1)
     return summary
 
@@ -212,6 +214,7 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
         "rooms": len(house.rooms),
         "storeys": len({room.storey for room in house.rooms}),
         "things": len(house.things),
+        "building": building_facts(house),
         "viewpoints": [[point.name, *point.position_m] for point in graph.viewpoints],
         "paths": paths,
     }
@@ -236,7 +239,7 @@ def _read_record(path: Path, index: int) -> dict[str, Any]:
         isinstance(item, list) and len(item) == 4 and all(is_finite(value) for value in item[1:]) for item in viewpoints
     ):
         raise DataError("expected a name and three numbers each", file=path, field="viewpoints", hint=hint)
-    for field in ("rooms", "storeys", "things"):
+    for field in ("rooms", "storeys", "things", "building"):
         if field not in record:
             raise DataError("missing", file=path, field=field, hint=hint)
     return record

@@ -54,8 +54,8 @@ def _table_lamp(k: Kit) -> str:
 
 
 def _ceiling_lamp(k: Kit) -> str:
-    k.tube(0, 0, -0.035, 0.2, 0.035, "metal", STEEL)
-    k.tube(0, 0, -0.1, 0.18, 0.065, "lamp", _GLOW)
+    k.tube(0, 0, -0.02, 0.12, 0.02, "gloss", WHITE)
+    k.tube(0, 0, -0.1, 0.19, 0.085, "lamp", _GLOW)
     return ""
 
 

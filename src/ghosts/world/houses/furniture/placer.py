@@ -7,18 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import ndimage
 
 from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.furniture.kit import Model, build, stand
+from ghosts.world.houses.furniture.lanes import lanes_join
 from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, in_front, overlap
 from ghosts.world.houses.house import Opening, Room, Stair, Thing, reach_m
 from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import WALL_M
 from ghosts.world.houses.touch import sunk
 
-CELL_M = 0.1
-LANE_HALF_M = 0.36
 _SKIRT_M = 0.02
 _CATERCORNERED = ("armchair", "exercise bike", "globe", "teddy bear")
 """Kinds that often stand across a corner."""
@@ -112,28 +110,7 @@ class Placer:
 
     def walkable(self, extra: Rect | None = None) -> bool:
         """Whether a walker of 0.7 m width can get from any gate to any other."""
-        room = self.room
-        nx, ny = (int((hi - lo) / CELL_M) + 1 for lo, hi in ((room.x0_m, room.x1_m), (room.y0_m, room.y1_m)))
-        free = np.zeros((ny, nx), bool)
-        edge = math.ceil(LANE_HALF_M / CELL_M)
-        free[edge:-edge, edge:-edge] = True
-        for rect in self.solids + ([extra] if extra is not None else []):
-            grown = grow(rect, LANE_HALF_M)
-            i0, i1 = (math.ceil((v - room.y0_m) / CELL_M - 1e-9) for v in (grown.y0, grown.y1))
-            j0, j1 = (math.ceil((v - room.x0_m) / CELL_M - 1e-9) for v in (grown.x0, grown.x1))
-            free[max(i0, 0) : max(i1, 0), max(j0, 0) : max(j1, 0)] = False
-        marks, _ = ndimage.label(free)
-        if not marks.any():
-            return False
-        found = set()
-        for x, y in self.gates:
-            i, j = (y - room.y0_m) / CELL_M, (x - room.x0_m) / CELL_M
-            window = marks[max(round(i) - 2, 0) : round(i) + 3, max(round(j) - 2, 0) : round(j) + 3]
-            near = window[window > 0]
-            if near.size == 0:
-                return False
-            found.add(int(near[0]))
-        return len(found) <= 1
+        return lanes_join(self.room, [*self.solids, *([extra] if extra is not None else [])], self.gates)
 
     def fits(self, model: Model, x: float, y: float, yaw: float, *, strict: bool = True) -> bool:
         """Whether an object may stand at a place: inside, on nothing, out of the way, in front of no window."""

@@ -6,6 +6,8 @@ from ghosts.world.houses.house import Opening, Primitive, Room, Stair
 from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, Color, Finish
 
 RISER_M = 0.1875
+_RAIL = 5
+"""Pieces of a handrail per step."""
 TREAD_M = 0.26
 STAIR_WIDTH_M = 1.0
 _HOLE_LEAD_M = 0.65
@@ -276,10 +278,12 @@ def _railings(stair: Stair, upper: Room) -> list[Primitive]:
     for k in range(count - 1):
         y, foot = stair.foot_m[1] + up * (k + 0.5) * TREAD_M, stair.foot_m[2] + (k + 1) * rise
         parts.append(_post((x, y, foot), 0.014, 0.44))
-        # Boxes cannot slope: thirds of a tread, each a third of a riser higher, look like one rail.
-        for third in (-1, 0, 1):
-            at = (x, y + up * third * TREAD_M / 3, foot + 0.9 + third * rise / 3)
-            parts.append(Primitive("box", at, (0.03, TREAD_M / 6 + 0.003, 0.04), 0.0, "wood", wood, "railing"))
+        # Boxes cannot slope: pieces of a tread, each a piece of a riser higher, look like one rail.
+        for piece in range(_RAIL):
+            share = (piece + 0.5) / _RAIL - 0.5
+            at = (x, y + up * share * TREAD_M, foot + 0.9 + share * rise)
+            half = (0.03, TREAD_M / (2 * _RAIL) + 0.003, 0.04)
+            parts.append(Primitive("box", at, half, 0.0, "wood", wood, "railing"))
     _, hole = stair_hole(stair)
     floor = upper.floor_z_m
     edge = stair.foot_m[0] + open_side * (stair.width_m / 2 + 0.04)
