@@ -29,8 +29,7 @@ def make_house(seed: int, size: HouseSize = ANY_SIZE) -> House:
         size: how large it may be.
 
     Returns:
-        A furnished house without a flaw (`audit.flaws`); every room can be reached
-        by walking.
+        A furnished house without a flaw (`audit.flaws`); every room can be reached by walking.
 
     Raises:
         ConfigError: hardly any house is of this size.

@@ -132,7 +132,8 @@ def load_house(root: Path, scan: str) -> House:
         UnknownNameError: no such house in it.
     """
     path = root / "world.json"
-    houses = read_object(path, hint='only roots made by "ghosts world" hold one').get("houses")
+    world = read_object(path, hint='only roots made by "ghosts world" hold one')
+    houses = world.get("houses")
     if not isinstance(houses, dict) or not all(isinstance(item, dict) for item in houses.values()):
         raise DataError("expected an object for every house", file=path, field="houses", value=houses)
     if scan not in houses:
@@ -140,7 +141,7 @@ def load_house(root: Path, scan: str) -> House:
     told = houses[scan]
     if not isinstance(told.get("seed"), int):
         raise DataError("expected a whole number", file=path, record=scan, field="seed", value=told.get("seed"))
-    house = make_house(told["seed"], _size_of(path, read_object(path).get("config")))
+    house = make_house(told["seed"], _size_of(path, world.get("config")))
     if house.name != scan or (len(house.rooms), len(house.things)) != (told.get("rooms"), told.get("things")):
         raise DataError(
             f"house {scan!r} was made by another version of ghosts and cannot be made again",

@@ -93,8 +93,8 @@ def _furnish_room(placer: Placer, rooms: tuple[Room, ...], closed: Collection[Op
 def _take(placer: Placer, wish: Wish) -> None:
     """Carry out one wish of a recipe, if there is a place for it."""
     if wish.instead:
-        first = placer.rng.permutation([wish.kind, wish.instead]).tolist()
-        _stand(placer, first[0], "", must=True) or _stand(placer, first[1], "", must=True)
+        kinds = placer.rng.permutation([wish.kind, wish.instead]).tolist()
+        any(_stand(placer, kind, "", must=True) for kind in kinds)  # the second only where there is no place for one
         return
     spec = KINDS[wish.kind]
     hosts = [thing for thing in placer.things if thing.kind == wish.host]
