@@ -162,8 +162,8 @@ def _lit(
     # Mouldings and frames lie flat on walls, which the voxels beside them would count as occlusion.
     slim = scene.own_half[index].sort(-1).values[:, 1] < 0.055
     light = _light(scene, point, normal, view, gloss, albedo, slim)
-    for whole, part in zip(full, (albedo, light, emission), strict=True):
-        whole[seen] = part
+    for whole, values in zip(full, (albedo, light, emission), strict=True):
+        whole[seen] = values
     side = normal.abs().argmax(-1)
     face[seen] = index * 6 + 2 * side + (normal.gather(1, side[:, None])[:, 0] > 0)
     return full[0], full[1], full[2], face
