@@ -1,14 +1,16 @@
 """Make a world of procedural houses: graph, instructions and panoramas, in Matterport's and R2R's formats.
 
-`ghosts world --out DIR --houses N --seed S` writes a data root; `--show` draws a floor plan; `--stats ROOT` measures a
-data root, made or real; `--export FORMAT` writes a house (or with `--of ROOT` all houses) for other programs.
+`ghosts world --out DIR --houses N --seed S` writes a data root; `--show` draws a floor plan, `--show --sheet` pictures of
+every room; `--stats ROOT` measures a data root, made or real; `--export FORMAT` writes a house (or with `--of ROOT` all
+houses) for other programs.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tyro
@@ -22,6 +24,9 @@ from ghosts.config import require
 from ghosts.errors import ConfigError
 from ghosts.files import atomic_path
 from ghosts.world.houses.world import WorldConfig, make_world
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,12 @@ class Options:
     """Share of a training house's paths kept for val_seen."""
     faces: int = 256
     """Side of a skybox face in pixels."""
+    storeys: tuple[int, int] = WorldConfig.storeys
+    """Least and most storeys of a house."""
+    rooms: tuple[int, int] = WorldConfig.rooms
+    """Least and most rooms of a house, hallways included."""
+    area: tuple[float, float] = WorldConfig.area
+    """Least and most floor of a house in m²."""
     images: bool = True
     """Render skyboxes (--no-images: graph and text only)."""
     workers: int = 0
@@ -53,6 +64,8 @@ class Options:
     """Draw the floor plan of the house of --seed with a path and its instruction."""
     path: int = 0
     """With --show, which path to draw; −1 for none."""
+    sheet: bool = False
+    """With --show, draw pictures of every room instead of the floor plan."""
     stats: Path | None = None
     """Print the figures of this data root."""
     export: str | None = None
@@ -85,7 +98,8 @@ def main(arguments: list[str]) -> None:
 
 
 def _make(root: Path, options: Options) -> None:
-    config = WorldConfig(options.houses, options.seed, options.paths, options.unseen, options.seen, options.faces)
+    settings = {field.name: getattr(options, field.name) for field in fields(WorldConfig)}
+    config = WorldConfig(**settings)
     device = options.device
     if device != "cpu":
         from ghosts.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
@@ -120,6 +134,11 @@ def _print_statistics(root: Path) -> None:
     Console().print(table)
 
 
+def _save(figure: Figure, target: Path) -> None:
+    with atomic_path(target) as temporary:
+        figure.savefig(temporary)
+
+
 def _show(options: Options) -> None:
     from ghosts.view.plan import house_figure
     from ghosts.view.scene import house_scene
@@ -128,12 +147,21 @@ def _show(options: Options) -> None:
     from ghosts.world.houses.graph.sight import things_seen
     from ghosts.world.houses.graph.viewpoints import connectivity, make_graph
     from ghosts.world.houses.make import make_house
+    from ghosts.world.houses.plan.layout import HouseSize
     from ghosts.world.houses.words.instructions import write_instructions
 
     target = options.out or Path(f"house-{options.seed}.png")
-    check_out_file(target, "a floor plan", (".png", ".svg", ".pdf"))
-    house = make_house(options.seed)
+    check_out_file(target, "a contact sheet" if options.sheet else "a floor plan", (".png", ".svg", ".pdf"))
+    house = make_house(options.seed, HouseSize(options.storeys, options.rooms, options.area))
     graph = make_graph(house)
+    known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
+    if options.sheet:
+        from ghosts.devices import choose_device  # here: torch takes seconds, and a plan does not need it
+        from ghosts.view.sheet import sheet_figure
+
+        _save(sheet_figure(house, graph, known, choose_device(options.device).type), target)
+        print(f"{target}: {known}")
+        return
     scene = house_scene(house, parse_graph(house.name, connectivity(graph), target))
     names, heading_rad, text = [], 0.0, ""
     if options.path >= 0:
@@ -141,8 +169,5 @@ def _show(options: Options) -> None:
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
         text = write_instructions(house, graph, path, things_seen(house, graph.positions_m), rng)[0].text
         names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
-    known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
-    figure = house_figure(scene, known, names, heading_rad, text)
-    with atomic_path(target) as temporary:
-        figure.savefig(temporary)
+    _save(house_figure(scene, known, names, heading_rad, text), target)
     print(f"{target}: {known}" + (f"; {text}" if text else ""))

@@ -28,7 +28,7 @@ from ghosts.world.matterport.panorama import PrepareConfig, read_settings
 from ghosts.world.matterport.prepare import SUMMARY
 from ghosts.world.store import PanoramaStore
 
-Part = Literal["connectivity", "r2r", "words", "images", "landmarks", "tiles", "disk"]
+Part = Literal["connectivity", "r2r", "words", "houses", "images", "landmarks", "tiles", "disk"]
 MOST_HOLES = 0.6
 """Share of a panorama without depth above which it is called wrong."""
 _PATH_TOLERANCE_M = 0.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from ghosts.language.episodes import load_episodes
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses import world
 from ghosts.world.houses.make import make_house
+from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.statistics import statistics
+from ghosts.world.houses.summary import R2R
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
 from makers import walked_episodes
 
@@ -89,18 +92,18 @@ def test_a_stopped_run_goes_on(root: Path, tmp_path: Path, monkeypatch: pytest.M
     made: list[int] = []
     real = world.describe
 
-    def stopping(seed: int, count: int):  # type: ignore[no-untyped-def]
+    def stopping(seed: int, count: int, size: HouseSize):  # type: ignore[no-untyped-def]
         if len(made) == 1:
             raise Stop
         made.append(seed)
-        return real(seed, count)
+        return real(seed, count, size)
 
     monkeypatch.setattr(world, "describe", stopping)
     with pytest.raises(Stop):
         make_world(tmp_path, CONFIG, images=False)
     assert not (tmp_path / "world.json").exists()
     again: list[int] = []
-    monkeypatch.setattr(world, "describe", lambda seed, count: (again.append(seed), real(seed, count))[1])
+    monkeypatch.setattr(world, "describe", lambda *told: (again.append(told[0]), real(*told))[1])
     make_world(tmp_path, CONFIG, images=False)
     assert not set(made) & set(again)
     assert digests(tmp_path) == digests(root)
@@ -131,6 +134,20 @@ def test_load_house_gives_the_geometry(root: Path) -> None:
         load_house(root, "nowhere")
 
 
+def test_houses_of_a_size_are_made_again_of_that_size(root: Path, tmp_path: Path) -> None:
+    summary = read_json(root / "world.json")
+    assert "--storeys 1 2 --rooms 6 14 --area 0.0 1000.0" in summary["command"]
+    scan = summary["splits"]["val_unseen"][0]
+    small = make_house(summary["houses"][scan]["seed"], HouseSize(rooms=(6, 7)))
+    summary["houses"] = {scan: summary["houses"][scan] | {"rooms": len(small.rooms), "things": len(small.things)}}
+    summary["config"]["rooms"] = [6, 7]
+    write_json(tmp_path / "world.json", summary)
+    assert load_house(tmp_path, scan) == small
+    write_json(tmp_path / "world.json", summary | {"config": {"rooms": [6]}})
+    with pytest.raises(DataError, match="expected storeys, rooms and area, two numbers each"):
+        load_house(tmp_path, scan)
+
+
 def test_facts_are_kept_with_the_instructions(root: Path) -> None:
     for stored in (root / "houses").glob("*.json"):
         for path in json.loads(stored.read_text())["paths"]:
@@ -146,6 +163,22 @@ def test_statistics(root: Path) -> None:
     assert 4 <= figures["moves a path"] <= 6
     assert 20 <= figures["words an instruction, mean"] <= 34
     assert figures == read_json(root / "world.json")["statistics"]
+
+
+def test_summary_tells_of_buildings_and_figures(root: Path) -> None:
+    summary, plans = read_json(root / "summary.json"), read_json(root / "world.json")["houses"]
+    houses = [make_house(told["seed"]) for told in plans.values()]
+    rooms = [room for plan in houses for room in plan.rooms]
+    told = summary["buildings"]["rooms"]
+    assert {kind: item["count"] for kind, item in told.items()} == Counter(room.kind for room in rooms)
+    baths = [room.area_m2 for room in rooms if room.kind == "bathroom"]
+    assert told["bathroom"]["floor (m²)"]["most"] == pytest.approx(max(baths), abs=0.01)
+    assert set(summary["buildings"]["flaws"].values()) == {0}
+    assert sum(summary["buildings"]["houses by storeys"].values()) == 2
+    figures = read_json(root / "world.json")["statistics"]
+    assert {name: item["houses"] for name, item in summary["figures"].items()} == figures
+    assert summary["figures"]["degree"]["R2R"] == 4.11
+    assert set(R2R) <= set(figures)
 
 
 def test_statistics_of_a_real_graph(navigation: Path, tmp_path: Path) -> None:
@@ -196,6 +229,7 @@ def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest
         ({"faces": 100}, "multiple of 16"),
         ({"unseen": 1.0}, "unseen"),
         ({"seed": -1}, "seed"),
+        ({"rooms": (9, 6)}, "rooms must be two numbers"),
     ],
 )
 def test_bad_settings_are_named(fields: dict, message: str) -> None:

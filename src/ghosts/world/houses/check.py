@@ -1,4 +1,4 @@
-"""Whether the instructions of a world are true of its houses: each is read back and held against the geometry."""
+"""Whether the houses of a world are believable, and its instructions true: each is held against the geometry."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from ghosts.files import read_object
 from ghosts.language.episodes import Instruction, each_instruction
 from ghosts.world.check import Finding
 from ghosts.world.dataroot import DataRoot
+from ghosts.world.houses.audit import flaws
 from ghosts.world.houses.graph.sight import things_seen
+from ghosts.world.houses.house import House
 from ghosts.world.houses.words.truth import contradictions
 from ghosts.world.houses.world import load_house
 
 
 def check_words(root: DataRoot, command: str) -> tuple[int, list[Finding]]:
-    """Read every instruction of a data root of houses.
+    """Look over every house of a data root and read its instructions.
 
     Args:
         root: any data root; in one that is not made of houses nothing is read.
         command: writes the made instructions again.
 
     Returns:
-        How many instructions were read, and one finding per instruction that says what is not so.
+        How many instructions were read, and a finding per flaw of a house and per instruction that says what is not so.
     """
     world, read, findings = root.path / "world.json", 0, list[Finding]()
     if not world.is_file():
@@ -38,7 +40,11 @@ def check_words(root: DataRoot, command: str) -> tuple[int, list[Finding]]:
             for item in each_instruction(root.episodes(split)):
                 told[item.episode.scan].append((split, item))
         for scan, items in told.items():
-            for split, item, wrong in _untrue(root, scan, items):
+            house = load_house(root.path, scan)
+            for flaw in flaws(house):
+                problem = f"house {scan}, room {flaw.room}: {flaw.text}"
+                findings.append(Finding("wrong", "houses", str(world), problem, command))
+            for split, item, wrong in _untrue(root, house, items):
                 where = str(root.path / "r2r" / f"R2R_{split}.json")
                 problem = f"instruction {item.instr_id} is not true of house {scan}: {'; '.join(wrong)}"
                 findings.append(Finding("wrong", "words", where, problem, command))
@@ -49,10 +55,10 @@ def check_words(root: DataRoot, command: str) -> tuple[int, list[Finding]]:
 
 
 def _untrue(
-    root: DataRoot, scan: str, items: list[tuple[str, Instruction]]
+    root: DataRoot, house: House, items: list[tuple[str, Instruction]]
 ) -> Iterator[tuple[str, Instruction, list[str]]]:
     """The instructions that contradict their house, and what is wrong."""
-    house, graph = load_house(root.path, scan), root.graph(scan)
+    graph = root.graph(house.name)
     seen = things_seen(house, graph.position_m)
     ground_m = graph.position_m.copy()
     ground_m[:, 2] -= graph.height_m

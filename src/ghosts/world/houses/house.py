@@ -90,6 +90,11 @@ class Room:
         """Middle of the floor."""
         return (self.x0_m + self.x1_m) / 2, (self.y0_m + self.y1_m) / 2
 
+    @property
+    def area_m2(self) -> float:
+        """Floor between its walls."""
+        return (self.x1_m - self.x0_m) * (self.y1_m - self.y0_m)
+
 
 @dataclass(frozen=True)
 class Opening:

@@ -4,41 +4,65 @@ from __future__ import annotations
 
 import numpy as np
 
+from ghosts.errors import ConfigError
+from ghosts.world.houses.audit import flaws
 from ghosts.world.houses.furniture.furnish import furnish
 from ghosts.world.houses.house import House, Opening, Room, Stair
 from ghosts.world.houses.plan.kinds import assign_kinds
-from ghosts.world.houses.plan.layout import Slot, make_layout
+from ghosts.world.houses.plan.layout import STYLES, HouseSize, Slot, make_layout
 from ghosts.world.houses.plan.openings import make_openings
-from ghosts.world.houses.plan.rooms import ROOM_HEIGHT_M, STOREY_M, WALL_M, choose_finishes
-from ghosts.world.houses.plan.shell import build_shell, make_stair
+from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, ceiling_m, choose_finishes, choose_heights, pick
+from ghosts.world.houses.plan.shell import VIEWS, build_shell, make_stair
 
+_ATTEMPTS, _PER_FRAME, _MISSES = 400, 100, 30
+ANY_SIZE = HouseSize()
+_SHUT = 0.5
+"""Share of the doors that nobody needs, which are shut."""
 _ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
-def make_house(seed: int) -> House:
-    """Make the house of a seed: the same seed gives the same house on any machine.
+def make_house(seed: int, size: HouseSize = ANY_SIZE) -> House:
+    """Make the house of a seed: the same seed and size give the same house on any machine.
 
     Args:
         seed: any integer ≥ 0.
+        size: how large it may be.
 
     Returns:
-        A furnished house of 6–14 rooms on one or two storeys; every room can be reached by walking.
+        A furnished house without a flaw (`audit.flaws`); every room can be reached by walking.
+
+    Raises:
+        ConfigError: hardly any house is of this size.
     """
-    for attempt in range(50):
+    misses, redraw = 0, 0
+    for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, attempt])
-        slots = make_layout(rng)
+        if attempt == redraw:
+            # Kept while attempts fail: else a world would have more of what is easy to furnish.
+            style, storeys = pick(rng, list(STYLES)), 2 if rng.random() < 0.45 else 1
+            storeys, redraw = min(max(storeys, size.storeys[0]), size.storeys[1]), attempt + _PER_FRAME
+        slots = make_layout(style, storeys, size, rng)
+        if slots is None:
+            misses, redraw = misses + 1, attempt + 1
+            if misses == _MISSES:
+                raise ConfigError(f"no plan gives a house of {size}; widen --storeys, --rooms or --area")
+            continue
         kinds = assign_kinds(slots, rng)
-        rooms = tuple(_room(index, slot, kind) for index, (slot, kind) in enumerate(zip(slots, kinds)))
+        if kinds is None:
+            continue
+        rooms = _rooms(slots, kinds, rng)
         stairs = _stairs(slots, rooms, rng)
         openings = make_openings(slots, rooms, stairs, rng)
-        if openings is not None and _all_reachable(rooms, openings, stairs):
-            break
-    else:
-        raise AssertionError(f"seed {seed}: no house in 50 attempts")
-    finishes = choose_finishes(kinds, rng)
-    shell = build_shell(rooms, openings, stairs, finishes)
-    things = furnish(rooms, openings, stairs, rng)
-    return House(house_name(seed), seed, rooms, openings, stairs, things, shell)
+        if openings is None or not _all_reachable(rooms, openings, stairs):
+            continue
+        closed = _closed(rooms, openings, stairs, rng)
+        things = furnish(rooms, openings, stairs, closed, rng)
+        if things is not None:
+            shell = build_shell(rooms, openings, stairs, choose_finishes(kinds, rng), pick(rng, VIEWS))
+            house = House(house_name(seed), seed, rooms, openings, stairs, things, shell)
+            if not flaws(house):
+                return house
+    raise AssertionError(f"seed {seed}: no house in {_ATTEMPTS} attempts")
 
 
 def house_name(seed: int) -> str:
@@ -61,20 +85,19 @@ def house_name(seed: int) -> str:
     return "h" + "".join(digits)
 
 
-def _room(index: int, slot: Slot, kind: str) -> Room:
-    half, rect = WALL_M / 2, slot.rect
-    floor = slot.storey * STOREY_M
-    return Room(
-        index,
-        kind,
-        slot.storey,
-        round(rect.x0 + half, 3),
-        round(rect.y0 + half, 3),
-        round(rect.x1 - half, 3),
-        round(rect.y1 - half, 3),
-        floor,
-        floor + ROOM_HEIGHT_M,
-    )
+def _rooms(slots: list[Slot], kinds: list[str], rng: np.random.Generator) -> tuple[Room, ...]:
+    """Rooms between the walls, with floors and ceilings."""
+    heights = choose_heights(1 + max(slot.storey for slot in slots), rng)
+    floors = [round(sum(heights[:k]) + 2 * SLAB_M * k, 2) for k in range(len(heights))]
+    half = WALL_M / 2
+    rooms = []
+    for index, (slot, kind) in enumerate(zip(slots, kinds)):
+        rect, floor = slot.rect, floors[slot.storey]
+        sides = (rect.x0 + half, rect.y0 + half, rect.x1 - half, rect.y1 - half)
+        x0, y0, x1, y1 = (round(side, 3) for side in sides)
+        ceiling = round(floor + ceiling_m(kind, heights[slot.storey], rng), 2)
+        rooms.append(Room(index, kind, slot.storey, x0, y0, x1, y1, floor, ceiling))
+    return tuple(rooms)
 
 
 def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator) -> tuple[Stair, ...]:
@@ -85,6 +108,19 @@ def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator
     middle = np.mean([(s.rect.x0 + s.rect.x1) / 2 for s in slots if s.role != "stair"])
     against = "E" if wells[0].center_m[0] > middle else "W"
     return (make_stair(wells[0], wells[1], against, bool(rng.random() < 0.5)),)
+
+
+def _closed(
+    rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...], rng: np.random.Generator
+) -> frozenset[Opening]:
+    """Doors that are shut: some of those that nobody needs to reach a room."""
+    shut: set[Opening] = set()
+    for opening in openings:
+        if opening.inner and opening.kind == "door" and rng.random() < _SHUT:
+            left = tuple(other for other in openings if other not in shut and other is not opening)
+            if _all_reachable(rooms, left, stairs):
+                shut.add(opening)
+    return frozenset(shut)
 
 
 def _all_reachable(rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...]) -> bool:

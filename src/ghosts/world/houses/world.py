@@ -18,15 +18,17 @@ import numpy as np
 
 from ghosts import __version__
 from ghosts.config import require
-from ghosts.errors import DataError, UnknownNameError
+from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.files import is_finite, read_json, read_object, write_json, write_text
 from ghosts.workers import pool_of
 from ghosts.world.houses.graph.paths import sample_paths
 from ghosts.world.houses.graph.sight import things_seen
 from ghosts.world.houses.graph.viewpoints import HouseGraph, connectivity, make_graph
 from ghosts.world.houses.house import House
-from ghosts.world.houses.make import house_name, make_house
+from ghosts.world.houses.make import ANY_SIZE, house_name, make_house
+from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.statistics import SPLITS, statistics
+from ghosts.world.houses.summary import building_facts, summarise
 from ghosts.world.houses.words.instructions import write_instructions
 from ghosts.world.store import PanoramaStore
 
@@ -57,8 +59,20 @@ class WorldConfig:
     """Share of a training house's paths kept for val_seen."""
     faces: int = 256
     """Side of a skybox face in pixels."""
+    storeys: tuple[int, int] = ANY_SIZE.storeys
+    """Least and most storeys of a house."""
+    rooms: tuple[int, int] = ANY_SIZE.rooms
+    """Least and most rooms of a house, hallways included."""
+    area: tuple[float, float] = ANY_SIZE.area_m2
+    """Least and most floor of a house in m², all storeys and walls included."""
+
+    @property
+    def size(self) -> HouseSize:
+        """How large a house may be."""
+        return HouseSize(self.storeys, self.rooms, self.area)
 
     def __post_init__(self) -> None:
+        _ = self.size  # which refuses what cannot be
         require(
             2 <= self.houses <= _MOST_HOUSES, f"houses must lie in 2..{_MOST_HOUSES} (train and unseen)", self.houses
         )
@@ -104,6 +118,7 @@ def make_world(
         if images:
             _write_images(root, config, records, pool if device == "cpu" else None, workers, device, report)
     summary = _summary(root, config, records)
+    write_json(root / "summary.json", summarise(records, summary["statistics"]), indent=1)
     write_json(root / "world.json", summary, indent=1)
     return summary
 
@@ -116,7 +131,8 @@ def load_house(root: Path, scan: str) -> House:
         UnknownNameError: no such house in it.
     """
     path = root / "world.json"
-    houses = read_object(path, hint='only roots made by "ghosts world" hold one').get("houses")
+    world = read_object(path, hint='only roots made by "ghosts world" hold one')
+    houses = world.get("houses")
     if not isinstance(houses, dict) or not all(isinstance(item, dict) for item in houses.values()):
         raise DataError("expected an object for every house", file=path, field="houses", value=houses)
     if scan not in houses:
@@ -124,7 +140,7 @@ def load_house(root: Path, scan: str) -> House:
     told = houses[scan]
     if not isinstance(told.get("seed"), int):
         raise DataError("expected a whole number", file=path, record=scan, field="seed", value=told.get("seed"))
-    house = make_house(told["seed"])
+    house = make_house(told["seed"], _size_of(path, world.get("config")))
     if house.name != scan or (len(house.rooms), len(house.things)) != (told.get("rooms"), told.get("things")):
         raise DataError(
             f"house {scan!r} was made by another version of ghosts and cannot be made again",
@@ -134,9 +150,18 @@ def load_house(root: Path, scan: str) -> House:
     return house
 
 
-def describe(seed: int, count: int) -> tuple[House, HouseGraph, list[dict[str, Any]]]:
+def _size_of(path: Path, config: Any) -> HouseSize:
+    """The size a world's houses were made for."""
+    try:
+        return HouseSize(*(tuple(config[name]) for name in ("storeys", "rooms", "area")))
+    except (TypeError, KeyError, ValueError, ConfigError) as error:
+        expected = "expected storeys, rooms and area, two numbers each"
+        raise DataError(expected, file=path, field="config", value=config, hint="make the world again") from error
+
+
+def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> tuple[House, HouseGraph, list[dict[str, Any]]]:
     """A house, its graph, and its paths with instructions and the facts they state (plain JSON values)."""
-    house = make_house(seed)
+    house = make_house(seed, size)
     graph = make_graph(house)
     seen = things_seen(house, graph.positions_m)
     rng = np.random.default_rng([seed, 0x7061_7468])
@@ -171,7 +196,7 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
         if stored.is_file():
             return _read_record(stored, index)
         try:
-            house, graph, paths = describe(seed, config.paths)
+            house, graph, paths = describe(seed, config.paths, config.size)
         except DataError:
             if attempt == _SEEDS_PER_WORLD // _MOST_HOUSES - 1:
                 raise
@@ -189,6 +214,7 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
         "rooms": len(house.rooms),
         "storeys": len({room.storey for room in house.rooms}),
         "things": len(house.things),
+        "building": building_facts(house),
         "viewpoints": [[point.name, *point.position_m] for point in graph.viewpoints],
         "paths": paths,
     }
@@ -213,7 +239,7 @@ def _read_record(path: Path, index: int) -> dict[str, Any]:
         isinstance(item, list) and len(item) == 4 and all(is_finite(value) for value in item[1:]) for item in viewpoints
     ):
         raise DataError("expected a name and three numbers each", file=path, field="viewpoints", hint=hint)
-    for field in ("rooms", "storeys", "things"):
+    for field in ("rooms", "storeys", "things", "building"):
         if field not in record:
             raise DataError("missing", file=path, field=field, hint=hint)
     return record
@@ -221,7 +247,8 @@ def _read_record(path: Path, index: int) -> dict[str, Any]:
 
 def _made(config: WorldConfig) -> dict[str, Any]:
     """What a house's graph and text depend on."""
-    return {"version": __version__, "seed": config.seed, "paths": config.paths}
+    size = {"storeys": [*config.storeys], "rooms": [*config.rooms], "area": [*config.area]}
+    return {"version": __version__, "seed": config.seed, "paths": config.paths, **size}
 
 
 def _refuse_other_world(root: Path, config: WorldConfig, images: bool) -> None:
@@ -262,7 +289,9 @@ def _write_index(root: Path, config: WorldConfig, records: list[dict[str, Any]])
 
 def _summary(root: Path, config: WorldConfig, records: list[dict[str, Any]]) -> dict[str, Any]:
     splits = {split: sorted({path["scan"] for path in paths}) for split, paths in _split(config, records).items()}
-    options = " ".join(f"--{field.name} {getattr(config, field.name)}" for field in dataclasses.fields(config))
+    values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    values = {name: " ".join(map(str, v)) if isinstance(v, tuple) else v for name, v in values.items()}
+    options = " ".join(f"--{name} {value}" for name, value in values.items())
     return {
         "kind": "procedural houses",
         "version": __version__,
@@ -296,13 +325,22 @@ def _write_images(
         points = [(str(p[0]), (float(p[1]), float(p[2]), float(p[3]))) for p in record["viewpoints"]]
         for part in range(parts):
             jobs.append(
-                (_render_house, (root, record["scan"], record["seed"], points[part::parts], config.faces, device))
+                (
+                    _render_house,
+                    (root, record["scan"], record["seed"], points[part::parts], config.faces, device, config.size),
+                )
             )
     _run(pool, jobs, report, "panorama")
 
 
 def _render_house(
-    root: Path, scan: str, seed: int, points: list[tuple[str, tuple[float, float, float]]], faces: int, device: str
+    root: Path,
+    scan: str,
+    seed: int,
+    points: list[tuple[str, tuple[float, float, float]]],
+    faces: int,
+    device: str,
+    size: HouseSize = ANY_SIZE,
 ) -> int:
     """Write the skyboxes of some viewpoints that are not there yet. Returns how many viewpoints are done."""
     from concurrent.futures import ThreadPoolExecutor
@@ -313,7 +351,7 @@ def _render_house(
     store = PanoramaStore(root / "scans")
     missing = [(name, place) for name, place in points if not all(map(Path.is_file, store.paths(scan, name)))]
     if missing:
-        scene = prepare(make_house(seed), device)
+        scene = prepare(make_house(seed, size), device)
         # On a GPU a house is one batch (0.9 s instead of 7.4 s for 40 viewpoints), faster than one core compresses.
         with ThreadPoolExecutor(1 if device == "cpu" else 8) as writers:
             pictures = render_panoramas(scene, np.array([place for _, place in missing], np.float32), faces)

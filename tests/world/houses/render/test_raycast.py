@@ -10,7 +10,7 @@ import torch
 
 from ghosts.errors import ConfigError
 from ghosts.world.houses.house import Primitive
-from ghosts.world.houses.render.raycast import Frames, cast, intersect, upload
+from ghosts.world.houses.render.raycast import Frames, cast, intersect, nearest, upload
 from ghosts.world.houses.solids import Solids
 
 
@@ -150,3 +150,22 @@ def test_gpu_agrees_with_cpu() -> None:
     same = here.index == there.index.cpu()
     assert same.float().mean() > 0.999
     torch.testing.assert_close(here.distance[same], there.distance.cpu()[same], rtol=1e-5, atol=1e-5)
+
+
+def test_nearest_is_what_cast_sees() -> None:
+    """Single rays through the pixels of a picture meet what the picture shows, of every form."""
+    parts = [
+        Primitive("box", (3.0, 0.4, 0.2), (0.5, 0.3, 0.6), 0.0, "wood", (0.5, 0.5, 0.5), "desk"),
+        Primitive("box", (4.0, -0.8, 0.0), (0.5, 0.3, 0.6), 0.5, "wood", (0.5, 0.5, 0.5), "desk"),
+        Primitive("cylinder", (2.5, -0.2, -0.3), (0.2, 0.2, 0.4), 0.0, "wood", (0.5, 0.5, 0.5), "desk"),
+        Primitive("sphere", (2.0, 0.1, 0.5), (0.3, 0.2, 0.2), 0.0, "wood", (0.5, 0.5, 0.5), "desk"),
+    ]
+    solids = upload(Solids.of(parts))
+    axes = torch.tensor([[1.0, 0.0, 0.0], [0.0, -0.6, 0.0], [0.0, 0.0, -0.6]])
+    frames = Frames(torch.zeros(1, 3), axes[:1], axes[1:2], axes[2:], 32, 32)
+    hits, rays = cast(solids, frames), frames.rays().view(-1, 3)
+    far, index = nearest(solids, torch.zeros_like(rays), rays)
+    assert (index == hits.index.view(-1)).all()
+    assert set(index.unique().tolist()) == {-1, 0, 1, 2, 3}
+    seen = index >= 0
+    torch.testing.assert_close((far * rays.norm(dim=-1))[seen], hits.distance.view(-1)[seen])

@@ -54,8 +54,8 @@ def _table_lamp(k: Kit) -> str:
 
 
 def _ceiling_lamp(k: Kit) -> str:
-    k.tube(0, 0, -0.035, 0.2, 0.035, "metal", STEEL)
-    k.tube(0, 0, -0.1, 0.18, 0.065, "lamp", _GLOW)
+    k.tube(0, 0, -0.02, 0.12, 0.02, "gloss", WHITE)
+    k.tube(0, 0, -0.1, 0.19, 0.085, "lamp", _GLOW)
     return ""
 
 
@@ -203,7 +203,7 @@ def _front_door(k: Kit) -> str:
     for z, h in ((0.15, 0.6), (0.85, 0.45)):
         for side in (-1, 1):
             k.box(0.027, side * 0.2, z, 0.012, 0.3, h, "gloss", tuple(0.75 * c for c in color))  # type: ignore[arg-type]
-    k.box(0.027, 0, 1.45, 0.012, 0.62, 0.4, "sky", WHITE)
+    k.box(0.027, 0, 1.45, 0.012, 0.62, 0.4, "glass", (0.62, 0.74, 0.80))
     for y in (-0.1, 0.1):
         k.box(0.032, y, 1.45, 0.012, 0.025, 0.4, "gloss", color)
     k.ball(0.07, wide / 2 - 0.09, 1.0, 0.03, 0.03, 0.03, "metal", (0.6, 0.45, 0.15))

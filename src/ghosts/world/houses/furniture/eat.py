@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ghosts.world.houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kind, Kit
 from ghosts.world.houses.plan.rooms import Color
 
@@ -16,8 +18,24 @@ def _front(k: Kit, word: str) -> Color:
     return base if word in ("white", "gray") else (0.15 + 0.6 * base[0], 0.15 + 0.6 * base[1], 0.15 + 0.6 * base[2])
 
 
-def _cabinets(k: Kit, wide: float, color: Color, top: Color) -> None:
+@dataclass(frozen=True)
+class Fronts:
+    """What the units of a kitchen have in common."""
+
+    word: str
+    color: Color
+    top: Color
+
+
+def choose_fronts(k: Kit) -> Fronts:
+    """Draw the make of a kitchen."""
+    word = k.word(*_FRONT)
+    return Fronts(word, _front(k, word), _TOP[int(k.rng.integers(len(_TOP)))])
+
+
+def _cabinets(k: Kit, fronts: Fronts, wide: float) -> None:
     """A base unit: plinth, doors with handles, worktop."""
+    color, top = fronts.color, fronts.top
     k.box(-0.02, 0, 0, 0.52, wide, 0.1, "matte", DARK)
     k.box(0, 0, 0.1, 0.58, wide, 0.76, "gloss", color)
     k.box(0.01, 0, 0.86, 0.62, wide, 0.04, "marble", top)
@@ -30,23 +48,25 @@ def _cabinets(k: Kit, wide: float, color: Color, top: Color) -> None:
         k.box(0.312, y, 0.75, 0.015, 0.16, 0.014, "metal", STEEL)
 
 
-def _counter(k: Kit) -> str:
-    word = k.word(*_FRONT)
-    wide = k.span(1.2, 2.2)
-    color = _front(k, word)
-    _cabinets(k, wide, color, _TOP[int(k.rng.integers(len(_TOP)))])
+def counter(k: Kit, fronts: Fronts, wide: float) -> str:
+    """A base unit with jars at one end and, where it is long, a board and a block of knives at the other."""
+    _cabinets(k, fronts, wide)
     k.box(-0.28, 0, 0.9, 0.02, wide, 0.12, "wall tile", WHITE)
-    k.tube(0.0, wide / 2 - 0.25, 0.9, 0.06, 0.2, "gloss", PALETTE[k.word("red", "blue", "white", "yellow")])
-    k.tube(-0.05, wide / 2 - 0.42, 0.9, 0.045, 0.15, "gloss", PALETTE[k.word("green", "orange", "white")])
-    k.box(0.0, -wide / 2 + 0.25, 0.9, 0.24, 0.3, 0.02, "wood", (0.5, 0.32, 0.15))
-    k.box(-0.14, -wide / 2 + 0.55, 0.9, 0.18, 0.12, 0.22, "wood", (0.2, 0.1, 0.05))
-    return word
+    k.tube(-0.05, wide / 2 - 0.1, 0.9, 0.06, 0.2, "gloss", PALETTE[k.word("red", "blue", "white", "yellow")])
+    k.tube(-0.08, wide / 2 - 0.23, 0.9, 0.045, 0.15, "gloss", PALETTE[k.word("green", "orange", "white")])
+    if wide > 1.25:
+        k.box(0.08, -wide / 2 + 0.2, 0.9, 0.24, 0.3, 0.02, "wood", (0.5, 0.32, 0.15))
+        k.box(-0.16, -wide / 2 + 0.16, 0.9, 0.18, 0.12, 0.22, "wood", (0.2, 0.1, 0.05))
+    return fronts.word
 
 
-def _wall_cabinet(k: Kit) -> str:
-    word = k.word(*_FRONT)
-    color = _front(k, word)
-    wide = k.span(0.8, 1.3)
+def _counter(k: Kit) -> str:
+    return counter(k, choose_fronts(k), k.span(1.2, 2.2))
+
+
+def wall_cabinet(k: Kit, fronts: Fronts, wide: float) -> str:
+    """A cupboard to hang on the wall."""
+    color = fronts.color
     k.box(0, 0, 0, 0.32, wide, 0.66, "gloss", color)
     count = max(2, round(wide / 0.45))
     for i in range(count):
@@ -54,12 +74,16 @@ def _wall_cabinet(k: Kit) -> str:
         k.box(0.165, y, 0.02, 0.015, wide / count - 0.02, 0.62, "gloss", color)
         side = 1 if i % 2 == 0 else -1
         k.box(0.18, y + side * (wide / count / 2 - 0.06), 0.05, 0.014, 0.014, 0.14, "metal", STEEL)
-    return word
+    return fronts.word
 
 
-def _kitchen_sink(k: Kit) -> str:
-    color = _front(k, k.word("white", "gray", "brown"))
-    _cabinets(k, 1.0, color, _TOP[0])
+def _wall_cabinet(k: Kit) -> str:
+    return wall_cabinet(k, choose_fronts(k), k.span(0.8, 1.3))
+
+
+def kitchen_sink(k: Kit, fronts: Fronts) -> str:
+    """A base unit with a basin and a tap."""
+    _cabinets(k, fronts, 1.0)
     k.box(0.03, 0, 0.87, 0.42, 0.66, 0.035, "metal", STEEL)
     k.box(0.03, 0, 0.9, 0.34, 0.56, 0.008, "metal", (0.12, 0.12, 0.13))
     k.tube(-0.2, 0, 0.9, 0.018, 0.27, "metal", STEEL)
@@ -68,6 +92,10 @@ def _kitchen_sink(k: Kit) -> str:
     k.box(-0.28, 0, 0.9, 0.02, 1.0, 0.12, "wall tile", WHITE)
     k.tube(-0.15, 0.42, 0.9, 0.03, 0.18, "gloss", PALETTE[k.word("green", "yellow", "blue")])
     return ""
+
+
+def _kitchen_sink(k: Kit) -> str:
+    return kitchen_sink(k, choose_fronts(k))
 
 
 def _fridge(k: Kit) -> str:
@@ -105,7 +133,7 @@ def _stove(k: Kit) -> str:
 def _hood(k: Kit) -> str:
     k.box(0.0, 0, 0, 0.46, 0.64, 0.1, "metal", STEEL)
     k.box(-0.05, 0, 0.1, 0.34, 0.44, 0.08, "metal", STEEL)
-    k.box(-0.1, 0, 0.18, 0.24, 0.26, 0.85, "metal", STEEL)
+    k.box(-0.1, 0, 0.18, 0.24, 0.26, min(0.85, k.ceiling_m - 1.62 - 0.24), "metal", STEEL)
     k.box(0.02, 0, -0.005, 0.3, 0.4, 0.005, "lamp", (0.9, 0.85, 0.7))
     return ""
 
@@ -222,8 +250,8 @@ def _china_cabinet(k: Kit) -> str:
 
 
 EAT_KINDS: dict[str, Kind] = {
-    "kitchen counter": Kind(_counter, "beside", clear_m=0.8),
-    "kitchen sink": Kind(_kitchen_sink, "beside", clear_m=0.8),
+    "kitchen counter": Kind(_counter, "wall", clear_m=0.8),
+    "kitchen sink": Kind(_kitchen_sink, "wall", clear_m=0.8),
     "fridge": Kind(_fridge, "wall", clear_m=0.8),
     "stove": Kind(_stove, "wall", clear_m=0.8),
     "wall cabinet": Kind(_wall_cabinet, "on wall", blocks=False, height_m=1.45),

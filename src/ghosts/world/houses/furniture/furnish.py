@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 
 from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.furniture.decor import curtains
 from ghosts.world.houses.furniture.kit import Kind, Model, build, stand
+from ghosts.world.houses.furniture.kitchen import fit_kitchen
 from ghosts.world.houses.furniture.placer import Placer
-from ghosts.world.houses.furniture.recipes import RECIPES, Wish
+from ghosts.world.houses.furniture.recipes import RECIPES, Wish, lacking
 from ghosts.world.houses.furniture.spots import footprint, overlap
 from ghosts.world.houses.house import Opening, Room, Stair, Thing
 from ghosts.world.houses.plan.rooms import DOOR_WIDTH_M, HALLS
@@ -22,7 +24,9 @@ _SURFACE_M = {
 """Height of the top of things that others stand on."""
 
 
-_UNITS = ("kitchen counter", "kitchen sink", "dryer")
+_UNITS = ("dryer",)
+_TRIES = 8
+"""Times a room is furnished anew until it has what makes it one."""
 _CURTAINED = {
     "living room": 0.75,
     "bedroom": 0.85,
@@ -45,32 +49,53 @@ _PENDANT = {
 
 
 def furnish(
-    rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...], rng: np.random.Generator
-) -> tuple[Thing, ...]:
-    """Furnish every room.
+    rooms: tuple[Room, ...],
+    openings: tuple[Opening, ...],
+    stairs: tuple[Stair, ...],
+    closed: Collection[Opening],
+    rng: np.random.Generator,
+) -> tuple[Thing, ...] | None:
+    """Furnish every room; None where one cannot be given what makes it that kind of room.
 
     Args:
         rooms: the rooms.
         openings: doors, passages and windows, which stay free.
         stairs: flights, which stay free.
+        closed: doors that are shut.
         rng: source of the choices.
     """
     things: list[Thing] = []
     for room in rooms:
         mine = [opening for opening in openings if room.index in opening.rooms]
-        placer = Placer(room, mine, stairs, rng)
-        _hang_doors(placer, rooms)
-        _hang_curtains(placer)
-        _hang_lamps(placer)
-        for wish in RECIPES[room.kind]:
-            if rng.random() < wish.chance:
-                _take(placer, wish)
+        for _ in range(_TRIES):
+            placer = Placer(room, mine, stairs, rng)
+            _furnish_room(placer, rooms, closed)
+            if not lacking(room.kind, placer.things):
+                break
+        else:
+            return None
         things += placer.things
     return tuple(things)
 
 
+def _furnish_room(placer: Placer, rooms: tuple[Room, ...], closed: Collection[Opening]) -> None:
+    """Doors and lamps first, then the kind's wishes, most important first; curtains hang where there is room left."""
+    _hang_doors(placer, rooms, closed)
+    _hang_lamps(placer)
+    if placer.room.kind == "kitchen":
+        fit_kitchen(placer)
+    for wish in RECIPES[placer.room.kind]:
+        if placer.rng.random() < wish.chance:
+            _take(placer, wish)
+    _hang_curtains(placer)
+
+
 def _take(placer: Placer, wish: Wish) -> None:
     """Carry out one wish of a recipe, if there is a place for it."""
+    if wish.instead:
+        kinds = placer.rng.permutation([wish.kind, wish.instead]).tolist()
+        any(_stand(placer, kind, "", must=True) for kind in kinds)  # the second only where there is no place for one
+        return
     spec = KINDS[wish.kind]
     hosts = [thing for thing in placer.things if thing.kind == wish.host]
     place = wish.where or spec.place
@@ -95,25 +120,26 @@ def _take(placer: Placer, wish: Wish) -> None:
         placer.around(wish.kind, hosts[0], wish.most)
     elif place == "on top":
         for host in hosts:
-            shift = (
-                0.0
-                if host.half_m[1] < 0.4 or wish.kind == "television"
-                else 0.5 * host.half_m[1] * (1 if placer.rng.random() < 0.5 else -1)
-            )
-            if wish.kind == "vase" and host.kind == "dining table":
-                shift = 0.0
-            placer.on_top(wish.kind, host, _SURFACE_M[host.kind], shift)
+            side = 1.0 if placer.rng.random() < 0.5 else -1.0
+            middle = host.half_m[1] < 0.4 or wish.kind == "television" or host.kind == "dining table"
+            shares = (0.0, 0.2, -0.2) if middle else (0.5, -0.5, 0.25, -0.25, 0.0)
+            placer.on_top(wish.kind, host, _SURFACE_M[host.kind], [side * share * host.half_m[1] for share in shares])
     else:
-        put = {"corner": placer.in_corner, "middle": placer.in_middle, "wall": placer.along_wall}[place]
-        # What a room must have gets three tries, each built anew, then may stand before a window.
-        tries = (True, True, True, False, False) if wish.chance == 1.0 else (True,)
-        for strict in tries:
-            if put(wish.kind, strict=strict) is not None:
-                break
+        _stand(placer, wish.kind, place, must=wish.chance == 1.0)
 
 
-def _hang_doors(placer: Placer, rooms: tuple[Room, ...]) -> None:
-    """Open leaves on the room side of doors to hallways, where they stand in nobody's way; the closed front door."""
+def _stand(placer: Placer, kind: str, place: str, *, must: bool) -> bool:
+    """Stand an object at its usual place. What a room must have gets three tries, each built anew, then less space."""
+    put = {"corner": placer.in_corner, "middle": placer.in_middle, "wall": placer.along_wall}[
+        place or KINDS[kind].place
+    ]
+    return any(
+        put(kind, strict=strict) is not None for strict in ((True, True, True, False, False) if must else (True,))
+    )
+
+
+def _hang_doors(placer: Placer, rooms: tuple[Room, ...], closed: Collection[Opening]) -> None:
+    """Open leaves on the room side, where they stand in nobody's way; shut doors; the front door."""
     room = placer.room
     for opening in placer.openings:
         if opening.kind != "door":
@@ -128,6 +154,11 @@ def _hang_doors(placer: Placer, rooms: tuple[Room, ...]) -> None:
             continue
         other = opening.rooms[0] if opening.rooms[1] == room.index else opening.rooms[1]
         mine = room.kind not in HALLS and (rooms[other].kind in HALLS or room.index > other)
+        if opening in closed:
+            if room.index == max(opening.rooms):
+                leaf = _fixed(placer, placer.make("door"), opening.x_m, opening.y_m, yaw + math.pi / 2)
+                placer.things.append(leaf)
+            continue
         if not mine or placer.rng.random() > 0.6:
             continue
         model = placer.make("door")
@@ -143,7 +174,8 @@ def _hang_doors(placer: Placer, rooms: tuple[Room, ...]) -> None:
             for zone, o in zip(placer.keep_free, [o for o in placer.openings if o.kind != "window"])
             if o is not opening
         ]
-        if not any(overlap(rect, zone, 0.05) for zone in others) and placer.walkable(rect):
+        free = not any(overlap(rect, zone, 0.05) for zone in others) and not placer.hides_window(rect, 2.0, side)
+        if free and placer.walkable(rect):
             placer.things.append(thing)
             placer.solids.append(rect)
 
@@ -167,12 +199,16 @@ def _hang_curtains(placer: Placer) -> None:
         reach = opening.width_m / 2 + 0.24
         if middle - reach < low or middle + reach > high:
             continue
-        bottom = max(opening.bottom_z_m - room.floor_z_m - 0.12, 0.03)
-        drop = opening.top_z_m - room.floor_z_m + 0.1 - bottom
-        spec = Kind(lambda kit, w=opening.width_m, d=drop: curtains(kit, w, d), "fixed", blocks=False)  # type: ignore[misc]
-        model = build("curtains", spec, np.random.default_rng(seed))
         x, y = placer.at_wall(side, middle, 0.13)
-        placer.add(model, x, y, room.floor_z_m + bottom, math.atan2(inward[1], inward[0]))
+        # To the floor where nothing stands below the window, else to the sill.
+        for bottom in (0.03, max(opening.bottom_z_m - room.floor_z_m - 0.06, 0.03)):
+            drop = opening.top_z_m - room.floor_z_m + 0.1 - bottom
+            spec = Kind(lambda kit, w=opening.width_m, d=drop: curtains(kit, w, d), "fixed", blocks=False)  # type: ignore[misc]
+            model = build("curtains", spec, np.random.default_rng(seed))
+            yaw = math.atan2(inward[1], inward[0])
+            if placer.clear(model, x, y, room.floor_z_m + bottom, yaw):
+                placer.add(model, x, y, room.floor_z_m + bottom, yaw)
+                break
 
 
 def _hang_lamps(placer: Placer) -> None:

@@ -44,6 +44,8 @@ class Kit:
     """Collects the solids of one object. Front is +x, z = 0 its foot; boxes and cylinders are given by their bottom."""
 
     rng: np.random.Generator
+    ceiling_m: float = 2.7
+    """Height of the room, for what reaches up to its ceiling."""
     parts: list[Part] = field(default_factory=list)
 
     def box(
@@ -151,9 +153,9 @@ class Model:
     parts: tuple[Part, ...]
 
 
-def build(kind: str, spec: Kind, rng: np.random.Generator) -> Model:
-    """Build one object and centre it."""
-    kit = Kit(rng)
+def build(kind: str, spec: Kind, rng: np.random.Generator, ceiling_m: float = 2.7) -> Model:
+    """Build one object for a room of a height, and centre it."""
+    kit = Kit(rng, ceiling_m)
     word = spec.build(kit)
     low, high = np.full(3, math.inf), np.full(3, -math.inf)
     for _, center, half, yaw, _, _ in kit.parts:

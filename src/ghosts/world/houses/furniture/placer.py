@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import ndimage
 
 from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.furniture.kit import Model, build, stand
+from ghosts.world.houses.furniture.lanes import lanes_join
 from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, in_front, overlap
-from ghosts.world.houses.house import Opening, Room, Stair, Thing
+from ghosts.world.houses.house import Opening, Room, Stair, Thing, reach_m
 from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import WALL_M
+from ghosts.world.houses.touch import sunk
 
-CELL_M = 0.1
-LANE_HALF_M = 0.36
 _SKIRT_M = 0.02
-_SIDES = (("S", math.pi / 2), ("N", -math.pi / 2), ("W", 0.0), ("E", math.pi))
+_CATERCORNERED = ("armchair", "exercise bike", "globe", "teddy bear")
+"""Kinds that often stand across a corner."""
+_STANDS_HIGH_M = {"tv stand": 1.3}
+"""Height with what will stand on it, where that must not stand before a window."""
+SIDES = (("S", math.pi / 2), ("N", -math.pi / 2), ("W", 0.0), ("E", math.pi))
+
+
+def _flat(thing: Thing) -> bool:
+    """Whether it lies on the floor like a rug."""
+    return 2 * thing.half_m[2] < 0.03
 
 
 @dataclass
@@ -44,7 +53,8 @@ class Placer:
             middle = opening.x_m if opening.along == "x" else opening.y_m
             margin = 0.26 if opening.kind == "window" else 0.1
             bottom, top = opening.bottom_z_m - room.floor_z_m, opening.top_z_m - room.floor_z_m
-            self.uses.append(WallUse(side, middle - reach - margin, middle + reach + margin, bottom - 0.05, top + 0.1))
+            bottom = bottom - 0.05 if bottom > 0.1 or opening.kind != "window" else 0.01  # a glass door stays free
+            self.uses.append(WallUse(side, middle - reach - margin, middle + reach + margin, bottom, top + 0.1))
             if opening.kind == "window":
                 continue
             deep = WALL_M / 2 + 1.0
@@ -70,6 +80,9 @@ class Placer:
         low, high = sorted((stair.foot_m[1], stair.head_m[1]))
         x = stair.foot_m[0]
         self.solids.append(Rect(x - half - 0.08, low, x + half + 0.08, high))
+        # Pictures keep off the steps, and off the wall above them, where nobody could have hung them.
+        side = "W" if x - self.room.x0_m < self.room.x1_m - x else "E"
+        self.uses.append(WallUse(side, low - 0.05, high + 0.05, 0.0, math.inf))
         self.keep_free.append(Rect(x - half - 0.9, low - 1.1, x + half + 0.9, high + 1.1))
         end = stair.foot_m[1] - up * 0.5 if self.room.index == stair.rooms[0] else stair.head_m[1] + up * 0.5
         self.gates.append((x, end))
@@ -97,28 +110,7 @@ class Placer:
 
     def walkable(self, extra: Rect | None = None) -> bool:
         """Whether a walker of 0.7 m width can get from any gate to any other."""
-        room = self.room
-        nx, ny = (int((hi - lo) / CELL_M) + 1 for lo, hi in ((room.x0_m, room.x1_m), (room.y0_m, room.y1_m)))
-        free = np.zeros((ny, nx), bool)
-        edge = math.ceil(LANE_HALF_M / CELL_M)
-        free[edge:-edge, edge:-edge] = True
-        for rect in self.solids + ([extra] if extra is not None else []):
-            grown = grow(rect, LANE_HALF_M)
-            i0, i1 = (math.ceil((v - room.y0_m) / CELL_M - 1e-9) for v in (grown.y0, grown.y1))
-            j0, j1 = (math.ceil((v - room.x0_m) / CELL_M - 1e-9) for v in (grown.x0, grown.x1))
-            free[max(i0, 0) : max(i1, 0), max(j0, 0) : max(j1, 0)] = False
-        marks, _ = ndimage.label(free)
-        if not marks.any():
-            return False
-        found = set()
-        for x, y in self.gates:
-            i, j = (y - room.y0_m) / CELL_M, (x - room.x0_m) / CELL_M
-            window = marks[max(round(i) - 2, 0) : round(i) + 3, max(round(j) - 2, 0) : round(j) + 3]
-            near = window[window > 0]
-            if near.size == 0:
-                return False
-            found.add(int(near[0]))
-        return len(found) <= 1
+        return lanes_join(self.room, [*self.solids, *([extra] if extra is not None else [])], self.gates)
 
     def fits(self, model: Model, x: float, y: float, yaw: float, *, strict: bool = True) -> bool:
         """Whether an object may stand at a place: inside, on nothing, out of the way, in front of no window."""
@@ -127,12 +119,18 @@ class Placer:
         if not self._inside(rect):
             return False
         if not spec.blocks:
-            return not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids) or not strict
+            # Furniture may stand on a rug, but a rug lies on no other.
+            flat = [footprint(thing) for thing in self.things if not thing.blocks and _flat(thing)]
+            return not any(overlap(rect, other) for other in flat) and (
+                not strict or not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids)
+            )
         if any(overlap(rect, solid, 0.003) for solid in self.solids):
             return False
         if any(overlap(rect, zone) for zone in self.keep_free if strict or zone in self.keep_free[: len(self.gates)]):
             return False
-        if strict and self._hides_window(rect, 2 * model.half_m[2] + model.bottom_m):
+        top = max(2 * model.half_m[2] + model.bottom_m, _STANDS_HIGH_M.get(model.kind, 0.0))
+        # Another thing in front is seen to above; a wall knows it from the floor up.
+        if self._before(rect, top, [use for use in self.uses if use.bottom_m > 0.0]):
             return False
         return self.walkable(rect)
 
@@ -150,9 +148,15 @@ class Placer:
             "E": room.x1_m - rect.x1,
         }
 
-    def _hides_window(self, rect: Rect, top_m: float) -> bool:
+    def hides_window(self, rect: Rect, top_m: float, except_side: str = "") -> bool:
+        """Whether something of a height above the floor would stand before a window or in a door."""
+        uses = [use for use in self.uses[: len(self.openings)] if use.side != except_side]
+        return self._before(rect, top_m, uses)
+
+    def _before(self, rect: Rect, top_m: float, uses: Iterable[WallUse]) -> bool:
+        """Whether something of a height above the floor would stand before what is on a wall."""
         gaps = self._gaps(rect)
-        for use in self.uses:
+        for use in uses:
             low, high = (rect.x0, rect.x1) if use.side in "SN" else (rect.y0, rect.y1)
             if gaps[use.side] < 0.35 and top_m > use.bottom_m and low < use.high and use.low < high:
                 return True
@@ -179,13 +183,13 @@ class Placer:
 
     def make(self, kind: str) -> Model:
         """Build an object of a kind."""
-        return build(kind, KINDS[kind], self.rng)
+        return build(kind, KINDS[kind], self.rng, self.room.ceiling_z_m - self.room.floor_z_m)
 
     def along_wall(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand an object with its back to a wall."""
         model = self.make(kind)
         spots = []
-        for side, yaw in _SIDES:
+        for side, yaw in SIDES:
             low, high = self.wall_range(side)
             room_left = high - low - 2 * model.half_m[1] - 0.06
             if room_left < 0:
@@ -197,11 +201,25 @@ class Placer:
     def _at_a_wall(self, model: Model, spots: list[tuple[str, float, float]], strict: bool) -> Thing | None:
         """Stand an object at one of some spots (wall, yaw, place along it), tried in any order."""
         for k in self.rng.permutation(len(spots)):
-            side, yaw, along = spots[int(k)]
-            x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
-            if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
-                return self.add(model, x, y, self.room.floor_z_m, yaw)
+            thing = self.at_place(model, *spots[int(k)], strict=strict)
+            if thing is not None:
+                return thing
         return None
+
+    def at_place(self, model: Model, side: str, yaw: float, along: float, *, strict: bool) -> Thing | None:
+        """Stand an object with its back to a wall, at one place along it."""
+        x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
+        if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
+            return self.add(model, x, y, self.room.floor_z_m, yaw)
+        return None
+
+    def slot_is_free(self, side: str, yaw: float, along: float, wide: float, deep: float) -> bool:
+        """Whether a slice of the floor before a wall holds nothing, and keeps out of doors and flights."""
+        x, y = self.at_wall(side, along, deep / 2 + _SKIRT_M)
+        rect = around((deep / 2, wide / 2, 0.0), x, y, yaw)
+        if not self._inside(rect) or any(overlap(rect, solid, 0.003) for solid in self.solids):
+            return False
+        return not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
 
     def _front_is_free(self, model: Model, x: float, y: float, yaw: float, strict: bool) -> bool:
         spec = KINDS[model.kind]
@@ -214,11 +232,29 @@ class Placer:
         """Stand an object in a corner, its back to one of the two walls."""
         model = self.make(kind)
         spots = []
-        for side, yaw in _SIDES:
+        for side, yaw in SIDES:
             low, high = self.wall_range(side)
             for along in (low + model.half_m[1] + _SKIRT_M + 0.01, high - model.half_m[1] - _SKIRT_M - 0.01):
                 spots.append((side, yaw, along))
+        if kind in _CATERCORNERED and self.rng.random() < 0.6:
+            thing = self._across_corner(model, strict)
+            if thing is not None:
+                return thing
         return self._at_a_wall(model, spots, strict)
+
+    def _across_corner(self, model: Model, strict: bool) -> Thing | None:
+        """Stand an object across a corner, its front to the middle of the room."""
+        room = self.room
+        turn = float(self.rng.uniform(-0.25, 0.25))
+        for k in self.rng.permutation(4):
+            right, upper = bool(k % 2), bool(k // 2)
+            yaw = math.atan2(-1.0 if upper else 1.0, -1.0 if right else 1.0) + turn
+            hx, hy = (reach + _SKIRT_M for reach in reach_m(model.half_m, yaw))
+            x = room.x1_m - hx if right else room.x0_m + hx
+            y = room.y1_m - hy if upper else room.y0_m + hy
+            if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
+                return self.add(model, x, y, room.floor_z_m, yaw)
+        return None
 
     def in_middle(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand or lay an object near the middle of the room, free on all sides."""
@@ -260,6 +296,9 @@ class Placer:
         reach = host.half_m[0] + model.half_m[0] + gap
         x, y = host.center_m[0] + c * reach, host.center_m[1] + s * reach
         yaw = host.yaw_rad + (math.pi if facing else 0.0)
+        if kind == "office chair":  # as somebody left it, a little away from the desk
+            yaw += float(self.rng.uniform(-0.6, 0.6))
+            x, y = x + 0.12 * c, y + 0.12 * s
         if self.fits(model, x, y, yaw, strict=False):
             return self.add(model, x, y, self.room.floor_z_m, yaw)
         return None
@@ -282,8 +321,14 @@ class Placer:
         c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
         others = [rect for rect in self.solids if rect != host_rect]
         for dx, dy, turn in places[:most]:
-            x, y = host.center_m[0] + dx * c - dy * s, host.center_m[1] + dx * s + dy * c
+            # Chairs are not lined up with a ruler: each is turned a little, and drawn back a little.
+            turn = turn + float(self.rng.normal(0.0, 0.12))
+            back = 1.0 + float(self.rng.uniform(0.0, 0.12))
+            x, y = host.center_m[0] + (dx * c - dy * s) * back, host.center_m[1] + (dx * s + dy * c) * back
             rect = around(model.half_m, x, y, host.yaw_rad + turn)
+            parts = stand(model, KINDS[kind], self.room.index, x, y, self.room.floor_z_m, host.yaw_rad + turn).parts
+            if sunk(parts, host.parts):
+                continue
             free = not any(overlap(rect, other, 0.03) for other in others)
             free = free and not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
             if free and self._inside(rect, 0.1) and self.walkable(rect):
@@ -291,20 +336,38 @@ class Placer:
                 others.append(rect)
         return made
 
-    def on_top(self, kind: str, host: Thing, height_m: float, shift: float) -> Thing:
-        """Put a small object on its host, `shift` metres to its left."""
+    def on_top(self, kind: str, host: Thing, height_m: float, shifts: Iterable[float]) -> Thing | None:
+        """Put a small object on its host, at the first of some shifts to its left (metres) where it is free."""
         model = self.make(kind)
         c, s = math.cos(host.yaw_rad), math.sin(host.yaw_rad)
-        x, y = host.center_m[0] - shift * s, host.center_m[1] + shift * c
-        return self.add(model, x, y, self.room.floor_z_m + height_m, host.yaw_rad)
+        for shift in shifts:
+            x, y = host.center_m[0] - shift * s, host.center_m[1] + shift * c
+            if self.clear(model, x, y, self.room.floor_z_m + height_m, host.yaw_rad):
+                return self.add(model, x, y, self.room.floor_z_m + height_m, host.yaw_rad)
+        return None
 
-    def on_wall(self, kind: str, host: Thing | None = None) -> Thing | None:
-        """Hang an object on a free stretch of wall, or above its host."""
-        model, spec = self.make(kind), KINDS[kind]
+    def clear(self, model: Model, x: float, y: float, z_m: float, yaw: float) -> bool:
+        """Whether an object above the floor touches neither walls nor things, and hides no window."""
+        rect = around(model.half_m, x, y, yaw)
+        top = z_m - self.room.floor_z_m + model.bottom_m + 2 * model.half_m[2]
+        if not self._inside(rect) or (KINDS[model.kind].blocks and self.hides_window(rect, top)):
+            return False
+        parts = stand(model, KINDS[model.kind], self.room.index, x, y, z_m, yaw).parts
+        return not any(overlap(rect, footprint(thing)) and sunk(parts, thing.parts) for thing in self.things)
+
+    def on_wall(self, kind: str, host: Thing | None = None, model: Model | None = None) -> Thing | None:
+        """Hang an object on a free stretch of wall, or above its host.
+
+        Args:
+            kind: what to hang.
+            host: thing to hang it above.
+            model: the object, where it is built already.
+        """
+        model, spec = model or self.make(kind), KINDS[kind]
         height = spec.height_m + (float(self.rng.uniform(-0.05, 0.15)) if kind == "painting" else 0.0)
         top = height + model.bottom_m + 2 * model.half_m[2]
         spots: list[tuple[str, float, float]] = []
-        for side, yaw in _SIDES:
+        for side, yaw in SIDES:
             low, high = self.wall_range(side)
             low, high = low + model.half_m[1] + 0.12, high - model.half_m[1] - 0.12
             if host is not None:
@@ -325,6 +388,7 @@ class Placer:
             ):
                 continue
             x, y = self.at_wall(side, along, model.half_m[0] + 0.002)
-            self.uses.append(use)
-            return self.add(model, x, y, self.room.floor_z_m + height, yaw)
+            if self.clear(model, x, y, self.room.floor_z_m + height, yaw):
+                self.uses.append(use)
+                return self.add(model, x, y, self.room.floor_z_m + height, yaw)
         return None

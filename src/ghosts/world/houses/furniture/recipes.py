@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ghosts.world.houses.house import Thing
 
 
 @dataclass(frozen=True)
@@ -15,6 +19,45 @@ class Wish:
     most: int = 1
     where: str = ""
     """Replaces the kind's usual place."""
+    instead: str = ""
+    """Another kind that does as well; which is tried first is drawn."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a room must have to be called by its name: at least so many of some kinds together."""
+
+    kinds: tuple[str, ...]
+    least: int = 1
+
+    def __str__(self) -> str:
+        told = " or ".join(self.kinds)
+        return f"{self.least} × {told}" if self.least > 1 else told
+
+
+ESSENTIALS: dict[str, tuple[Need, ...]] = {
+    "bedroom": (Need(("bed", "single bed")),),
+    "living room": (Need(("sofa",)),),
+    "kitchen": (Need(("fridge",)), Need(("stove",)), Need(("kitchen sink",)), Need(("kitchen counter",))),
+    "dining room": (Need(("dining table",)), Need(("chair",), 2)),
+    "bathroom": (Need(("toilet",)), Need(("sink",)), Need(("bathtub", "shower"))),
+    "office": (Need(("desk",)), Need(("office chair",))),
+    "laundry room": (Need(("washing machine",)),),
+    "closet": (Need(("clothes rail", "wardrobe")),),
+    "library": (Need(("bookshelf",), 2), Need(("armchair", "sofa", "desk"))),
+    "gym": (Need(("treadmill", "exercise bike", "weight bench", "dumbbell rack", "punching bag"), 2),),
+    "nursery": (Need(("crib", "single bed")),),
+    "music room": (Need(("piano", "drum set", "guitar"), 2),),
+    "pantry": (Need(("pantry shelf",)),),
+    "entryway": (Need(("coat rack", "shoe rack", "console table", "bench", "umbrella stand")),),
+}
+"""The contract of each kind of room; hallways have none."""
+
+
+def lacking(room_kind: str, things: Sequence[Thing]) -> list[Need]:
+    """What a room of a kind must have and these things do not give it."""
+    have = Counter(thing.kind for thing in things)
+    return [need for need in ESSENTIALS.get(room_kind, ()) if sum(have[kind] for kind in need.kinds) < need.least]
 
 
 # fmt: off
@@ -37,10 +80,7 @@ RECIPES: dict[str, tuple[Wish, ...]] = {
         Wish("vase", 0.8, "sideboard"), Wish("cactus", 0.2), Wish("guitar", 0.12),
     ),
     "kitchen": (
-        Wish("fridge"), Wish("stove"), Wish("range hood", 0.9, "stove"), Wish("kitchen counter", 1.0, "stove"),
-        Wish("kitchen sink", 1.0, "kitchen counter", where="beside"),
-        Wish("kitchen counter", 0.9, "kitchen sink"), Wish("kitchen counter", 0.5, "fridge"),
-        Wish("wall cabinet", 1.0, "kitchen counter"), Wish("wall cabinet", 0.6),
+        Wish("range hood", 0.9, "stove"), Wish("wall cabinet", 0.9, "kitchen counter"),
         Wish("microwave", 0.5, "kitchen counter"), Wish("kitchen island", 0.7),
         Wish("bar stool", 0.9, "kitchen island", 3), Wish("dining table", 0.3),
         Wish("chair", 1.0, "dining table", 4), Wish("trash can", 0.6), Wish("clock", 0.5), Wish("plant", 0.3),
@@ -52,7 +92,8 @@ RECIPES: dict[str, tuple[Wish, ...]] = {
         Wish("plant", 0.6), Wish("painting", 0.8), Wish("painting", 0.5), Wish("aquarium", 0.08), Wish("rug", 0.5),
     ),
     "bathroom": (
-        Wish("toilet"), Wish("sink"), Wish("mirror", 0.95, "sink"), Wish("bathtub", 0.6), Wish("shower", 0.6),
+        Wish("bathtub", instead="shower"), Wish("toilet"), Wish("sink"), Wish("mirror", 0.95, "sink"),
+        Wish("shower", 0.3),
         Wish("towel rack", 0.8), Wish("bath mat", 0.7), Wish("laundry basket", 0.4), Wish("washing machine", 0.12),
         Wish("plant", 0.25),
     ),
@@ -74,8 +115,9 @@ RECIPES: dict[str, tuple[Wish, ...]] = {
         Wish("clothes rail", 0.3), Wish("laundry basket", 0.3),
     ),
     "library": (
-        Wish("bookshelf"), Wish("bookshelf"), Wish("bookshelf", 0.9), Wish("bookshelf", 0.7), Wish("armchair", 0.9),
-        Wish("sofa", 0.3), Wish("desk", 0.4), Wish("office chair", 1.0, "desk"), Wish("globe", 0.7),
+        Wish("bookshelf"), Wish("bookshelf"), Wish("armchair", instead="sofa"), Wish("bookshelf", 0.9),
+        Wish("bookshelf", 0.7), Wish("sofa", 0.2), Wish("desk", 0.4), Wish("office chair", 1.0, "desk"),
+        Wish("globe", 0.7),
         Wish("fireplace", 0.3), Wish("floor lamp", 0.8), Wish("grandfather clock", 0.3), Wish("plant", 0.4),
         Wish("painting", 0.6), Wish("rug", 0.5), Wish("round rug", 0.4), Wish("side table", 0.5, "armchair"),
     ),
@@ -85,17 +127,18 @@ RECIPES: dict[str, tuple[Wish, ...]] = {
         Wish("mirror", 0.6), Wish("clock", 0.5), Wish("plant", 0.2),
     ),
     "entryway": (
-        Wish("coat rack", 0.8), Wish("shoe rack", 0.6), Wish("console table", 0.5),
+        Wish("coat rack", instead="shoe rack"), Wish("shoe rack", 0.4), Wish("console table", 0.5),
         Wish("vase", 0.7, "console table"), Wish("bench", 0.5), Wish("mirror", 0.6), Wish("umbrella stand", 0.6),
         Wish("plant", 0.4), Wish("painting", 0.5),
     ),
     "nursery": (
-        Wish("crib", 0.8), Wish("single bed", 0.5), Wish("dresser", 0.7), Wish("toy box", 0.9),
+        Wish("crib", instead="single bed"), Wish("single bed", 0.2), Wish("dresser", 0.7), Wish("toy box", 0.9),
         Wish("teddy bear", 0.8), Wish("wardrobe", 0.4), Wish("armchair", 0.4), Wish("round rug", 0.8),
         Wish("painting", 0.8),
     ),
     "music room": (
-        Wish("piano"), Wish("drum set", 0.6), Wish("guitar", 0.9), Wish("guitar", 0.4), Wish("music stand", 0.7),
+        Wish("piano", instead="drum set"), Wish("guitar"), Wish("drum set", 0.4), Wish("guitar", 0.4),
+        Wish("music stand", 0.7),
         Wish("sofa", 0.4), Wish("bookshelf", 0.4), Wish("plant", 0.5), Wish("painting", 0.8), Wish("painting", 0.4),
         Wish("round rug", 0.5),
     ),

@@ -97,9 +97,15 @@ def make_graph(house: House) -> HouseGraph:
         if count == 1:
             break
         more = bridge_sites(house, obstacles, solids, sites, component)
-        if not more:
+        if more and not _repeats(more, sites):
+            sites = sites + more
+            continue
+        # No bridge to the nearest pocket: leave out pockets whose rooms have other sites, and try the next.
+        keep = _beside_pockets(sites, component)
+        if keep.all():
             break
-        sites = sites + more
+        sites = [site for site, kept in zip(sites, keep) if kept]
+        sight, walk, component = sight[np.ix_(keep, keep)], walk[np.ix_(keep, keep)], component[keep]
     # What is left over stands in a pocket between furniture that nobody can walk into.
     keep = component == np.bincount(component).argmax()
     sites = [site for site, kept in zip(sites, keep) if kept]
@@ -111,6 +117,20 @@ def make_graph(house: House) -> HouseGraph:
         )
     sites, sight, walk = _thin(sites, sight[np.ix_(keep, keep)], walk[np.ix_(keep, keep)])
     return _finish(house, sites, sight, walk)
+
+
+def _repeats(more: list[Site], sites: list[Site]) -> bool:
+    """Whether the new sites are where others stand already."""
+    places = np.array([(site.x_m, site.y_m, site.ground_z_m) for site in sites])
+    return all(np.linalg.norm(places - (s.x_m, s.y_m, s.ground_z_m), axis=1).min() < 0.05 for s in more)
+
+
+def _beside_pockets(sites: list[Site], component: np.ndarray) -> np.ndarray:
+    """Which sites stay when components that bring no room of their own are left out."""
+    main = np.bincount(component).argmax()
+    reached = {site.room for site, number in zip(sites, component) if number == main}
+    lonely = {int(number) for site, number in zip(sites, component) if site.room not in reached}
+    return np.array([number == main or int(number) in lonely for number in component])
 
 
 def _thin(sites: list[Site], sight: np.ndarray, walk: np.ndarray) -> tuple[list[Site], np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from ghosts.world.houses.plan.layout import Slot, shared_wall
 from ghosts.world.houses.plan.rooms import HALLS, ROOM_KINDS
 
 
-def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str]:
+def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str] | None:
     """Choose a kind for every slot: sizes and neighbours decide, by hill climbing over swaps.
 
     Args:
@@ -16,7 +16,7 @@ def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str]:
         rng: source of the choices.
 
     Returns:
-        One key of `ROOM_KINDS` a slot.
+        One key of `ROOM_KINDS` per slot; None where a room would be too small or too large for what it must be.
     """
     fixed = {"hall": "hallway", "stair": "stair hall", "entry": "entryway", "hub": "living room"}
     kinds = [fixed.get(slot.role, "") for slot in slots]
@@ -32,57 +32,100 @@ def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str]:
         free = [i for i, kind in enumerate(kinds) if not kind and slots[i].storey == storey]
         hub = any(slot.role == "hub" for slot in slots if slot.storey == storey)
         entry = any(slot.role == "entry" for slot in slots)
-        wished = _wishes(storeys, storey, len(free) + hub, entry, rng)
+        must, more = _wishes(storeys, storey, len(free) + hub, entry, rng)
         if hub:
-            wished.remove("living room")
+            must.remove("living room")
+        wished = [*must, *more]
         wished = [wished[i] for i in rng.permutation(len(wished))]
         for i, kind in zip(free, wished):
             kinds[i] = kind
-        _climb(kinds, free, slots, near, rng)
-    return kinds
+        for _ in range(3):
+            _climb(kinds, free, slots, near, rng)
+            if not _change_misfits(kinds, free, slots, must, rng):
+                break
+    return kinds if all(_fits(kind, slot) for kind, slot in zip(kinds, slots)) else None
 
 
-def _wishes(storeys: int, storey: int, count: int, entry: bool, rng: np.random.Generator) -> list[str]:
-    """Kinds for `count` ordinary rooms of one storey: what a house must have, then what it may have."""
+def _fits(kind: str, slot: Slot) -> bool:
+    """Whether a slot has a size that one believes of a kind."""
+    low, high = ROOM_KINDS[kind].area_m2
+    return low <= slot.floor_m2 <= high
+
+
+def _change_misfits(
+    kinds: list[str], free: list[int], slots: list[Slot], must: list[str], rng: np.random.Generator
+) -> bool:
+    """Make rooms of the wrong size something else that they are the right size for; True when any changed."""
+    changed = False
+    for i in free:
+        spare = [kinds[j] for j in free].count(kinds[i]) > must.count(kinds[i])
+        if _fits(kinds[i], slots[i]) or not spare:
+            continue
+        pool = [
+            kind
+            for kind, spec in ROOM_KINDS.items()
+            if spec.weight > 0
+            and _fits(kind, slots[i])
+            and kind != "entryway"
+            and kinds.count(kind) < spec.most
+            and (slots[i].role != "back" or spec.back)
+            and min(slots[i].storey, 1) in spec.storeys
+        ]
+        if pool:
+            weight = np.array([ROOM_KINDS[kind].weight for kind in pool])
+            kinds[i] = pool[int(rng.choice(len(pool), p=weight / weight.sum()))]
+            changed = True
+    return changed
+
+
+def _wishes(
+    storeys: int, storey: int, count: int, entry: bool, rng: np.random.Generator
+) -> tuple[list[str], list[str]]:
+    """Kinds for `count` ordinary rooms of one storey: what a house must have, and what it may have."""
     if storeys == 1:
         must = ["living room", "kitchen", "bathroom", "bedroom"]
     else:
         must = ["living room", "kitchen"] if storey == 0 else ["bedroom", "bathroom"]
     if storey == 0 and rng.random() < 0.55:
         must.append("dining room")
-    must = must[:count]
+    must, more = must[:count], list[str]()
     pool = [kind for kind, spec in ROOM_KINDS.items() if spec.weight > 0 and (storeys == 1 or storey in spec.storeys)]
     if entry or storey > 0:
         pool = [kind for kind in pool if kind != "entryway"]
     elif count > len(must) and rng.random() < 0.6:
-        must.append("entryway")
-    while len(must) < count:
-        weight = np.array([ROOM_KINDS[kind].weight * (must.count(kind) < ROOM_KINDS[kind].most) for kind in pool])
-        must.append(pool[int(rng.choice(len(pool), p=weight / weight.sum()))])
-    return must
+        more.append("entryway")
+    while len(must) + len(more) < count:
+        have = [*must, *more]
+        weight = np.array([ROOM_KINDS[kind].weight * (have.count(kind) < ROOM_KINDS[kind].most) for kind in pool])
+        more.append(pool[int(rng.choice(len(pool), p=weight / weight.sum()))])
+    return must, more
 
 
 def _climb(
     kinds: list[str], free: list[int], slots: list[Slot], near: list[list[int]], rng: np.random.Generator
 ) -> None:
     """Swap kinds between free slots while the plan gets better."""
-    best = sum(_fitness(i, kinds, slots, near) for i in free)
-    for _ in range(40 * len(free)):
-        i, j = (free[int(k)] for k in rng.integers(len(free), size=2))
+    mine = set(free)
+    for i, j in rng.choice(free, (20 * len(free), 2)).tolist() if free else ():
+        if kinds[i] == kinds[j]:
+            continue
+        # A room's neighbours decide how well it fits, so only theirs change.
+        judged = mine & {i, j, *near[i], *near[j]}
+        before = sum(_fitness(k, kinds, slots, near) for k in judged)
         kinds[i], kinds[j] = kinds[j], kinds[i]
-        score = sum(_fitness(k, kinds, slots, near) for k in free)
-        if score >= best:
-            best = score
-        else:
+        if sum(_fitness(k, kinds, slots, near) for k in judged) < before:
             kinds[i], kinds[j] = kinds[j], kinds[i]
 
 
 def _fitness(i: int, kinds: list[str], slots: list[Slot], near: list[list[int]]) -> float:
     """How well a kind suits a slot: its size, its neighbours, and how it is reached."""
     kind, slot = ROOM_KINDS[kinds[i]], slots[i]
-    area = slot.rect.area
+    area = slot.floor_m2
     low, high = kind.area_m2
     score = -3.0 * max(0.0, low - area) / low - 2.0 * max(0.0, area - high) / high
+    # Within what is believable a room is rather small than large: 6 m² become a bathroom sooner than 11 m².
+    score -= 0.0 if _fits(kinds[i], slot) else 8.0
+    score -= 0.8 * max(0.0, area - (low + high) / 2) / (high - low)
     score += sum(kinds[j] in kind.beside for j in near[i]) * 0.8
     touches_hall = any(kinds[j] in HALLS for j in near[i])
     if slot.role == "back":

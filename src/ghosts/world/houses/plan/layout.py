@@ -11,6 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from ghosts.config import require
+from ghosts.world.houses.plan.rooms import WALL_M
+
 Side = Literal["N", "S", "E", "W"]
 Role = Literal["hall", "stair", "entry", "hub", "room", "back"]
 STAIR_HALL_WIDTH_M = 2.6
@@ -44,6 +47,29 @@ class Rect:
 
 
 @dataclass(frozen=True)
+class HouseSize:
+    """How large a house may be, from and to."""
+
+    storeys: tuple[int, int] = (1, 2)
+    rooms: tuple[int, int] = (6, 14)
+    """Hallways and stair halls count."""
+    area_m2: tuple[float, float] = (0.0, 1000.0)
+    """Floor of all storeys, walls included."""
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("storeys", 1, 2), ("rooms", 5, 20), ("area_m2", 0, 1000)):
+            low, high = getattr(self, name)
+            require(
+                least <= low <= high <= most, f"{name} must be two numbers, rising, in {least}..{most}", (low, high)
+            )
+
+    def holds(self, slots: list[Slot]) -> bool:
+        """Whether a house of these slots is as large as wished."""
+        area = sum(slot.rect.area for slot in slots)
+        return self.rooms[0] <= len(slots) <= self.rooms[1] and self.area_m2[0] <= area <= self.area_m2[1]
+
+
+@dataclass(frozen=True)
 class Slot:
     """A place for a room, bounded by centre lines of walls."""
 
@@ -52,6 +78,11 @@ class Slot:
     storey: int
     parent: int = -1
     """For a back room: index of the slot it is reached through."""
+
+    @property
+    def floor_m2(self) -> float:
+        """Floor between the walls."""
+        return (self.rect.width - WALL_M) * (self.rect.depth - WALL_M)
 
 
 @dataclass(frozen=True)
@@ -210,22 +241,67 @@ def _hub(rng: np.random.Generator, storeys: int) -> Skeleton:
     return Skeleton(halls, strips, stair, (1, 1))
 
 
+def _row(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """A hallway along one side, all rooms on the other, as in a row of houses."""
+    width, deep = _between(rng, *HALL_WIDTH_M), _between(rng, 4.2, 5.8)
+    length = _between(rng, 9.0, 12.0) if storeys > 1 else _between(rng, 12.0, 16.0)
+    top = width + deep
+    strips = [Strip(_rect(0.0, width, length, top), "S")]
+    stair = None
+    if storeys > 1:
+        stair = _stair_rect(rng, length, 0.0, width, top)
+    else:
+        strips.append(Strip(_rect(length, 0.0, length + _between(rng, 3.4, 4.6), top), "W"))
+    return Skeleton(((_rect(0.0, 0.0, length, width), "hall"),), tuple(strips), stair, (1, 1))
+
+
+def _zed(rng: np.random.Generator, storeys: int) -> Skeleton:
+    """Two hallways side by side, set off against each other and joined by a third."""
+    width, south, north = _between(rng, 1.6, 1.9), _between(rng, 3.4, 4.6), _between(rng, 3.4, 4.6)
+    left, right, middle = _between(rng, 4.6, 6.4), _between(rng, 4.2, 6.0), _between(rng, 2.4, 3.2)
+    low, high, far = south + width, south + width + middle, left + width + right
+    halls: tuple[tuple[Rect, Role], ...] = (
+        (_rect(0.0, south, left, low), "hall"),
+        (_rect(left, south, left + width, high + width), "hall"),
+        (_rect(left + width, high, far, high + width), "hall"),
+    )
+    strips = (
+        Strip(_rect(0.0, 0.0, left + width, south), "N"),
+        Strip(_rect(0.0, low, left, high + width), "S"),
+        Strip(_rect(left + width, south, far, high), "N"),
+        Strip(_rect(left, high + width, far, high + width + north), "S"),
+    )
+    stair = _stair_rect(rng, -STAIR_HALL_WIDTH_M, south, low, high + width) if storeys > 1 else None
+    return Skeleton(halls, strips, stair, (1, 2))
+
+
 STYLES: dict[str, Callable[[np.random.Generator, int], Skeleton]] = {
     "central": _central,
     "tee": _tee,
     "ell": _ell,
     "ring": _ring,
     "hub": _hub,
+    "row": _row,
+    "zed": _zed,
 }
 
 
 def _cuts(rng: np.random.Generator, length: float, fewer: float) -> list[float]:
-    """Widths that add up to `length`, at least 2.2 m each where there is room, uneven on purpose."""
+    """Where to cut `length`: pieces of 2.2 m or more where there is room, uneven on purpose, at times a narrow one.
+
+    The narrow one is for what needs no more: a bathroom, a laundry room, a closet.
+    """
+    narrow = _between(rng, 1.8, 2.2) if length >= 5.5 and rng.random() < 0.6 else 0.0
+    length = round(length - narrow, 1)
     count = max(1, round(length / (float(rng.uniform(2.9, 4.6)) * fewer)))
     count = min(count, max(1, int(length / 2.2)))
     share = rng.dirichlet(np.full(count, 2.0)) * (length - 2.2 * count)
     edges = np.round(np.cumsum(2.2 + share), 1)
     edges[-1] = length
+    if narrow:
+        at = int(rng.integers(count + 1))
+        edges = np.insert(edges, at, edges[at - 1] if at else 0.0)
+        edges[at:] = np.round(edges[at:] + narrow, 1)
     return [float(edge) for edge in edges]
 
 
@@ -263,10 +339,15 @@ def _split(rect: Rect, side: Side, part: float) -> tuple[Rect, Rect]:
     return replace(rect, x1=round(rect.x1 - part, 1)), replace(rect, x0=round(rect.x1 - part, 1))
 
 
-def make_layout(rng: np.random.Generator) -> list[Slot]:
-    """Slots of a house with 6–14 rooms. Hallways come first on each storey."""
-    style = list(STYLES)[int(rng.choice(len(STYLES), p=[0.24, 0.2, 0.2, 0.18, 0.18]))]
-    storeys = 2 if rng.random() < 0.45 else 1
+def make_layout(style: str, storeys: int, size: HouseSize, rng: np.random.Generator) -> list[Slot] | None:
+    """Slots of a house; None where the style gives none of the size. Hallways come first on each storey.
+
+    Args:
+        style: a key of `STYLES`.
+        storeys: how many.
+        size: how large the house may be.
+        rng: source of the choices.
+    """
     for _ in range(400):
         skeleton = STYLES[style](rng, storeys)
         fewer = float(rng.uniform(0.85, 1.35))
@@ -283,9 +364,9 @@ def make_layout(rng: np.random.Generator) -> list[Slot]:
                     slots.append(Slot(piece, "room", storey))
                     if back is not None:
                         slots.append(Slot(back, "back", storey, len(slots) - 1))
-        if 6 <= len(slots) <= 14 and _rooms_wide_enough(slots):
+        if size.holds(slots) and _rooms_wide_enough(slots):
             return slots
-    raise AssertionError(f"no {style} layout with 6–14 rooms in 400 attempts")
+    return None
 
 
 def _rooms_wide_enough(slots: list[Slot]) -> bool:

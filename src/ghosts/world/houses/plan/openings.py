@@ -23,6 +23,10 @@ _OPEN_PLAN = {
         ("living room", "music room"),
     )
 }
+_OPEN = 0.4
+"""Share of the passages between such rooms that take the whole wall, to the ceiling: together they may be an L."""
+_GLASS_DOOR = 0.3
+"""Share of the windows of ground-floor living rooms and dining rooms that reach the floor."""
 _PRIVATE = {
     frozenset(pair)
     for pair in (
@@ -58,6 +62,8 @@ def make_openings(
         kind = _join(slots, rooms, i, j, rng)
         if kind is None:
             continue
+        if kind == "passage" and frozenset((rooms[i].kind, rooms[j].kind)) in _OPEN_PLAN and rng.random() < _OPEN:
+            kind = "open"
         made = _fit(kind, (i, j), wall, rooms[i], stairs, rng)
         if made is not None:
             openings.append(made)
@@ -127,11 +133,15 @@ def _fit(
     """Put a door or passage in a shared wall, or None where it is too short or a flight stands there."""
     axis, coordinate, low, high = wall
     low, high = low + _CORNER_M, high - _CORNER_M
-    width = DOOR_WIDTH_M
-    if kind == "passage":
+    width, top = DOOR_WIDTH_M, DOOR_HEIGHT_M
+    if kind == "open":
+        kind, width = ("passage", round(high - low, 2)) if high - low >= 1.2 else ("door", DOOR_WIDTH_M)
+        top = room.ceiling_z_m - room.floor_z_m if kind == "passage" else DOOR_HEIGHT_M
+    elif kind == "passage":
         width = min(round(float(rng.uniform(1.3, 2.6)), 1), round(high - low, 1))
         if width < 1.2:
             kind, width = "door", DOOR_WIDTH_M
+        top = PASSAGE_HEIGHT_M if kind == "passage" else DOOR_HEIGHT_M
     span = high - low - width
     if span < -1e-6:
         return None
@@ -149,7 +159,7 @@ def _fit(
             "x" if axis == "x" else "y",
             width,
             room.floor_z_m,
-            room.floor_z_m + (PASSAGE_HEIGHT_M if kind == "passage" else DOOR_HEIGHT_M),
+            room.floor_z_m + top,
         )
         if not any(near_flight(opening, stair) for stair in stairs):
             return opening
@@ -246,6 +256,8 @@ def _windows(
             bottom, top = 0.9, 2.15
             if room.kind in ("bathroom", "laundry room"):
                 width, bottom = min(width, 0.8), 1.45
+            elif room.kind in ("living room", "dining room") and room.storey == 0 and rng.random() < _GLASS_DOOR:
+                bottom = 0.03
             elif room.kind in ("living room", "dining room") and rng.random() < 0.4:
                 bottom = 0.35
             elif room.kind == "kitchen":

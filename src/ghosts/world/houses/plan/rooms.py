@@ -13,12 +13,15 @@ T = TypeVar("T")
 
 WALL_M = 0.16
 """Thickness of every wall; two rooms share it, half each."""
-ROOM_HEIGHT_M = 2.7
-STOREY_M = 3.0
-"""From floor to floor: room height and slab."""
+ROOM_HEIGHTS_M = (2.5, 2.6, 2.7, 2.7, 2.8, 3.0)
+"""Heights of a storey's rooms to choose from."""
+LOWERED_M = 0.2
+"""How much lower a small room's ceiling may hang."""
+SLAB_M = 0.15
+"""A floor, and what carries a ceiling: a storey is two of them higher than its rooms."""
 DOOR_WIDTH_M = 0.9
 DOOR_HEIGHT_M = 2.05
-PASSAGE_HEIGHT_M = 2.3
+PASSAGE_HEIGHT_M = 2.2
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class RoomKind:
     """What a kind of room is like."""
 
     area_m2: tuple[float, float]
-    """Plausible floor area, from and to; the plan prefers, but does not force it."""
+    """Believable floor area between the walls, from and to; a room outside it is another kind of room."""
     weight: float
     """How often it is wished for, beyond the rooms every house has."""
     storeys: tuple[int, ...]
@@ -47,7 +50,7 @@ class RoomKind:
 
 ROOM_KINDS: dict[str, RoomKind] = {
     "living room": RoomKind(
-        (17.0, 45.0),
+        (14.0, 48.0),
         0.3,
         (0, 1),
         ("dining room", "kitchen", "entryway"),
@@ -58,7 +61,7 @@ ROOM_KINDS: dict[str, RoomKind] = {
         2,
     ),
     "kitchen": RoomKind(
-        (9.0, 20.0),
+        (8.0, 24.0),
         0.0,
         (0,),
         ("dining room", "living room"),
@@ -69,10 +72,10 @@ ROOM_KINDS: dict[str, RoomKind] = {
         1,
     ),
     "dining room": RoomKind(
-        (10.0, 22.0), 3.0, (0,), ("kitchen", "living room"), False, 0.6, ("planks", "parquet"), ("paint", "stripes"), 1
+        (9.0, 26.0), 3.0, (0,), ("kitchen", "living room"), False, 0.6, ("planks", "parquet"), ("paint", "stripes"), 1
     ),
     "bedroom": RoomKind(
-        (10.0, 22.0),
+        (8.5, 26.0),
         2.5,
         (0, 1),
         ("bathroom", "closet"),
@@ -83,31 +86,46 @@ ROOM_KINDS: dict[str, RoomKind] = {
         4,
     ),
     "bathroom": RoomKind(
-        (4.0, 9.5), 1.2, (0, 1), ("bedroom",), True, 0.0, ("tile", "checker", "marble"), ("wall tile",), 3
+        (3.2, 12.0), 1.2, (0, 1), ("bedroom",), True, 0.0, ("tile", "checker", "marble"), ("wall tile",), 3
     ),
-    "office": RoomKind((7.0, 16.0), 1.8, (0, 1), (), True, 0.0, ("planks", "carpet"), ("paint", "paint", "brick"), 2),
+    "office": RoomKind((6.0, 18.0), 1.8, (0, 1), (), True, 0.0, ("planks", "carpet"), ("paint", "paint", "brick"), 2),
     "laundry room": RoomKind(
-        (4.0, 9.0), 2.2, (0, 1), ("kitchen", "bathroom"), True, 0.0, ("tile", "checker"), ("paint",), 1
+        (3.2, 10.0), 2.2, (0, 1), ("kitchen", "bathroom"), True, 0.0, ("tile", "checker"), ("paint",), 1
     ),
-    "closet": RoomKind((2.5, 6.5), 2.2, (0, 1), ("bedroom",), True, 0.0, ("carpet", "planks"), ("paint",), 2),
+    "closet": RoomKind((2.2, 8.0), 2.2, (0, 1), ("bedroom",), True, 0.0, ("carpet", "planks"), ("paint",), 2),
     "library": RoomKind(
-        (9.0, 20.0), 1.6, (0, 1), ("living room", "office"), False, 0.15, ("parquet", "planks"), ("paint", "stripes"), 1
+        (8.0, 24.0), 1.6, (0, 1), ("living room", "office"), False, 0.15, ("parquet", "planks"), ("paint", "stripes"), 1
     ),
-    "gym": RoomKind((10.0, 22.0), 1.4, (0, 1), (), False, 0.0, ("rubber", "planks"), ("paint", "brick"), 1),
+    "gym": RoomKind((9.0, 28.0), 1.4, (0, 1), (), False, 0.0, ("rubber", "planks"), ("paint", "brick"), 1),
     "entryway": RoomKind(
-        (4.0, 10.0), 3.0, (0,), ("living room",), False, 0.7, ("tile", "marble", "planks"), ("paint",), 1
+        (3.0, 12.0), 3.0, (0,), ("living room",), False, 0.7, ("tile", "marble", "planks"), ("paint",), 1
     ),
     "nursery": RoomKind(
-        (8.0, 16.0), 1.6, (0, 1), ("bedroom",), False, 0.0, ("carpet", "planks"), ("stripes", "paint"), 1
+        (7.5, 18.0), 1.6, (0, 1), ("bedroom",), False, 0.0, ("carpet", "planks"), ("stripes", "paint"), 1
     ),
     "music room": RoomKind(
-        (11.0, 24.0), 1.6, (0, 1), ("living room",), False, 0.2, ("parquet", "planks"), ("paint", "brick"), 1
+        (10.0, 28.0), 1.6, (0, 1), ("living room",), False, 0.2, ("parquet", "planks"), ("paint", "brick"), 1
     ),
-    "pantry": RoomKind((2.5, 6.0), 1.5, (0,), ("kitchen",), True, 0.0, ("tile", "checker"), ("paint",), 1),
-    "hallway": RoomKind((4.0, 30.0), 0.0, (0, 1), (), False, 1.0, ("planks", "tile", "parquet"), ("paint",), 9),
-    "stair hall": RoomKind((12.0, 30.0), 0.0, (0, 1), (), False, 1.0, ("planks", "parquet"), ("paint",), 9),
+    "pantry": RoomKind((2.2, 8.0), 1.5, (0,), ("kitchen",), True, 0.0, ("tile", "checker"), ("paint",), 1),
+    "hallway": RoomKind((3.0, 40.0), 0.0, (0, 1), (), False, 1.0, ("planks", "tile", "parquet"), ("paint",), 9),
+    "stair hall": RoomKind((12.0, 40.0), 0.0, (0, 1), (), False, 1.0, ("planks", "parquet"), ("paint",), 9),
 }
 """Every room kind by its name, as people say it."""
+
+_LOWERED = ("bathroom", "laundry room", "closet", "pantry", "hallway")
+
+
+def choose_heights(storeys: int, rng: np.random.Generator) -> list[float]:
+    """Height of the rooms of each storey; an old house is high throughout, upper storeys are often lower."""
+    ground = pick(rng, ROOM_HEIGHTS_M)
+    return [ground if k == 0 or rng.random() < 0.6 else min(ground, pick(rng, ROOM_HEIGHTS_M)) for k in range(storeys)]
+
+
+def ceiling_m(kind: str, height_m: float, rng: np.random.Generator) -> float:
+    """Height of a room in a storey: small rooms and hallways may have a lower ceiling."""
+    lowered = kind in _LOWERED and height_m >= 2.7 and rng.random() < 0.35
+    return round(height_m - LOWERED_M, 2) if lowered else height_m
+
 
 HALLS = ("hallway", "stair hall", "entryway")
 """Kinds that other rooms open to."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from ghosts.world.houses.house import Opening, Primitive, Room, Stair
-from ghosts.world.houses.plan.rooms import STOREY_M, WALL_M, Color, Finish
+from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, Color, Finish
 
-RISERS = 16
+RISER_M = 0.1875
+_RAIL = 5
+"""Pieces of a handrail per step."""
 TREAD_M = 0.26
 STAIR_WIDTH_M = 1.0
-_SLAB_M = 0.15
 _HOLE_LEAD_M = 0.65
 """The hole above a flight begins so far from its foot: everywhere else 2 m of headroom remain."""
 _WHITE: Color = (0.86, 0.85, 0.83)
 _CEILING: Color = (0.88, 0.875, 0.86)
+VIEWS = ("meadow", "mountains", "sea", "town")
+"""What windows show: materials that look the same from everywhere, by the direction of sight."""
 Range = tuple[float, float]
 
 
@@ -32,7 +35,7 @@ def make_stair(lower: Room, upper: Room, against: str, flip: bool) -> Stair:
         against: "E" or "W", the wall the flight touches.
         flip: climb towards −y instead of +y.
     """
-    run = (RISERS - 1) * TREAD_M
+    run = (_risers(upper.floor_z_m - lower.floor_z_m) - 1) * TREAD_M
     x = lower.x1_m - STAIR_WIDTH_M / 2 if against == "E" else lower.x0_m + STAIR_WIDTH_M / 2
     y0 = (lower.y0_m + lower.y1_m - run) / 2
     ends = (y0, y0 + run) if not flip else (y0 + run, y0)
@@ -44,6 +47,16 @@ def make_stair(lower: Room, upper: Room, against: str, flip: bool) -> Stair:
     )
 
 
+def _risers(climb_m: float) -> int:
+    return round(climb_m / RISER_M)
+
+
+def stair_steps(stair: Stair) -> tuple[int, float]:
+    """How many steps a flight climbs, and the height of each."""
+    climb = stair.head_m[2] - stair.foot_m[2]
+    return _risers(climb), climb / _risers(climb)
+
+
 def stair_hole(stair: Stair) -> tuple[Range, Range]:
     """Plan ranges (x, y) of the hole in the ceiling and floor above a flight."""
     x = (stair.foot_m[0] - stair.width_m / 2, stair.foot_m[0] + stair.width_m / 2)
@@ -53,7 +66,11 @@ def stair_hole(stair: Stair) -> tuple[Range, Range]:
 
 
 def build_shell(
-    rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...], finishes: list[Finish]
+    rooms: tuple[Room, ...],
+    openings: tuple[Opening, ...],
+    stairs: tuple[Stair, ...],
+    finishes: list[Finish],
+    view: str,
 ) -> tuple[Primitive, ...]:
     """All fixed solids of a house.
 
@@ -62,21 +79,27 @@ def build_shell(
         openings: holes in their walls.
         stairs: flights.
         finishes: surfaces, one per room.
+        view: material of what the windows show.
     """
     parts: list[Primitive] = []
+    # Above a lowered ceiling the slab is as much thicker.
+    highest = {storey: max(r.ceiling_z_m for r in rooms if r.storey == storey) for storey in {r.storey for r in rooms}}
     for room, finish in zip(rooms, finishes):
         holes = [stair_hole(stair) for stair in stairs if room.index == stair.rooms[1]]
         parts += _slab(
-            room, holes, (room.floor_z_m - _SLAB_M, room.floor_z_m), finish.floor, finish.floor_color, "floor"
+            room, holes, (room.floor_z_m - SLAB_M, room.floor_z_m), finish.floor, finish.floor_color, "floor"
         )
         holes = [stair_hole(stair) for stair in stairs if room.index == stair.rooms[0]]
-        top = room.ceiling_z_m
-        parts += _slab(room, holes, (top, top + STOREY_M - 2.7 - _SLAB_M), "plaster", _CEILING, "ceiling")
-        parts += _walls(room, openings, finish)
+        top = highest[room.storey] + SLAB_M
+        parts += _slab(room, holes, (room.ceiling_z_m, top), "plaster", _CEILING, "ceiling")
+        parts += _walls(room, openings, finish, top)
     trim = {room.index: finish.trim_color for room, finish in zip(rooms, finishes)}
     for opening in openings:
         color = trim[opening.rooms[0]]
-        parts += _window(opening, rooms[opening.rooms[0]]) if opening.kind == "window" else _frame(opening, color)
+        if opening.kind == "window":
+            parts += _window(opening, rooms[opening.rooms[0]], view)
+        elif not _open(opening, rooms[opening.rooms[0]]):
+            parts += _frame(opening, color)
     for stair in stairs:
         parts += _steps(stair, finishes[stair.rooms[0]]) + _railings(stair, rooms[stair.rooms[1]])
     return tuple(parts)
@@ -85,7 +108,10 @@ def build_shell(
 def _slab(
     room: Room, holes: list[tuple[Range, Range]], z: Range, material: str, color: Color, label: str
 ) -> list[Primitive]:
-    """A floor or ceiling as far as the middle of the walls, as strips around the holes."""
+    """A floor or ceiling as far as the middle of the walls, as strips around the holes.
+
+    A hole that touches a wall leaves no strip there: within the wall, its edge would show in the wall's face.
+    """
     half = WALL_M / 2
     x0, x1, y0, y1 = room.x0_m - half, room.x1_m + half, room.y0_m - half, room.y1_m + half
     if not holes:
@@ -95,15 +121,20 @@ def _slab(
     return [
         span_box(px, py, z, material, color, label)
         for px, py in pieces
-        if px[1] - px[0] > 1e-6 and py[1] - py[0] > 1e-6
+        if min(px[1] - px[0], py[1] - py[0]) > half + 1e-6
     ]
 
 
-def _walls(room: Room, openings: tuple[Opening, ...], finish: Finish) -> list[Primitive]:
+def _open(opening: Opening, room: Room) -> bool:
+    """Whether an opening reaches the ceiling: two rooms in one, without a frame between."""
+    return opening.top_z_m > room.ceiling_z_m - 0.1
+
+
+def _walls(room: Room, openings: tuple[Opening, ...], finish: Finish, top_m: float) -> list[Primitive]:
     """Half-thick walls on the four sides, cut by the openings, with skirting boards."""
     half = WALL_M / 2
     # Walls close the slab between storeys too, so that nothing shows beside a stair hole.
-    z = (room.floor_z_m - _SLAB_M, room.ceiling_z_m + STOREY_M - 2.7 - _SLAB_M)
+    z = (room.floor_z_m - SLAB_M, top_m)
     parts: list[Primitive] = []
     for along, face, outer in (
         ("x", room.y0_m, room.y0_m - half),
@@ -162,7 +193,8 @@ def _skirting(
     depth = (min(face, face + inward * 0.035), max(face, face + inward * 0.035))
     top = (room.ceiling_z_m - 0.05, room.ceiling_z_m)
     if room.kind != "stair hall":
-        parts.append(_along(along, run, depth, top, "gloss", _WHITE, "ceiling"))
+        wide = [(a, b, *top) for a, b, _, high in cuts if high > top[0]]
+        parts += [_along(along, u, depth, top, "gloss", _WHITE, "ceiling") for u, _ in _around(run, top, wide)]
     return parts
 
 
@@ -180,11 +212,14 @@ def _frame(opening: Opening, color: Color) -> list[Primitive]:
     parts.append(
         _along(opening.along, (middle - reach - 0.06, middle + reach + 0.06), across, head, "gloss", color, "door")
     )
+    if not opening.inner:  # a threshold: the floor ends in the middle of the wall
+        sill = (z[0] - SLAB_M, z[0] + 0.004)
+        parts.append(_along(opening.along, (middle - reach, middle + reach), across, sill, "gloss", color, "door"))
     return parts
 
 
-def _window(opening: Opening, room: Room) -> list[Primitive]:
-    """A pane that shows the sky, a frame with a cross bar, and a sill inside."""
+def _window(opening: Opening, room: Room, view: str) -> list[Primitive]:
+    """A pane that shows the view, a frame with a cross bar, and a sill inside; down to the floor, a glass door."""
     middle, level = (opening.x_m, opening.y_m) if opening.along == "x" else (opening.y_m, opening.x_m)
     center = room.center_m[1] if opening.along == "x" else room.center_m[0]
     inward = 1.0 if center > level else -1.0
@@ -196,7 +231,7 @@ def _window(opening: Opening, room: Room) -> list[Primitive]:
         across = sorted((level + inward * near, level + inward * far))
         return _along(opening.along, us, (across[0], across[1]), zs, material, _WHITE, "window")
 
-    parts = [strip(u, z, -0.03, 0.0, "sky")]
+    parts = [strip(u, z, -0.03, 0.0, view)]
     for edge in (u[0], u[1] - 0.05):
         parts.append(strip((edge, edge + 0.05), z, -0.03, 0.04))
     for edge in (z[0], z[1] - 0.05):
@@ -206,18 +241,22 @@ def _window(opening: Opening, room: Room) -> list[Primitive]:
         at = u[0] + opening.width_m * (k + 1) / (bars + 1)
         parts.append(strip((at - 0.02, at + 0.02), z, -0.03, 0.025))
     parts.append(strip(u, (z[0] + (z[1] - z[0]) * 0.66, z[0] + (z[1] - z[0]) * 0.66 + 0.035), -0.03, 0.025))
-    parts.append(strip((u[0] - 0.05, u[1] + 0.05), (z[0] - 0.03, z[0]), 0.0, WALL_M / 2 + 0.08))
+    if z[0] > room.floor_z_m + 0.2:
+        parts.append(strip((u[0] - 0.05, u[1] + 0.05), (z[0] - 0.03, z[0]), 0.0, WALL_M / 2 + 0.08))
+    else:
+        handle = u[0] + opening.width_m / (bars + 1) - 0.06
+        parts.append(strip((handle - 0.012, handle + 0.012), (z[0] + 0.95, z[0] + 1.15), 0.025, 0.06, "metal"))
     return parts
 
 
 def _steps(stair: Stair, finish: Finish) -> list[Primitive]:
     """Solid steps with wooden treads on painted risers."""
     up = 1.0 if stair.head_m[1] > stair.foot_m[1] else -1.0
-    rise = (stair.head_m[2] - stair.foot_m[2]) / RISERS
+    count, rise = stair_steps(stair)
     x = (stair.foot_m[0] - stair.width_m / 2, stair.foot_m[0] + stair.width_m / 2)
     wood: Color = finish.floor_color if finish.floor in ("planks", "parquet") else (0.36, 0.22, 0.12)
     parts = []
-    for k in range(RISERS - 1):
+    for k in range(count - 1):
         y = sorted((stair.foot_m[1] + up * k * TREAD_M, stair.foot_m[1] + up * (k + 1) * TREAD_M))
         nose = sorted((stair.foot_m[1] + up * (k * TREAD_M - 0.025), stair.foot_m[1] + up * (k + 1) * TREAD_M))
         top = stair.foot_m[2] + (k + 1) * rise
@@ -231,27 +270,27 @@ def _steps(stair: Stair, finish: Finish) -> list[Primitive]:
 def _railings(stair: Stair, upper: Room) -> list[Primitive]:
     """Balusters along the open side of the flight and around the hole above it."""
     up = 1.0 if stair.head_m[1] > stair.foot_m[1] else -1.0
-    rise = (stair.head_m[2] - stair.foot_m[2]) / RISERS
+    count, rise = stair_steps(stair)
     open_side = 1.0 if upper.x1_m - stair.foot_m[0] > stair.foot_m[0] - upper.x0_m else -1.0
     wood: Color = (0.25, 0.14, 0.07)
     parts = []
     x = stair.foot_m[0] + open_side * (stair.width_m / 2 - 0.05)
-    for k in range(RISERS - 1):
+    for k in range(count - 1):
         y, foot = stair.foot_m[1] + up * (k + 0.5) * TREAD_M, stair.foot_m[2] + (k + 1) * rise
-        if foot + 0.95 > upper.ceiling_z_m - 2.7 and k < 4:
-            continue
         parts.append(_post((x, y, foot), 0.014, 0.44))
-        # Boxes cannot slope: thirds of a tread, each a third of a riser higher, look like one rail.
-        for third in (-1, 0, 1):
-            at = (x, y + up * third * TREAD_M / 3, foot + 0.9 + third * rise / 3)
-            parts.append(Primitive("box", at, (0.03, TREAD_M / 6 + 0.003, 0.04), 0.0, "wood", wood, "railing"))
+        # Boxes cannot slope: pieces of a tread, each a piece of a riser higher, look like one rail.
+        for piece in range(_RAIL):
+            share = (piece + 0.5) / _RAIL - 0.5
+            at = (x, y + up * share * TREAD_M, foot + 0.9 + share * rise)
+            half = (0.03, TREAD_M / (2 * _RAIL) + 0.003, 0.04)
+            parts.append(Primitive("box", at, half, 0.0, "wood", wood, "railing"))
     _, hole = stair_hole(stair)
     floor = upper.floor_z_m
     edge = stair.foot_m[0] + open_side * (stair.width_m / 2 + 0.04)
     parts.append(span_box((edge - 0.03, edge + 0.03), hole, (floor + 0.92, floor + 0.97), "wood", wood, "railing"))
-    count = int((hole[1] - hole[0]) / 0.16)
-    for k in range(count + 1):
-        y = hole[0] + (hole[1] - hole[0]) * k / count
+    posts = int((hole[1] - hole[0]) / 0.16)
+    for k in range(posts + 1):
+        y = hole[0] + (hole[1] - hole[0]) * k / posts
         parts.append(_post((edge, y, floor), 0.013, 0.46))
     # The end above the foot is open too; the flight arrives at the other one.
     y = hole[0] - 0.04 if up > 0 else hole[1] + 0.04

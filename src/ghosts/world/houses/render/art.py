@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -116,19 +118,82 @@ def water(points: SurfacePoints) -> Tensor:
     return torch.where(fish[:, None], torch.tensor([0.9, 0.35, 0.05], device=wave.device), blue)
 
 
-def sky(points: SurfacePoints) -> Tensor:
-    """Outdoors by direction of sight: sky above, clouds, trees at the horizon, lawn below."""
+def _outside(points: SurfacePoints, land: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Tensor:
+    """Outdoors by direction of sight: a sky with clouds, and land in front of it."""
     x, y, z = points.view.unbind(-1)
     turn = torch.atan2(y, x)
-    device = z.device
-    high, low, cloud, tree, lawn = (
-        torch.tensor(c, device=device)
-        for c in ([0.40, 0.62, 1.0], [0.86, 0.93, 1.0], [1.0, 1.0, 1.0], [0.16, 0.27, 0.12], [0.34, 0.48, 0.20])
-    )
+    high, low, cloud = (_rgb(c, z) for c in ((0.40, 0.62, 1.0), (0.86, 0.93, 1.0), (1.0, 1.0, 1.0)))
     puff = ((noise(turn * 4, z * 9) + 0.5 * noise(turn * 11, z * 22) - 0.75) * 2.5).clamp(0, 1)
-    sky = torch.lerp(low.expand(len(z), 3), high.expand(len(z), 3), (z * 2.2).clamp(0, 1)[:, None])
-    sky = torch.lerp(sky, cloud.expand_as(sky), puff[:, None] * 0.8)
-    top = 0.02 + 0.10 * noise(turn * 7, turn * 0) + 0.03 * noise(turn * 40, turn * 0)
-    trees = tree * (0.7 + 0.7 * noise(turn * 60, z * 60))[:, None]
-    ground = lawn * (0.85 + 0.3 * noise(turn * 20, 3 / (z.abs() + 0.05)))[:, None]
-    return torch.where((z > top)[:, None], sky, torch.where((z > -0.035)[:, None], trees, ground)) * 1.15
+    above = torch.lerp(low.expand(len(z), 3), high.expand(len(z), 3), (z * 2.2).clamp(0, 1)[:, None])
+    above = torch.lerp(above, cloud.expand_as(above), puff[:, None] * 0.8)
+    return land(turn, z, above) * 1.15
+
+
+def _rgb(color: tuple[float, float, float], like: Tensor) -> Tensor:
+    return torch.tensor(color, device=like.device)
+
+
+def _up_to(top: Tensor, z: Tensor, color: Tensor, beyond: Tensor) -> Tensor:
+    """A colour below a line of heights, `beyond` above it."""
+    return torch.where((z < top)[:, None], color, beyond)
+
+
+def _ground(turn: Tensor, z: Tensor, color: tuple[float, float, float]) -> Tensor:
+    return _rgb(color, z) * (0.85 + 0.3 * noise(turn * 20, 3 / (z.abs() + 0.05)))[:, None]
+
+
+def meadow(points: SurfacePoints) -> Tensor:
+    """Trees at the horizon, lawn below."""
+
+    def land(turn: Tensor, z: Tensor, sky: Tensor) -> Tensor:
+        top = 0.02 + 0.10 * noise(turn * 7, turn * 0) + 0.03 * noise(turn * 40, turn * 0)
+        trees = _rgb((0.16, 0.27, 0.12), z) * (0.7 + 0.7 * noise(turn * 60, z * 60))[:, None]
+        return _up_to(z * 0 - 0.035, z, _ground(turn, z, (0.34, 0.48, 0.20)), _up_to(top, z, trees, sky))
+
+    return _outside(points, land)
+
+
+def mountains(points: SurfacePoints) -> Tensor:
+    """Snowy ridges behind dark woods, dry grass below."""
+
+    def land(turn: Tensor, z: Tensor, sky: Tensor) -> Tensor:
+        ridge = 0.08 + 0.22 * noise(turn * 3.5, turn * 0) + 0.05 * noise(turn * 17, turn * 0)
+        snow = (z > ridge - 0.07 - 0.05 * noise(turn * 30, z * 40))[:, None]
+        rock = torch.where(snow, _rgb((0.85, 0.88, 0.94), z), _rgb((0.34, 0.38, 0.46), z).expand(len(z), 3))
+        woods = _rgb((0.07, 0.16, 0.11), z) * (0.7 + 0.6 * noise(turn * 90, z * 50))[:, None]
+        edge = 0.01 + 0.05 * noise(turn * 9, turn * 0) + 0.025 * noise(turn * 70, turn * 0)
+        behind = _up_to(edge, z, woods, _up_to(ridge, z, rock, sky))
+        return _up_to(z * 0 - 0.04, z, _ground(turn, z, (0.50, 0.44, 0.22)), behind)
+
+    return _outside(points, land)
+
+
+def sea(points: SurfacePoints) -> Tensor:
+    """Water to the horizon, a beach below."""
+
+    def land(turn: Tensor, z: Tensor, sky: Tensor) -> Tensor:
+        waves = noise(turn * 26, 4 / (z.abs() + 0.02))
+        water = torch.lerp(_rgb((0.06, 0.28, 0.42), z), _rgb((0.30, 0.58, 0.66), z), (waves * 0.8)[:, None])
+        shore = -0.17 - 0.03 * noise(turn * 5, turn * 0)
+        return _up_to(shore, z, _ground(turn, z, (0.72, 0.62, 0.44)), _up_to(z * 0 + 0.003, z, water, sky))
+
+    return _outside(points, land)
+
+
+def town(points: SurfacePoints) -> Tensor:
+    """Houses of many heights with windows, a street below."""
+
+    def land(turn: Tensor, z: Tensor, sky: Tensor) -> Tensor:
+        place = turn * 9 + 0.4 * torch.sin(turn * 5)
+        block = place.floor().int()
+        top = 0.05 + 0.22 * hashed(block, 3)
+        base = (
+            torch.stack([0.35 + 0.4 * hashed(block, k) for k in (5, 6, 7)], -1)
+            * (0.7 + 0.3 * hashed(block, 8))[:, None]
+        )
+        column, row = frac(place * 6), frac(z * 40)
+        glass = (column > 0.25) & (column < 0.75) & (row > 0.25) & (row < 0.8)
+        wall = torch.where(glass[:, None], _rgb((0.16, 0.20, 0.26), z).expand_as(base), base)
+        return _up_to(z * 0 - 0.06, z, _ground(turn, z, (0.26, 0.26, 0.27)), _up_to(top, z, wall, sky))
+
+    return _outside(points, land)

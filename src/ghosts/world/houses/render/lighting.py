@@ -20,7 +20,7 @@ from ghosts.world.houses.solids import Solids
 
 SHADOW_PX = 96
 SAMPLES = 4
-_PER_ROOM = 7
+_PER_ROOM = 6
 _LAMP_COLOR = (1.0, 0.84, 0.64)
 _DAY_COLOR = (0.86, 0.94, 1.0)
 LAMP_KINDS = ("ceiling lamp", "chandelier", "pendant lamp")

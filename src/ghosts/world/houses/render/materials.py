@@ -59,7 +59,10 @@ _GLOW: dict[str, tuple[Texture, float]] = {
     "screen": (art.screen, 0.9),
     "fire": (art.fire, 1.5),
     "water": (art.water, 0.35),
-    "sky": (art.sky, 1.6),
+    "meadow": (art.meadow, 1.6),
+    "mountains": (art.mountains, 1.6),
+    "sea": (art.sea, 1.6),
+    "town": (art.town, 1.6),
     "lamp": (textures.plain, 1.7),
     "mirror": (textures.mirror, 0.62),
 }

@@ -19,6 +19,8 @@ from ghosts.errors import ConfigError
 from ghosts.world.houses.solids import AABB, FORMS, TINY, Solids, crossing
 
 TILE_PX = 16
+_TESTS = 1 << 20
+"""Rays times solids tested at once by `nearest`."""
 
 
 def upload(solids: Solids, device: torch.device | str = "cpu") -> Solids:
@@ -200,3 +202,27 @@ def intersect(
             enter, leave = _crossing(solids, ids[where], kind, rays.split(1, 1), origin[where])
             t[where] = torch.where((enter <= leave) & (enter > 0.0), enter, torch.inf)[:, 0]
     return t
+
+
+def nearest(
+    solids: Solids, origin: Float32[Tensor, "p 3"], ray: Float32[Tensor, "p 3"]
+) -> tuple[Float32[Tensor, " p"], Int64[Tensor, " p"]]:
+    """What single rays meet first, whatever their directions: distance in lengths of the ray, and index (−1 for none).
+
+    Every ray is tested against every solid, so it is for few rays; `cast` is for images.
+    """
+    ray = torch.where(ray.abs() < TINY, TINY, ray)
+    best = torch.full_like(origin[:, 0], torch.inf)
+    index = torch.full_like(best, -1, dtype=torch.long)
+    for kind in FORMS:
+        ids = (solids.form == kind).nonzero()[:, 0]
+        step = max(1, _TESTS // max(1, len(ids)))
+        for rows in torch.arange(len(origin), device=origin.device).split(step) if len(ids) else ():
+            rays = (ray[rows].reciprocal() if kind == AABB else ray[rows]).T[:, :, None]
+            offset = solids.center[ids].T[:, None] - origin[rows].T[:, :, None]
+            enter, leave = crossing(torch, kind, rays, offset, solids.half[ids].T[:, None], solids.turn[ids].T[:, None])
+            t, which = torch.where((enter <= leave) & (enter > 0.0), enter, torch.inf).min(1)
+            closer = t < best[rows]
+            best[rows] = torch.where(closer, t, best[rows])
+            index[rows] = torch.where(closer, ids[which], index[rows])
+    return best, index

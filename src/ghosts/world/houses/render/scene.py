@@ -11,6 +11,7 @@ from torch import Tensor
 from ghosts.errors import DataError
 from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.house import House
+from ghosts.world.houses.plan.shell import VIEWS
 from ghosts.world.houses.render import lighting
 from ghosts.world.houses.render.materials import MATERIALS
 from ghosts.world.houses.render.raycast import upload
@@ -59,7 +60,7 @@ def prepare(house: House, device: torch.device | str = "cpu") -> Scene:
             wrong = part.material if part.material not in numbers else part.label
             raise DataError("a part with an unknown material or label", record=f"house {house.name}", value=wrong)
     yaw = torch.tensor([p.yaw_rad for p in primitives], dtype=torch.float64)
-    shadowless = ("sky", "lamp", "glass")
+    shadowless = (*VIEWS, "lamp", "glass")
     casters = torch.tensor(
         [p.material not in shadowless and p.label not in lighting.LAMP_KINDS for p in primitives], device=device
     )

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from ghosts.world.houses.render import lighting
-from ghosts.world.houses.render.materials import evaluate
-from ghosts.world.houses.render.raycast import Frames, Hits, intersect
+from ghosts.world.houses.render.materials import MATERIALS, evaluate
+from ghosts.world.houses.render.raycast import Frames, Hits, intersect, nearest
 from ghosts.world.houses.render.scene import Scene
 from ghosts.world.houses.render.textures import SurfacePoints
 from ghosts.world.houses.render.volume import room_of, sample
@@ -18,6 +18,7 @@ _CPU_CHUNK = 131072
 """Pixels shaded at once on the CPU: temporaries stay in its caches."""
 _NEIGHBOURS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))
 _AMBIENT = 0.95
+_MIRROR = MATERIALS.index("mirror")
 
 
 def shade(scene: Scene, frames: Frames, hits: Hits) -> Tensor:
@@ -31,11 +32,56 @@ def shade(scene: Scene, frames: Frames, hits: Hits) -> Tensor:
     size = reach[:, 0] * (2.0 / frames.width * float(frames.right[0].norm()))
     step = _CPU_CHUNK if index.device.type == "cpu" else len(index)
     parts = [
-        radiance(scene, index[p], start[p] + view[p] * reach[p], view[p], size[p])
+        _lit(scene, index[p], start[p] + view[p] * reach[p], view[p], size[p])
         for p in (slice(k, k + step) for k in range(0, len(index), step))
     ]
-    color = to_display(torch.cat(parts)).view(*hits.index.shape, 3)
+    albedo, light, emission, face = (torch.cat(column) for column in zip(*parts, strict=True))
+    light = even_light(light.view(*hits.index.shape, 3), face.view(hits.index.shape)).view(-1, 3)
+    linear = albedo * light + emission
+    glass = (scene.material[index.clamp(min=0)] == _MIRROR) & (index >= 0)
+    if bool(glass.any()):
+        at = glass.nonzero()[:, 0]
+        linear[at] = _reflected(scene, index[at], start[at] + view[at] * reach[at], view[at], size[at], reach[at, 0])
+    color = to_display(linear).view(*hits.index.shape, 3)
     return (smooth_edges(scene, frames, hits, color) * 255.0 + 0.5).to(torch.uint8)
+
+
+def even_light(light: Tensor, face: Tensor) -> Tensor:
+    """Take the grain out of shadows: each pixel gets the mean light of its neighbours on the same face of a solid.
+
+    Args:
+        light: `m h w 3`.
+        face: a number for each face of each solid, `m h w`.
+    """
+    for step in (1, 2):
+        for axis in (1, 2):
+            total, count = light.clone(), torch.ones_like(light[..., :1])
+            length = face.shape[axis] - step
+            ahead, behind = (slice(None),) * axis + (slice(step, None),), (slice(None),) * axis + (slice(0, length),)
+            same = (face[ahead] == face[behind])[..., None].float()
+            total[ahead] += light[behind] * same
+            total[behind] += light[ahead] * same
+            count[ahead] += same
+            count[behind] += same
+            light = total / count
+    return light
+
+
+def _reflected(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Tensor, reach: Tensor) -> Tensor:
+    """What mirrors show, a little darker; a mirror seen in a mirror is grey."""
+    _, normal, _ = _surface(scene, index, point, view, size)
+    ray = view - 2.0 * (view * normal).sum(-1, keepdim=True) * normal
+    far, seen = torch.full_like(reach, torch.inf), torch.full_like(index, -1)
+    for mirror in index.unique().tolist():
+        mine = (index == mirror).nonzero()[:, 0]
+        out, glass = normal[mine[0]], point[mine[0]]
+        # Nothing behind a mirror shows in it, which spares half of the house.
+        ahead = ((scene.solids.center - glass) @ out + scene.solids.half.norm(dim=-1) > 0.0).nonzero()[:, 0]
+        far[mine], which = nearest(scene.solids.only(ahead), point[mine] + 0.002 * out, ray[mine])
+        seen[mine] = torch.where(which < 0, which, ahead[which.clamp(min=0)])
+    size = size * (reach + far.nan_to_num(posinf=0.0)) / reach.clamp(min=0.05)
+    there = point + ray * far.nan_to_num(posinf=0.0)[:, None]
+    return 0.88 * radiance(scene, seen, there, ray, size) + 0.01
 
 
 def smooth_edges(scene: Scene, frames: Frames, hits: Hits, color: Tensor) -> Tensor:
@@ -91,7 +137,16 @@ def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Ten
         view: directions of sight, `n 3`.
         size: width of a pixel there in metres, `n`.
     """
-    out = torch.zeros_like(point)
+    albedo, light, emission, _ = _lit(scene, index, point, view, size)
+    return albedo * light + emission
+
+
+def _lit(
+    scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Albedo, incoming light, own light (`n 3`) and a number for the face of the solid (`n`); zeros where none is."""
+    full = [torch.zeros_like(point) for _ in range(3)]
+    face = torch.full_like(index, -1)
     seen = (index >= 0).nonzero()[:, 0]
     if len(seen) < len(index):
         index, point, view, size = index[seen], point[seen], view[seen], size[seen]
@@ -106,8 +161,12 @@ def radiance(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Ten
         albedo[where], emission[where], gloss[where] = surface.albedo, surface.emission, surface.gloss
     # Mouldings and frames lie flat on walls, which the voxels beside them would count as occlusion.
     slim = scene.own_half[index].sort(-1).values[:, 1] < 0.055
-    out[seen] = albedo * _light(scene, point, normal, view, gloss, albedo, slim) + emission
-    return out
+    light = _light(scene, point, normal, view, gloss, albedo, slim)
+    for whole, values in zip(full, (albedo, light, emission), strict=True):
+        whole[seen] = values
+    side = normal.abs().argmax(-1)
+    face[seen] = index * 6 + 2 * side + (normal.gather(1, side[:, None])[:, 0] > 0)
+    return full[0], full[1], full[2], face
 
 
 def _light(
