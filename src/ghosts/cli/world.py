@@ -117,7 +117,7 @@ def _show(options: Options) -> None:
     from ghosts.world.houses.graph.sight import things_seen
     from ghosts.world.houses.graph.viewpoints import connectivity, make_graph
     from ghosts.world.houses.make import make_house
-    from ghosts.world.houses.words.instructions import write_instructions
+    from ghosts.world.houses.words.instructions import Teller
 
     target = options.out or Path(f"house-{options.seed}.png")
     check_out_file(target, "a floor plan", (".png", ".svg", ".pdf"))
@@ -128,7 +128,7 @@ def _show(options: Options) -> None:
     if options.path >= 0:
         rng = np.random.default_rng([options.seed, options.path])
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
-        text = write_instructions(house, graph, path, things_seen(house, graph.positions_m), rng)[0].text
+        text = Teller(house, graph, things_seen(house, graph.positions_m)).tell(path, rng, 1)[0].text
         names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
     known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
     figure = house_figure(scene, known, names, heading_rad, text)

@@ -28,7 +28,7 @@ from ghosts.world.houses.graph.viewpoints import HouseGraph, connectivity, make_
 from ghosts.world.houses.house import House
 from ghosts.world.houses.make import house_name, make_house
 from ghosts.world.houses.statistics import SPLITS, statistics
-from ghosts.world.houses.words.instructions import write_instructions
+from ghosts.world.houses.words.instructions import Teller
 from ghosts.world.store import PanoramaStore
 
 _MOST_HOUSES = 2500
@@ -141,9 +141,9 @@ def describe(seed: int, count: int) -> tuple[House, HouseGraph, list[dict[str, A
     graph = make_graph(house)
     seen = things_seen(house, graph.positions_m)
     rng = np.random.default_rng([seed, 0x7061_7468])
-    paths = []
+    teller, paths = Teller(house, graph, seen), []
     for path in sample_paths(house, graph, count, rng):
-        told = write_instructions(house, graph, path, seen, rng)
+        told = teller.tell(path, rng)
         paths.append(
             {
                 "distance": path.length_m,
@@ -159,7 +159,7 @@ def describe(seed: int, count: int) -> tuple[House, HouseGraph, list[dict[str, A
 
 def _plain_fact(fact: Any) -> dict[str, Any]:
     """A fact without the fields that say nothing, numbers rounded."""
-    values = dataclasses.asdict(fact)
+    values = dataclasses.asdict(fact) | {"name": fact.name.how, "other_name": fact.other_name.how}
     kept = {name: value for name, value in values.items() if value not in (-1, "", 0.0) or name in ("step", "at_m")}
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in kept.items()}
 
