@@ -8,11 +8,14 @@ STOPS = templates(
     beside="""
         <stop> (next to|beside|by|near|next to|near|close to) {thing}
         <stop> (next to|near|by) {thing}
-        <stop> (when|once|as soon as) you (reach|get to|are next to|are beside|come to) {thing}
+        <halt> (when|once|as soon as) you (reach|get to|are next to|are beside|come to) {thing}
         <stop> right (next to|beside|by) {thing}
         <stop> at {thing}
         <stop> (just |)(a step|a few feet) from {thing}
         <stop> alongside {thing}
+        <stop> (at the side of|at the edge of|within reach of|adjacent to|a short distance from|close by) {thing}
+        position yourself (next to|beside|near) {thing}
+        (stop|stand|wait) over by {thing}
         go (up |)to {thing} and <stop>
         <stop> with {thing} (right |)(next to|beside|near) you
         walk (up |over |)to {thing} and <stop> (there|)
@@ -22,14 +25,16 @@ STOPS = templates(
         <stop> in front of {thing}
         <stop> (right|just|directly) in front of {thing}
         <stop> (near|by|at) {thing}
-        <stop> once you are in front of {thing}
+        <halt> once you are in front of {thing}
         go (up |)to {thing} and <stop>
         walk up to {thing} and <stop>
         <stop> before {thing}
+        position yourself in front of {thing}
+        <stop> immediately in front of {thing}
     """,
     upon="""
         <stop> on {thing}
-        <stop> (when|once) you are (standing |)on {thing}
+        <halt> (when|once) you are (standing |)on {thing}
         step onto {thing} and <stop>
         <stop> on top of {thing}
         <stop> in the middle of {thing}
@@ -37,25 +42,25 @@ STOPS = templates(
     between="""
         <stop> between {thing} and {other}
         <stop> in between {thing} and {other}
-        <stop> when you are between {thing} and {other}
+        <halt> when you are between {thing} and {other}
         <stop> (halfway|midway) between {thing} and {other}
     """,
     facing="""
         <stop> facing {thing}
         <stop>, facing {thing}
-        <stop> so that you are facing {thing}
+        <halt> so that you are facing {thing}
         <stop> with {thing} (straight ahead|in front of you|ahead of you)
         <stop> looking (at|towards) {thing}
     """,
     inside="""
         <stop> just inside (the {way}|{room})
         <stop> (right |)inside the {way}
-        <stop> once you are (inside|in) {room}
-        <stop> as soon as you (enter|are in|step into) {room}
+        <halt> once you are (inside|in) {room}
+        <halt> as soon as you (enter|are in|step into) {room}
         <stop> just inside {room}
-        <stop> (immediately|right) after entering {room}
+        <halt> (immediately|right) after entering {room}
         <stop> (a few steps|a couple of steps|one step) (into|inside) {room}
-        <stop> after you (enter|walk into|step into) {room}
+        <halt> after you (enter|walk into|step into) {room}
         <stop> just past the {way}
     """,
     doorway="""
@@ -67,7 +72,7 @@ STOPS = templates(
         <stop> (just |right |)before (entering|you enter) {room}
         <stop> on the threshold of {room}
         <stop> in the {way} (between {other} and|that leads to) {room}
-        <stop> when you (reach|get to) the {way} (of|to) {room}
+        <halt> when you (reach|get to) the {way} (of|to) {room}
         <stop> in the {way}, (looking|facing) into {room}
     """,
     outside="""
@@ -80,7 +85,7 @@ STOPS = templates(
     window="""
         <stop> (by|near|next to|at|beside) the window
         <stop> in front of the window
-        <stop> when you (reach|get to) the window
+        <halt> when you (reach|get to) the window
         <stop> close to the window
         <stop> (by|near) the window, where you can see outside
         <stop> at the window and look outside
@@ -96,29 +101,29 @@ STOPS = templates(
     """,
     end="""
         <stop> at the (end|far end) of {room}
-        <stop> when you (get to|reach|are at) the end of {room}
+        <halt> when you (get to|reach|are at) the end of {room}
         <stop> near the end of {room}
     """,
     top="""
         <stop> at the top of the <stairs>
         <stop> (by|near) the top of the <stairs>
         <stop> at the head of the <stairs>
-        <stop> once you (reach|are at) the top of the <stairs>
+        <halt> once you (reach|are at) the top of the <stairs>
     """,
     bottom="""
         <stop> at the (bottom|foot|base) of the <stairs>
         <stop> (by|near) the bottom of the <stairs>
-        <stop> (when|once) you (reach|are at) the bottom of the <stairs>
+        <halt> (when|once) you (reach|are at) the bottom of the <stairs>
     """,
     on="""
         <stop> on the <stairs>
         <stop> in the middle of the <stairs>
         <stop> (halfway|midway|partway) (on|along) the <stairs>
-        <stop> while you are (still |)on the <stairs>
+        <halt> while you are (still |)on the <stairs>
     """,
     room="""
         <stop> in {room}
-        <stop> (when|once) you are in {room}
+        <halt> (when|once) you are in {room}
         <stop> in {room}
         <stop> somewhere in {room}
     """,
@@ -132,7 +137,6 @@ STOPS = templates(
         <stop> in {room}
         stay there
         wait
-        that is (it|all)
     """,
 )
 """Where to stop, by manner."""
@@ -164,7 +168,6 @@ OPENERS = lines("""
 """How a talkative annotator begins."""
 
 STARTS = lines("""
-    from {room},
     starting in {room},
     you are in {room}.
     beginning in {room},
@@ -225,6 +228,10 @@ LOOK = lines("""
     now
     here,
     at that point,
+    right away,
+    you are now in {room}.
+    you should now be in {room}.
+    you will find yourself in {room}.
     at this point,
 """)
 """Before a turn that follows a door at once."""

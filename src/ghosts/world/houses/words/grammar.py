@@ -14,7 +14,7 @@ from ghosts.world.houses.words.facts import Fact
 from ghosts.world.houses.words.vocabulary import SMALL
 from ghosts.world.houses.words.voice import Voice
 
-OPENINGS = {"walk": 0.34, "go": 0.17, "turn": 0.15, "exit": 0.19, "leave": 0.06, "enter": 0.02, "head": 0.02, "": 0.05}
+OPENINGS = {"walk": 0.31, "go": 0.16, "turn": 0.16, "exit": 0.22, "leave": 0.07, "enter": 0.02, "head": 0.02, "": 0.04}
 """How often an instruction begins with a word, where the path allows it; R2R's shares, more for those that some paths
 do not allow."""
 _MANNERS = {"room": 0.5, "beside": 3.0, "in front": 3.0, "inside": 1.5, "between": 0.3, "facing": 0.25, "window": 0.3}
@@ -66,7 +66,7 @@ def _fewer(voice: Voice, told: list[Fact], stop: Fact) -> list[Fact]:
     """No more facts than an annotator has patience for; what leads into the room of the goal and stairs stay."""
     needed = [f for f in told if f.kind == "climb" or (f.kind == "door" and f.room in (stop.room, stop.other_room))]
     spare = [f for f in told if f not in needed]
-    keep = max(0, 2 + int(5.0 * voice.detail) - len(needed))
+    keep = max(0 if len(needed) > 1 else 1, 2 + int(5.0 * voice.detail) - len(needed))
     kept = {int(k) for k in voice.rng.permutation(len(spare))[:keep]}
     return [f for f in told if f in needed] + [f for k, f in enumerate(spare) if k in kept]
 
@@ -164,9 +164,9 @@ def _punctuate(voice: Voice, clauses: list[Clause]) -> str:
     joins = endings.JOIN[voice.style.join]
     chatty = voice.style.join == "chatty"
     text, run = clauses[0].text, 1
-    if chatty and voice.chance(0.06):
+    if chatty and voice.chance(0.1):
         text = f"{voice.pick(endings.OPENERS)}, {text}"
-    elif clauses[0].facts[0].kind not in ("door", "stop") and voice.chance(0.02):
+    elif voice.start_room >= 0 and clauses[0].facts[0].kind not in ("door", "stop") and voice.chance(0.02):
         text = voice.expand(voice.pick(endings.STARTS), room="the " + voice.room_name(voice.start_room)) + " " + text
     for k, clause in enumerate(clauses[1:], 1):
         join = voice.pick(joins)
@@ -180,17 +180,21 @@ def _punctuate(voice: Voice, clauses: list[Clause]) -> str:
         if join == ". " and clause.look and voice.chance(0.35):
             said = f"{clause.look} {said}"
         elif join == ". " and chatty and not last and re.match("(walk|go|turn|take|continue|pass|enter|head) ", said):
-            said = f"{voice.pick(endings.MODALS)} {said}" if voice.chance(0.25) else said
+            said = f"{voice.pick(endings.MODALS)} {said}" if voice.chance(0.35) else said
         if last and re.match("stop (?!and)", said) and run < 3 and voice.chance(0.12):
             join, said = ", ", "stopping" + said[4:]
         run = 1 if join.startswith(".") else run + 1
         text += join + said
     if voice.style.bare and voice.chance(0.7):
-        text = re.sub(r"\b(?:the|a|an) (?=\w)", lambda m: "" if voice.chance(0.6) else m[0], text)
+        text = re.sub(
+            r"\b(?:the|an?(?= (?:left|right|slight|sharp|hard|quick))) ",
+            lambda m: "" if voice.chance(0.6) else m[0],
+            text,
+        )
     if voice.chance(0.4):
         for whole, short in endings.SHORT.items():
             text = re.sub(rf"\b{whole}\b", short, text, flags=re.IGNORECASE)
-    if chatty and voice.chance(0.15):
+    if chatty and voice.chance(0.2):
         text += ". " + voice.pick(endings.CLOSERS)
     sentences = re.split(r"(?<=\. )", text)
     if not (voice.style.bare and voice.chance(0.3)):

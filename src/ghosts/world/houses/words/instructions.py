@@ -55,7 +55,8 @@ class Teller:
         self, path: HousePath, facts: list[Fact], style: Style, rng: np.random.Generator, detail: float = 0.0
     ) -> WrittenInstruction:
         """One text as it comes to mind, not read again."""
-        start = self.graph.viewpoints[path.steps[0]].room
+        start = next((fact.other_room for fact in facts if fact.kind == "door"), -1)
+        start = start if self.graph.viewpoints[path.steps[0]].room == start else -1
         voice = Voice(self.house, self.looks, style, rng, float(rng.uniform(detail, 1.0)), start)
         text, told = write(voice, facts)
         return WrittenInstruction(text, style.name, told)

@@ -43,7 +43,7 @@ _CALLED = entries("""
     fridge: refrigerator, kitchen fridge
     front door: main door, entrance door, entry door, main entrance, exterior door, house door
     globe: world globe, earth globe
-    grandfather clock: tall clock, clock, pendulum clock, standing clock, floor clock
+    grandfather clock: tall clock, clock, pendulum clock, standing clock
     guitar: acoustic guitar, instrument
     ironing board: ironing table
     kitchen counter: counter, countertop, counter top, worktop, kitchen countertop, work surface
@@ -52,7 +52,7 @@ _CALLED = entries("""
     kitchen sink: sink
     laundry basket: hamper, clothes basket, basket, clothes hamper, linen basket, washing basket
     microwave: microwave oven
-    mirror: wall mirror, looking glass, hanging mirror
+    mirror: wall mirror, looking glass
     music stand: sheet music stand, note stand
     nightstand: bedside table, night stand, night table, bedside cabinet, bedside stand
     office chair: desk chair, swivel chair, rolling chair, chair, computer chair, work chair
@@ -61,7 +61,7 @@ _CALLED = entries("""
     painting: wall hanging, poster, art piece, picture frame, wall decoration, art, wall picture
     pantry shelf: storage shelf, shelving, storage rack, food shelf
     plant: potted plant, houseplant, house plant, pot plant, greenery, indoor plant, planter, leafy plant
-    plant: flower pot, green plant
+    plant: flower pot
     punching bag: boxing bag, heavy bag, punch bag
     round rug: rug, carpet, circular rug, round carpet
     rug: carpet, area rug, throw rug, floor rug, floor mat, floor covering
@@ -103,7 +103,7 @@ _ROOM_CALLED = entries("""
     stair hall: hallway, hall, stairwell
     entryway: foyer, entrance hall, entry, front hall, vestibule, entry way
     bathroom: restroom, washroom, bathroom area, wash room
-    bedroom: sleeping room, bedroom area, bed room, sleeping area, bedchamber
+    bedroom: sleeping room, bedroom area, sleeping area, bedchamber
     kitchen: kitchen area, kitchen space, cooking area
     living room: lounge, family room, sitting room, living area, sitting area
     dining room: dining area, eating area, dining space

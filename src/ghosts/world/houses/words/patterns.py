@@ -5,7 +5,7 @@ from __future__ import annotations
 from ghosts.world.houses.words.tables import entries, names
 
 _STAIRS = r"(?:the )?(?:stairs|steps|staircase|flight of (?:stairs|steps)|stairway|set of stairs)"
-STOP = r"\b(?:stop|stopping|wait|waiting|stand|standing|halt|pause|stay|remain|rest|finish|end(?: up)?(?! of))\b"
+STOP = r"\b(?:stop|stopping|wait|waiting|stand|standing|halt|pause|stay|remain|position yourself|rest|finish|end(?: up)?(?! of))\b"
 DOOR = r"\b(?:door|doorway|door way|doorframe|door frame|entrance|opening|archway|arch|gap|threshold)"
 FIXED = [
     (
@@ -43,29 +43,42 @@ FIXED = [
         r"(?P<nth>first|second|third|fourth|fifth|1st|2nd|3rd|4th|5th) "
         r"(?:door|doorway|opening|(?P<nthhand>left|right))",
     ),
-    ("toend", r"to (?:the )?(?:very )?end(?! of)"),
+    ("toend", r"to (?:the )?(?:very )?end(?! of| table)"),
     ("corner", r"corner(?! of)"),
     ("wall", r"(?P<hung>on|against|along) (?:the )?wall"),
 ]
 LEAVE = ("exit", "leave", "out of", "from", "leaving", "exiting")
 ENTER = names(
     "into, in to, enter, entering, which is, inside, until you reach, until you get to, until you come to, "
-    "until you are in, till you get to, find, get to, reach"
+    "until you are in, till you get to, find, get to, reach, through to, through in to, over to"
 )
-WALK = ("through", "across", "cross", "down", "along", "follow", "traverse")
+WALK = (
+    "through",
+    "stay in",
+    "keep to",
+    "take",
+    "one side of",
+    "across",
+    "cross",
+    "down",
+    "along",
+    "follow",
+    "traverse",
+)
 HALL_END = ("end of", "all the way down", "length of")
 PASS_ROOM = ("past", "pass", "ignore", "skip", "do not enter", "do not go into")
 IN = ("in", "once in", "middle of", "center of", "corner of", "outside", "outside of")
 _RELATIONS = entries("""
-    pass: past, pass, pass by, walk by, go by, passing, keep, keeping, will see, should see, there is, there will be
+    pass: past, pass, pass by, walk by, go by, passing, beyond, bypass, along beside, keep, keeping, will see, should see, there is, there will be
     pass: will notice, will pass, should pass, alongside, leave
-    toward: toward, towards, head for, make for, aim for, direction of, approach
+    toward: toward, towards, head for, beeline for, make for, aim for, direction of, approach
     away: away from, back to
     facing: facing, looking at, looking towards
     front: in front of, before
     by: next to, beside, near, by, at, reach, get to, come to, close to, arrive at, come across, are at, level with
+    by: side of, edge of, within reach of, adjacent to, distance from, close by
     by: as far as, up to, to, step from, feet from, until
-    see: see
+    see: see, find, spot, notice
     with: with
     orient: so that, so
     upon: on, onto, on top of, middle of

@@ -21,8 +21,11 @@ WORDS: dict[str, tuple[str, ...]] = {
     "stop": often(
         "stop*24, wait*18, stand*3, stop and wait*2, come to a stop, pause, halt, stay, finish, end up, remain"
     ),
+    "halt": often("stop*12, wait*8, stop and wait*2, pause, halt, come to a stop"),
     "stairs": often("stairs*8, steps*3, staircase*2, flight of stairs, stairway, set of stairs, flight of steps"),
-    "reach": often("reach*4, get to*4, come to*2, arrive at, come across, see*2, are at, are next to, are level with"),
+    "reach": often(
+        "reach*4, get to*4, come to*2, arrive at, come across, see*2, find, spot, notice, are at, are next to, are level with"
+    ),
     "climb": often("walk*5, go*5, head*2, continue, proceed, step"),
 }
 """Words for one thing each; repeated ones are said more often."""
@@ -171,6 +174,8 @@ LEAVE = lines("""
     emerge from {left}
     exit out of {left}
     find your way out of {left}
+    walk through the {way} to (leave|exit) {left}
+    make an exit from {left}
     walk (straight|forward) and (exit|leave) {left}
     (walk|go) (straight |)out of {left}
 """)
@@ -206,6 +211,9 @@ ENTER = lines("""
     use the {way} to enter {room}
     get to {room}
     slip into {room}
+    let yourself into {room}
+    (continue|carry on) through to {room}
+    head over to {room} and (go in|enter)
 """)
 
 TURN_ENTER = lines("""

@@ -74,7 +74,7 @@ def read(text: str, thing_kinds: set[str], colors: set[str]) -> list[Claim]:
     plain = re.sub(r" +", " ", re.sub(r"[^a-z0-9., ]+", " ", text.lower()))
     for short, whole in lexicon.SHORT.items():
         plain = re.sub(rf"\b{short}\b", whole, plain)
-    plain = re.sub(r"\bfrom (?:there|here|where you are)\b,?", "", plain)
+    plain = re.sub(r"\bfrom (?:there|here|where you are|that point)\b,?", "", plain)
     nouns, pattern = _pattern(frozenset(thing_kinds - {"door"}), frozenset(colors))
     claims: list[Claim] = []
     last_end = 0
@@ -253,6 +253,8 @@ def _add_room(claims: list[Claim], match: re.Match[str], gap: str, words: str) -
 
 def _room_kind(gap: str, relation: str, final: bool, entrance: bool, before: bool) -> str:
     """What is said of a room, by the words before it."""
+    if final:  # what comes before the stop says nothing of it
+        gap = gap[[match.start() for match in re.finditer(STOP, gap)][-1] :]
     if final and re.search(
         r"\boutside\b|\b(?:by|near|next to|in front of) (?:the )?(?:wide |open )?(?:door|entrance|opening|arch)", gap
     ):

@@ -61,9 +61,11 @@ def climbs(setting: Setting) -> list[Fact]:
     """Stairs, with the floor they lead to where the path gets there."""
     facts = []
     for climb in setting.route.climbs:
-        floor = _floor(setting.house, setting, climb.to_m)
+        # Who turns on the flight has not come to its end yet: nothing is said of the end then.
+        bent = any(climb.from_m + 0.1 < turn.at_m < climb.to_m - 0.1 for turn in setting.route.turns)
+        floor = 0 if bent else _floor(setting.house, setting, climb.to_m)
         side = "up" if climb.up else "down"
-        facts.append(Fact("climb", setting.route.step_at(climb.from_m), climb.from_m, side, ordinal=floor))
+        facts.append(Fact("climb", setting.route.step_at(climb.from_m), climb.from_m + 0.05, side, ordinal=floor))
     return facts
 
 

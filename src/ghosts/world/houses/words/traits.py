@@ -27,6 +27,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "patterned": ("patterned",),
 }
 """How people say each trait."""
+SIZES = ("large", "small", "tall", "long", "round", "square", "rectangular")
+"""Traits said before a colour; the others come after it."""
 PLACES = {
     "corner": ("in the corner", "in the corner", "over in the corner"),
     "wall": ("on the wall", "on the wall", "hanging on the wall"),

@@ -38,7 +38,7 @@ _NOUNS = entries("""
     fridge: fridge, refrigerator, kitchen fridge
     front door: front door, main door, entrance door, entry door, main entrance, exterior door, house door
     globe: globe, world globe, earth globe
-    grandfather clock: grandfather clock, tall clock, clock, pendulum clock, standing clock, floor clock
+    grandfather clock: grandfather clock, tall clock, clock, pendulum clock, standing clock
     guitar: guitar, acoustic guitar, instrument
     ironing board: ironing board, ironing table
     kitchen counter: kitchen counter, counter, countertop, counter top, worktop, kitchen countertop
@@ -48,7 +48,7 @@ _NOUNS = entries("""
     laundry basket: laundry basket, hamper, clothes basket, basket, clothes hamper, linen basket
     laundry basket: washing basket
     microwave: microwave, microwave oven
-    mirror: mirror, wall mirror, looking glass, hanging mirror
+    mirror: mirror, wall mirror, looking glass
     music stand: music stand, sheet music stand, note stand
     nightstand: nightstand, bedside table, night stand, night table, bedside cabinet, bedside stand
     office chair: office chair, desk chair, swivel chair, rolling chair, chair, computer chair, work chair
@@ -58,7 +58,7 @@ _NOUNS = entries("""
     pantry shelf: pantry shelf, storage shelf, shelving, storage rack, food shelf
     piano: piano
     plant: plant, potted plant, houseplant, house plant, pot plant, greenery, indoor plant, planter
-    plant: leafy plant, flower pot, green plant
+    plant: leafy plant, flower pot
     punching bag: punching bag, boxing bag, heavy bag, punch bag
     round rug: round rug, rug, circular rug, round carpet
     rug: rug, carpet, area rug, throw rug, floor rug, floor mat, floor covering
@@ -113,7 +113,7 @@ _ROOMS = entries("""
     stair hall: hallway, hall, stair hall, stairwell
     entryway: entryway, foyer, entrance hall, entry, front hall, vestibule, entry way
     bathroom: bathroom*6, restroom*2, washroom, bathroom area, wash room
-    bedroom: bedroom*9, sleeping room, bedroom area, bed room, sleeping area, bedchamber
+    bedroom: bedroom*9, sleeping room, bedroom area, sleeping area, bedchamber
     kitchen: kitchen*6, kitchen area*2, kitchen space, cooking area
     living room: living room, lounge, living room, family room, sitting room, living area, sitting area
     dining room: dining room, dining area, dining room, eating area, dining space

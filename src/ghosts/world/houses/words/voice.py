@@ -13,7 +13,7 @@ from ghosts.world.houses.words import phrases
 from ghosts.world.houses.words.facts import Fact, Name
 from ghosts.world.houses.words.inflect import MANY, NUMBERS, article, countable, plural
 from ghosts.world.houses.words.tables import often
-from ghosts.world.houses.words.traits import COLOR_WORDS, PLACES, WORDS, Looks
+from ghosts.world.houses.words.traits import COLOR_WORDS, PLACES, SIZES, WORDS, Looks
 from ghosts.world.houses.words.vocabulary import nouns, room_names
 
 
@@ -62,7 +62,7 @@ class Voice:
     detail: float
     """How much he writes, from 0 to 1."""
     start_room: int
-    """The room the path starts in."""
+    """The room the path starts in; −1 where it starts in a doorway."""
     chosen: dict[str, str] = field(default_factory=dict)
 
     def pick(self, options: tuple[str, ...]) -> str:
@@ -137,7 +137,7 @@ class Voice:
         text = "the " + " ".join([*self._adjectives(index, name, noun), noun])
         if name.how == "room":
             return f"{text} in {self.room(item.room)}"
-        places = self.looks.places[index]
+        places = tuple(place for place in self.looks.places[index] if place not in noun)
         if name.how == "place":
             return f"{text} {self.pick(PLACES[name.trait])}"
         if places and self.chance(0.35 * self.style.looks):
@@ -154,7 +154,8 @@ class Voice:
         wanted = {trait for trait in wanted if not set(WORDS[trait]) & set(noun.split())}
         words = [self.pick(WORDS[trait]) for trait in WORDS if trait in wanted]
         shade = [self.word("color " + item.color_word, COLOR_WORDS.get(item.color_word, (item.color_word,)))]
-        words = words[:1] + (shade if color else []) + words[1:]
+        sizes = sum(trait in SIZES for trait in wanted)
+        words = words[:sizes] + (shade if color else []) + words[sizes:]
         return [word for word in words if word not in noun.split()]
 
     def is_are(self, index: int, name: Name) -> str:

@@ -13,6 +13,8 @@ WALK_ALONG = lines("""
     (walk|go) (straight |)down {room}
     go down {room}
     go along {room}
+    take {room}
+    (stay in|keep to) {room} and (keep walking|keep going|go straight)
 """)
 WALK_END = lines("""
     <go> to the (end|far end) of {room}
@@ -25,12 +27,11 @@ WALK_END = lines("""
 END_TURN = lines("""
     at the end of {room}, {turn}
     <go> to the end of {room} and {turn}
-    {turn} at the end of {room}
     when you (get to|reach) the end of {room}, {turn}
     once at the end of {room}, {turn}
 """)
 TURN_WALK = lines("""
-    {turn} (down|along|into) {room}
+    {turn} (down|along) {room}
     {turn} and <go> (down|along) {room}
     {turn} and follow {room}
     {turn}, (walking|going|heading) down {room}
@@ -66,6 +67,8 @@ WALK_THROUGH = lines("""
     walk through {room} to the (other|far|opposite) side
     <go> across {room} (to the (other|far) side|)
     make your way (through|across) {room}
+    cross over {room}
+    walk from one side of {room} to the other
     (traverse|navigate through) {room}
 """)
 
@@ -78,6 +81,9 @@ PASS = lines("""
     pass {thing} {on}
     pass {thing}
     pass by {thing} {on}
+    (walk|go|move|continue) beyond {thing}
+    bypass {thing} {on}
+    walk along beside {thing}
     (walk|go) by {thing} {on}
     (walk|go|move|squeeze) alongside {thing}
     keep {thing} {on} as you (walk|go|pass)
@@ -111,7 +117,6 @@ PASS_DOOR = lines("""
     pass the {way} to {room}
     do not (enter|go into) {room} {on}
     <go> past {room} without (entering|going in)
-    go by {room} {on}
 """)
 
 TOWARD = lines("""
@@ -123,6 +128,9 @@ TOWARD = lines("""
     walk (toward|towards) {thing}
     (walk|go) in the direction of {thing}
     approach {thing}
+    make a beeline for {thing}
+    (set off|start walking|start) (towards|toward) {thing}
+    (walk|go|head) over (towards|toward) {thing}
     (aim|make) for {thing}
     walk (straight |forward |)with {thing} (ahead of you|in front of you)
     go (straight |forward |)(towards|toward) {thing}
