@@ -102,10 +102,11 @@ def _make(root: Path, options: Options) -> None:
 
 def _print_statistics(root: Path) -> None:
     from ghosts.world.houses.statistics import statistics
+    from ghosts.world.houses.words.style import R2R
 
-    table = Table("figure", "value", title=str(root))
+    table = Table("figure", "value", "R2R", title=str(root))
     for name, value in statistics(root).items():
-        table.add_row(name, f"{value:.2f}" if isinstance(value, float) else str(value))
+        table.add_row(name, f"{value:.2f}" if isinstance(value, float) else str(value), str(R2R.get(name, "")))
     Console().print(table)
 
 

@@ -151,6 +151,7 @@ def describe(seed: int, count: int) -> tuple[House, HouseGraph, list[dict[str, A
                 "heading": path.heading_rad,
                 "instructions": [item.text for item in told],
                 "styles": [item.style for item in told],
+                "others": [item.others for item in told],
                 "facts": [[_plain_fact(fact) for fact in item.facts] for item in told],
             }
         )

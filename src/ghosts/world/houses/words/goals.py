@@ -34,8 +34,11 @@ class Goals:
 
     def true(self, path: HousePath, claims: list[Claim]) -> bool:
         """Whether nothing of what is claimed contradicts a path."""
-        rows = list(path.steps)
-        walk = sample_walk(self.house, self.ground_m[rows], self.seen[rows])
+        key = path.steps[0], path.steps[-1]
+        if key not in self._walks:
+            rows = list(path.steps)
+            self._walks[key] = sample_walk(self.house, self.ground_m[rows], self.seen[rows])
+        walk = self._walks[key]
         return not contradicted(self.house, walk, path.heading_rad, claims)
 
     def others(self, path: HousePath, claims: list[Claim]) -> list[int]:

@@ -14,7 +14,7 @@ from ghosts.world.houses.words.facts import Fact
 from ghosts.world.houses.words.vocabulary import SMALL
 from ghosts.world.houses.words.voice import Voice
 
-OPENINGS = {"walk": 0.31, "go": 0.16, "turn": 0.16, "exit": 0.22, "leave": 0.07, "enter": 0.02, "head": 0.02, "": 0.04}
+OPENINGS = {"walk": 0.34, "go": 0.16, "turn": 0.16, "exit": 0.2, "leave": 0.07, "enter": 0.03, "head": 0.02, "": 0.02}
 """How often an instruction begins with a word, where the path allows it; R2R's shares, more for those that some paths
 do not allow."""
 _MANNERS = {"room": 0.5, "beside": 3.0, "in front": 3.0, "inside": 1.5, "between": 0.3, "facing": 0.25, "window": 0.3}
@@ -146,14 +146,7 @@ def _begin(voice: Voice, opening: str, clauses: list[Clause], told: list[Fact]) 
         again = make_clauses(voice, list(told[:count]))
         if len(again) == 1 and again[0].facts == clauses[0].facts:
             first = again[0]
-    if opening in ("walk", "go", "head") and first.text.split()[0] in (
-        "turn",
-        "make",
-        "take",
-        "enter",
-        "follow",
-        "hang",
-    ):
+    if opening in ("walk", "go") and first.facts[0].at_m > 0.5:
         straight = voice.pick(("forward", "straight", "straight ahead", "ahead"))
         return [Clause(f"{opening} {straight} and {first.text}", first.facts), *clauses[1:]]
     return [first, *clauses[1:]]
@@ -186,11 +179,8 @@ def _punctuate(voice: Voice, clauses: list[Clause]) -> str:
         run = 1 if join.startswith(".") else run + 1
         text += join + said
     if voice.style.bare and voice.chance(0.7):
-        text = re.sub(
-            r"\b(?:the|an?(?= (?:left|right|slight|sharp|hard|quick))) ",
-            lambda m: "" if voice.chance(0.6) else m[0],
-            text,
-        )
+        bare = r"\b(?:the|an?(?= (?:left|right|slight|sharp|hard|quick))) "
+        text = re.sub(bare, lambda match: "" if voice.chance(0.6) else match[0], text)
     if voice.chance(0.4):
         for whole, short in endings.SHORT.items():
             text = re.sub(rf"\b{whole}\b", short, text, flags=re.IGNORECASE)

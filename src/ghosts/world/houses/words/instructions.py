@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool
@@ -29,6 +29,8 @@ class WrittenInstruction:
     text: str
     style: str
     facts: tuple[Fact, ...]
+    others: int = 0
+    """Goals out of reach of the true one to which the text leads as well (`goals.Goals.others`)."""
 
 
 class Teller:
@@ -70,7 +72,7 @@ class Teller:
             claims = self.goals.read(draft.text)
             others = len(self.goals.others(path, claims)) if self.goals.true(path, claims) else fewest
             if best is None or others < fewest:
-                best, fewest = draft, others
+                best, fewest = replace(draft, others=others), others
             if fewest == 0:
                 break
         assert best is not None

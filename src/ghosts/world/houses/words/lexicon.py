@@ -99,15 +99,15 @@ _CALLED = entries("""
 """)
 _HALLS = ("hallway", "stair hall", "entryway")
 _ROOM_CALLED = entries("""
-    hallway: hall, corridor, passage, passageway, hall way
+    hallway: hall, corridor, passage, passageway, hall way, walkway
     stair hall: hallway, hall, stairwell
-    entryway: foyer, entrance hall, entry, front hall, vestibule, entry way
-    bathroom: restroom, washroom, bathroom area, wash room
-    bedroom: sleeping room, bedroom area, sleeping area, bedchamber
+    entryway: foyer, entrance hall, entry, front hall, vestibule, entry way, lobby, entrance area
+    bathroom: restroom, washroom, bathroom area, wash room, powder room
+    bedroom: sleeping room, bedroom area, sleeping area, bedchamber, sleeping quarters
     kitchen: kitchen area, kitchen space, cooking area
-    living room: lounge, family room, sitting room, living area, sitting area
+    living room: lounge, family room, sitting room, living area, sitting area, parlor, front room, great room
     dining room: dining area, eating area, dining space
-    office: study, home office, work room, office space
+    office: study, home office, work room, office space, workspace
     laundry room: laundry, utility room, laundry area
     gym: workout room, exercise room, fitness room, home gym, weight room
     nursery: baby room, kids room, children s room, playroom

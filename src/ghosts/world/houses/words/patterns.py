@@ -5,7 +5,10 @@ from __future__ import annotations
 from ghosts.world.houses.words.tables import entries, names
 
 _STAIRS = r"(?:the )?(?:stairs|steps|staircase|flight of (?:stairs|steps)|stairway|set of stairs)"
-STOP = r"\b(?:stop|stopping|wait|waiting|stand|standing|halt|pause|stay|remain|position yourself|rest|finish|end(?: up)?(?! of))\b"
+STOP = (
+    r"\b(?:stop|stopping|wait|waiting|stand|standing|halt|pause|stay|remain|position yourself|rest|finish|"
+    r"end(?: up)?(?! of| table))\b"
+)
 DOOR = r"\b(?:door|doorway|door way|doorframe|door frame|entrance|opening|archway|arch|gap|threshold)"
 FIXED = [
     (
@@ -52,24 +55,13 @@ ENTER = names(
     "into, in to, enter, entering, which is, inside, until you reach, until you get to, until you come to, "
     "until you are in, till you get to, find, get to, reach, through to, through in to, over to"
 )
-WALK = (
-    "through",
-    "stay in",
-    "keep to",
-    "take",
-    "one side of",
-    "across",
-    "cross",
-    "down",
-    "along",
-    "follow",
-    "traverse",
-)
+WALK = names("through, keep to, take, one side of, across, cross, down, along, follow, traverse")
 HALL_END = ("end of", "all the way down", "length of")
 PASS_ROOM = ("past", "pass", "ignore", "skip", "do not enter", "do not go into")
 IN = ("in", "once in", "middle of", "center of", "corner of", "outside", "outside of")
 _RELATIONS = entries("""
-    pass: past, pass, pass by, walk by, go by, passing, beyond, bypass, along beside, keep, keeping, will see, should see, there is, there will be
+    pass: past, pass, pass by, walk by, go by, passing, beyond, bypass, along beside
+    pass: keep, keeping, will see, should see, there is, there will be
     pass: will notice, will pass, should pass, alongside, leave
     toward: toward, towards, head for, beeline for, make for, aim for, direction of, approach
     away: away from, back to

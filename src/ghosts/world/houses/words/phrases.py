@@ -24,7 +24,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "halt": often("stop*12, wait*8, stop and wait*2, pause, halt, come to a stop"),
     "stairs": often("stairs*8, steps*3, staircase*2, flight of stairs, stairway, set of stairs, flight of steps"),
     "reach": often(
-        "reach*4, get to*4, come to*2, arrive at, come across, see*2, find, spot, notice, are at, are next to, are level with"
+        "reach*4, get to*4, come to*2, arrive at, come across, see*2, find, spot, notice, are at, "
+        "are next to, are level with"
     ),
     "climb": often("walk*5, go*5, head*2, continue, proceed, step"),
 }

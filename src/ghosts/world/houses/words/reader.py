@@ -79,6 +79,8 @@ def read(text: str, thing_kinds: set[str], colors: set[str]) -> list[Claim]:
     claims: list[Claim] = []
     last_end = 0
     for match in pattern.finditer(plain):
+        if match["before"] and not (claims and claims[-1].kind == "with"):
+            continue  # "walk straight ahead" says nothing of a thing
         gap = plain[last_end : match.start()]
         # A full stop ends a thought: words before it say nothing about what follows.
         gap = gap.rsplit(".", 1)[-1]
@@ -130,7 +132,8 @@ def _forms(noun: str) -> list[str]:
 
 def _last_word(gap: str, words: tuple[str, ...]) -> str:
     """The one of several words that stands last in a text (the longest such), "" when none does."""
-    found = [(m.end(), len(word), word) for word in words for m in re.finditer(rf"\b{re.escape(word)}\b", gap)]
+    spaced = f" {re.sub('[., ]+', ' ', gap)} "
+    found = [(at + len(word), len(word), word) for word in words if (at := spaced.rfind(f" {word} ")) >= 0]
     return max(found)[2] if found else ""
 
 

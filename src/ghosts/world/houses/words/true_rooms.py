@@ -28,7 +28,7 @@ def room_spans(house: House, walk: Walk, claim: Claim) -> list[Span]:
         single = [
             _stretches(walk, [k == room.index for k in range(len(fit))], 0.5) for room in house.rooms if fit[room.index]
         ]
-        return [(a, b) for spans in single for a, b in spans if 0.6 < (b - a) / claim.length_m < 1.6]
+        return [(a, b) for spans in single for a, b in spans if 0.5 < (b - a) / claim.length_m < 1.7]
     if claim.kind == "walk":
         return _stretches(walk, fit, 1.2)
     if claim.kind == "mention":
@@ -74,6 +74,8 @@ def _fits(house: House, walk: Walk, claim: Claim, room: Room) -> bool:
         return False
     if claim.surface and not _made_of(house, room, claim.surface[0], claim.surface[1:]):
         return False
+    if not claim.traits:
+        return True
     sides = sorted((room.x1_m - room.x0_m, room.y1_m - room.y0_m))
     areas = [(r.x1_m - r.x0_m) * (r.y1_m - r.y0_m) for r in house.rooms if r.kind == room.kind]
     sized = {

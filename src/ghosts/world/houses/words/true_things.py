@@ -33,16 +33,7 @@ def thing_spans(house: House, walk: Walk, heading_rad: float, claim: Claim) -> l
 
 def meant(house: House, walk: Walk, claim: Claim) -> list[int]:
     """Things in sight on a walk that a claim's noun, adjectives and place fit."""
-    found = []
-    for index, thing in enumerate(house.things):
-        if thing.kind not in claim.things or (claim.color and thing.color_word != claim.color):
-            continue
-        if claim.within and house.rooms[thing.room].kind not in claim.within:
-            continue
-        if claim.place and not _placed(house, thing, claim.place):
-            continue
-        if all(_has(house, thing, trait) for trait in claim.traits) and _sighted(walk, index, thing).any():
-            found.append(index)
+    found = [k for k in _described(house, claim) if _sighted(walk, k, house.things[k]).any()]
     if claim.count:
         rooms = {house.things[k].room for k in found}
         right = {room for room in rooms if sum(house.things[k].room == room for k in found) == claim.count}
@@ -50,10 +41,26 @@ def meant(house: House, walk: Walk, claim: Claim) -> list[int]:
     return found
 
 
+def _described(house: House, claim: Claim) -> list[int]:
+    """Things of a house that a claim's noun, adjectives and place fit."""
+    return [
+        index
+        for index, thing in enumerate(house.things)
+        if thing.kind in claim.things
+        and (not claim.color or thing.color_word == claim.color)
+        and (not claim.within or house.rooms[thing.room].kind in claim.within)
+        and (not claim.place or _placed(house, thing, claim.place))
+        and all(_has(house, thing, trait) for trait in claim.traits)
+    ]
+
+
 def _sighted(walk: Walk, index: int, thing: Thing) -> np.ndarray:
     """Whether a thing is in sight and near, for every viewpoint of a walk."""
+    seen = walk.seen[:, index]
+    if not seen.any():
+        return seen
     distance = np.linalg.norm(walk.nodes_m - np.array(thing.center_m), axis=1)
-    return np.asarray(walk.seen[:, index] & (distance < _SIGHT_M))
+    return np.asarray(seen & (distance < _SIGHT_M))
 
 
 def _has(house: House, thing: Thing, trait: str) -> bool:

@@ -109,15 +109,16 @@ FRONTED = frozenset(
 """Kinds one can stand in front of."""
 
 _ROOMS = entries("""
-    hallway: hallway, hall, corridor, hallway, passage, passageway, hall way
+    hallway: hallway, hall, corridor, hallway, passage, passageway, hall way, walkway
     stair hall: hallway, hall, stair hall, stairwell
-    entryway: entryway, foyer, entrance hall, entry, front hall, vestibule, entry way
-    bathroom: bathroom*6, restroom*2, washroom, bathroom area, wash room
-    bedroom: bedroom*9, sleeping room, bedroom area, sleeping area, bedchamber
+    entryway: entryway, foyer, entrance hall, entry, front hall, vestibule, entry way, lobby, entrance area
+    bathroom: bathroom*6, restroom*2, washroom, bathroom area, wash room, powder room
+    bedroom: bedroom*9, sleeping room, bedroom area, sleeping area, bedchamber, sleeping quarters
     kitchen: kitchen*6, kitchen area*2, kitchen space, cooking area
     living room: living room, lounge, living room, family room, sitting room, living area, sitting area
+    living room: parlor, front room, great room
     dining room: dining room, dining area, dining room, eating area, dining space
-    office: office, study, home office, work room, office space
+    office: office, study, home office, work room, office space, workspace
     laundry room: laundry room, laundry, utility room, laundry area
     gym: gym, workout room, exercise room, fitness room, home gym, weight room
     nursery: nursery, baby room, kids room, children's room, playroom

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from ghosts.geometry import heading_of
 from ghosts.world.houses.house import House
 
-_SAMPLE_M = 0.05
+_SAMPLE_M = 0.1
 Span = tuple[float, float]
 """A stretch of a walk, from and to (m)."""
 

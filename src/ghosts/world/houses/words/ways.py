@@ -14,7 +14,7 @@ WALK_ALONG = lines("""
     go down {room}
     go along {room}
     take {room}
-    (stay in|keep to) {room} and (keep walking|keep going|go straight)
+    keep to {room} and (keep walking|keep going|go straight)
 """)
 WALK_END = lines("""
     <go> to the (end|far end) of {room}
