@@ -127,10 +127,11 @@ def _make(root: Path, options: Options) -> None:
 
 def _print_statistics(root: Path) -> None:
     from ghosts.world.houses.statistics import statistics
+    from ghosts.world.houses.words.style import R2R
 
-    table = Table("figure", "value", title=str(root))
+    table = Table("figure", "value", "R2R", title=str(root))
     for name, value in statistics(root).items():
-        table.add_row(name, f"{value:.2f}" if isinstance(value, float) else str(value))
+        table.add_row(name, f"{value:.2f}" if isinstance(value, float) else str(value), str(R2R.get(name, "")))
     Console().print(table)
 
 
@@ -148,7 +149,7 @@ def _show(options: Options) -> None:
     from ghosts.world.houses.graph.viewpoints import connectivity, make_graph
     from ghosts.world.houses.make import make_house
     from ghosts.world.houses.plan.layout import HouseSize
-    from ghosts.world.houses.words.instructions import write_instructions
+    from ghosts.world.houses.words.instructions import Teller
 
     target = options.out or Path(f"house-{options.seed}.png")
     check_out_file(target, "a contact sheet" if options.sheet else "a floor plan", (".png", ".svg", ".pdf"))
@@ -167,7 +168,7 @@ def _show(options: Options) -> None:
     if options.path >= 0:
         rng = np.random.default_rng([options.seed, options.path])
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
-        text = write_instructions(house, graph, path, things_seen(house, graph.positions_m), rng)[0].text
+        text = Teller(house, graph, things_seen(house, graph.positions_m)).tell(path, rng, 1)[0].text
         names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
     _save(house_figure(scene, known, names, heading_rad, text), target)
     print(f"{target}: {known}" + (f"; {text}" if text else ""))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from ghosts.errors import DataError
-from ghosts.files import read_json
+from ghosts.files import is_finite, read_json, read_object
 from ghosts.geometry import heading_of, turn_rad
 from ghosts.language.episodes import Episode, load_episodes
 from ghosts.world.graph import NavGraph, parse_graph
+from ghosts.world.houses.words.style import style_figures, words
 
 SPLITS = ("train", "val_seen", "val_unseen")
 RARE = 5
@@ -45,7 +45,12 @@ def statistics(root: Path) -> dict[str, Any]:
     result: dict[str, Any] = {f"paths, {split}": len(split_episodes) for split, split_episodes in episodes.items()}
     result |= _graph_figures(list(graphs.values()))
     result["paths a house"] = len(every) / len(scans)
-    return result | _path_figures(every, graphs) | _language_figures(every, episodes.get("train", every))
+    return (
+        result
+        | _path_figures(every, graphs)
+        | _language_figures(every, episodes.get("train", every))
+        | _goal_figures(root)
+    )
 
 
 def _graph_figures(graphs: list[NavGraph]) -> dict[str, Any]:
@@ -86,27 +91,37 @@ def _path_figures(episodes: list[Episode], graphs: dict[str, NavGraph]) -> dict[
 
 
 def _language_figures(episodes: list[Episode], train: list[Episode]) -> dict[str, Any]:
-    counts = np.array([len(_words(text)) for episode in episodes for text in episode.instructions])
-    words = Counter(word for episode in train for text in episode.instructions for word in _words(text))
+    counts = np.array([len(words(text)) for episode in episodes for text in episode.instructions])
+    counted = Counter(word for episode in train for text in episode.instructions for word in words(text))
     pairs = Counter(
         pair
         for episode in train
         for text in episode.instructions
-        for tokens in [_words(text)]
+        for tokens in [words(text)]
         for pair in itertools.pairwise(tokens)
     )
     texts = [text for episode in train for text in episode.instructions]
-    return {
+    figures = {
         "instructions": len(counts),
         "words an instruction, mean": float(counts.mean()),
         "words an instruction, spread": float(counts.std()),
         "words an instruction, 5–95 %": f"{np.percentile(counts, 5):.0f}–{np.percentile(counts, 95):.0f}",
-        "different words in train": len(words),
-        f"of these ≥ {RARE} times": sum(count >= RARE for count in words.values()),
+        "different words in train": len(counted),
+        f"of these ≥ {RARE} times": sum(count >= RARE for count in counted.values()),
         "different word pairs in train": len(pairs),
         "instructions written only once (%)": 100.0 * sum(n == 1 for n in Counter(texts).values()) / len(texts),
     }
+    return figures | style_figures(texts)
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z0-9]+", text.lower())
+def _goal_figures(root: Path) -> dict[str, float]:
+    """How many goals an instruction leads to, where a world keeps them with its houses."""
+    files = sorted((root / "houses").glob("h*.json"))
+    paths = [path for file in files for path in read_object(file).get("paths") or () if isinstance(path, dict)]
+    others = np.array([count for path in paths for count in path.get("others") or () if is_finite(count)], float)
+    if not len(others):
+        return {}
+    return {
+        "instructions that lead to one goal only (%)": 100.0 * float(np.mean(others == 0)),
+        "goals an instruction leads to, mean": 1.0 + float(others.mean()),
+    }

@@ -29,7 +29,7 @@ from ghosts.world.houses.make import ANY_SIZE, house_name, make_house
 from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.statistics import SPLITS, statistics
 from ghosts.world.houses.summary import building_facts, summarise
-from ghosts.world.houses.words.instructions import write_instructions
+from ghosts.world.houses.words.instructions import Teller
 from ghosts.world.store import PanoramaStore
 
 _MOST_HOUSES = 2500
@@ -165,9 +165,9 @@ def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> tuple[House, 
     graph = make_graph(house)
     seen = things_seen(house, graph.positions_m)
     rng = np.random.default_rng([seed, 0x7061_7468])
-    paths = []
+    teller, paths = Teller(house, graph, seen), []
     for path in sample_paths(house, graph, count, rng):
-        told = write_instructions(house, graph, path, seen, rng)
+        told = teller.tell(path, rng)
         paths.append(
             {
                 "distance": path.length_m,
@@ -175,6 +175,7 @@ def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> tuple[House, 
                 "heading": path.heading_rad,
                 "instructions": [item.text for item in told],
                 "styles": [item.style for item in told],
+                "others": [item.others for item in told],
                 "facts": [[_plain_fact(fact) for fact in item.facts] for item in told],
             }
         )
@@ -183,7 +184,7 @@ def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> tuple[House, 
 
 def _plain_fact(fact: Any) -> dict[str, Any]:
     """A fact without the fields that say nothing, numbers rounded."""
-    values = dataclasses.asdict(fact)
+    values = dataclasses.asdict(fact) | {"name": fact.name.how, "other_name": fact.other_name.how}
     kept = {name: value for name, value in values.items() if value not in (-1, "", 0.0) or name in ("step", "at_m")}
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in kept.items()}
 

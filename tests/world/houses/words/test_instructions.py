@@ -9,28 +9,37 @@ import pytest
 
 from checks import unchecked
 from ghosts.geometry import heading_of, turn_rad
-from ghosts.world.houses.graph.paths import HousePath, all_routes, sample_paths
+from ghosts.world.houses.graph.paths import HousePath, sample_paths
 from ghosts.world.houses.graph.sight import things_seen
 from ghosts.world.houses.graph.viewpoints import make_graph
 from ghosts.world.houses.house import House
-from ghosts.world.houses.words.instructions import WrittenInstruction, write_instructions
+from ghosts.world.houses.words.facts import Fact
+from ghosts.world.houses.words.instructions import Teller, WrittenInstruction
 from ghosts.world.houses.words.reader import read
+from ghosts.world.houses.words.style import style_figures, words
 from ghosts.world.houses.words.truth import contradictions
-from ghosts.world.houses.words.vocabulary import nouns
+from ghosts.world.houses.words.vocabulary import UNSPOKEN, nouns
+from ghosts.world.houses.words.voice import STYLES
 from world.houses.made import house
 
 SEEDS = (0, 3)
 
 
 class Told:
-    """A house with paths and their instructions."""
+    """A house with paths and first drafts of their instructions, three per path, as they come to mind."""
 
     def __init__(self, house: House, count: int) -> None:
         self.house, self.graph = house, make_graph(house)
         self.seen = things_seen(house, self.graph.positions_m)
-        rng = np.random.default_rng(house.seed)
-        self.paths = sample_paths(house, self.graph, count, rng)
-        self.texts = [write_instructions(house, self.graph, path, self.seen, rng) for path in self.paths]
+        self.rng = np.random.default_rng(house.seed)
+        self.paths = sample_paths(house, self.graph, count, self.rng)
+        self.teller = Teller(house, self.graph, self.seen)
+        self.facts = [self.teller.facts(path) for path in self.paths]
+        self.texts = [self._drafts(path, facts) for path, facts in zip(self.paths, self.facts)]
+
+    def _drafts(self, path: HousePath, facts: list[Fact]) -> list[WrittenInstruction]:
+        styles = self.rng.permutation(len(STYLES))[:3]
+        return [self.teller.draft(path, facts, STYLES[k], self.rng) for k in styles]
 
     def check(self, path: HousePath, text: str) -> list[str]:
         steps = list(path.steps)
@@ -46,22 +55,28 @@ class Told:
 def told(handmade: House) -> list[Told]:
     first = Told(handmade, 40)
     with unchecked():
-        return [first] + [Told(house(seed), 80) for seed in SEEDS]
+        return [first] + [Told(house(seed), 77) for seed in SEEDS]
 
 
-def test_no_contradiction_on_200_random_paths(told: list[Told]) -> None:
-    checked = 0
+def test_drafts_hardly_ever_contradict_200_random_paths(told: list[Told]) -> None:
+    checked, wrong = 0, list[str]()
     for world in told:
         for path, item in world.each():
-            assert world.check(path, item.text) == [], f"seed {world.house.seed}, {path.steps}: {item.text}"
+            wrong += [f"{item.text} {told}" for told in [world.check(path, item.text)] if told]
             checked += 1
-    assert checked >= 600
+    assert checked >= 500
+    # Drafts in which writer and reader count doors or take turns differently are written again by `Teller.tell`.
+    assert len(wrong) <= 0.003 * checked, wrong
 
 
 def swapped(text: str) -> str:
     """Left for right and right for left ("stop right inside" says nothing about sides)."""
     swap = {"left": "right", "right": "left"}
-    return re.sub(r"\b(left|right)\b(?! (?:next|beside|by|inside|in front))", lambda match: swap[match[0]], text)
+    return re.sub(
+        r"\b(left|right)\b(?! (?:next|beside|by|inside|in front|after|outside|before|near|there|here|away))",
+        lambda match: swap[match[0]],
+        text,
+    )
 
 
 def test_swapped_sides_are_caught(told: list[Told]) -> None:
@@ -128,18 +143,18 @@ def test_facts_agree_with_the_geometry(told: list[Told]) -> None:
                 if fact.thing >= 0:
                     around = list(path.steps)[max(0, fact.step - 1) : fact.step + 2]
                     assert world.seen[around, fact.thing].any(), item.text
-                if fact.kind == "turn" and fact.side:
+                if fact.kind == "door" and fact.side:
                     assert (fact.side == "right") == (fact.turn_rad > 0)
 
 
 def test_things_are_told_apart(told: list[Told]) -> None:
-    """A thing named plainly as the stopping place is the only one of its name in sight there."""
+    """The noun of a thing named plainly as the stopping place fits no other thing in sight there."""
+    checked = 0
     for world in told:
         for path, item in world.each():
             fact = item.facts[-1]
-            if fact.thing < 0 or fact.naming != "plain":
+            if fact.thing < 0 or fact.name.how != "plain":
                 continue
-            words = set(nouns(world.house.things[fact.thing].kind))
             goal = np.array(world.graph.viewpoints[path.steps[-1]].position_m)
             rivals = [
                 t.kind
@@ -147,38 +162,65 @@ def test_things_are_told_apart(told: list[Told]) -> None:
                 if k != fact.thing
                 and world.seen[path.steps[-1], k]
                 and np.linalg.norm(np.array(t.center_m) - goal) < 6.0
-                and words & set(nouns(t.kind))
+                and set(fact.name.words) & set(nouns(t.kind))
+                and t.kind not in UNSPOKEN
             ]
             assert not rivals, item.text
+            checked += 1
+    assert checked > 100
 
 
-def test_lengths_and_variety(told: list[Told]) -> None:
-    texts = [item.text for world in told for _, item in world.each()]
-    counts = np.array([len(text.split()) for text in texts])
-    assert 20 <= counts.mean() <= 30  # R2R: 26
-    assert 7 <= counts.std() <= 14  # R2R: 12
-    assert len(set(texts)) > 0.97 * len(texts)
-    words = {word for text in texts for word in re.findall("[a-z]+", text.lower())}
-    assert len(words) > 220
+def test_lengths(told: list[Told]) -> None:
+    counts = np.array([len(item.text.split()) for world in told for _, item in world.each()])
+    assert 22 <= counts.mean() <= 31  # R2R: 26
+    assert 8 <= counts.std() <= 15  # R2R: 12
+
+
+def test_what_is_told_is_true_and_singles_out_its_goal(told: list[Told]) -> None:
+    """Read from the same start, few texts lead anywhere else than within reach of their goal; none is untrue."""
+    others, first = [], []
+    with unchecked():
+        for world in told[1:]:
+            for path, drafts in list(zip(world.paths, world.texts))[:20]:
+                three = world.teller.tell(path, world.rng)
+                assert len({item.style for item in three}) == len({item.text for item in three}) == 3
+                for item in three:
+                    assert world.check(path, item.text) == [], item.text
+                    goals = world.teller.goals
+                    assert item.others == len(goals.others(path, goals.read(item.text)))
+                    others.append(item.others)
+                first += [len(goals.others(path, goals.read(draft.text))) for draft in drafts]
+    assert np.mean(np.array(others) == 0) > 0.9
+    assert np.mean(others) < 0.25
+    assert np.mean(first) > 2.0 * np.mean(others)  # what choosing among drafts is for
+
+
+def test_variety_of_people(told: list[Told]) -> None:
+    """Lower bounds for some 460 instructions of two houses; `ghosts world --stats` measures whole worlds beside R2R."""
+    texts = [item.text for world in told[1:] for _, item in world.each()]
+    figures = {name.split(" in ")[0]: value for name, value in style_figures(texts).items()}
+    assert figures["different words"] >= 430
+    assert figures["different word pairs"] >= 2300
+    assert figures["different sentences (%)"] >= 92
+    for word, share in {"walk": 36.5, "go": 18.2, "turn": 14.1, "exit": 13.3, "leave": 4.8, "enter": 2.0}.items():
+        assert abs(figures[f"instructions that begin with {word} (%)"] - share) < 8, word
+    said = {word for text in texts for word in words(text)}
+    assert {"between", "until", "corner", "outside", "two", "large", "small", "end", "facing", "window"} <= said
+
+
+def test_a_room_is_never_named_by_what_all_its_kind_have(told: list[Told]) -> None:
+    tagged = 0
     for world in told:
-        for three in world.texts:
-            assert len({item.text for item in three}) == 3
-            assert len({item.style for item in three}) == 3
-
-
-def test_words_narrow_down_the_goal(told: list[Told]) -> None:
-    """Read on other paths from the same start, the words mostly contradict what is there."""
-    refuted, tried = 0, 0
-    for world in told:
-        routes = all_routes(world.house, world.graph)
-        positions = world.graph.positions_m
-        for path, item in world.each()[::6]:
-            for other in [r for r in routes if r[0] == path.steps[0]][:12]:
-                if np.linalg.norm(positions[other[-1]] - positions[path.steps[-1]]) > 3.0:
-                    tried += 1
-                    refuted += bool(world.check(HousePath(other, path.heading_rad, 0.0), item.text))
-    assert tried > 300
-    assert refuted / tried > 0.85
+        things, rooms = world.house.things, world.house.rooms
+        for facts in world.facts:
+            for fact in facts:
+                if fact.kind != "door" or fact.thing < 0:
+                    continue
+                others = [r.index for r in rooms if r.kind == rooms[fact.room].kind and r.index != fact.room]
+                kind = things[fact.thing].kind
+                assert any(all(t.kind != kind for t in things if t.room == other) for other in others)
+                tagged += 1
+    assert tagged > 20
 
 
 def test_reader_understands_typical_phrases() -> None:
@@ -196,6 +238,36 @@ def test_reader_understands_typical_phrases() -> None:
     assert claims[5].things[0] == "fridge"
     claims = read("Stop by the kitchen sink in the pantry. Walk by the bookshelves.", kinds, colors)
     assert [(c.kind, c.things[0], c.within) for c in claims] == [
-        ("beside", "kitchen sink", ("pantry",)),
+        ("by", "kitchen sink", ("pantry",)),
         ("pass", "bookshelf", ()),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "fields"),
+    [
+        ("Stop between the two red chairs and the big sofa.", "between", {"count": 2, "color": "red", "final": True}),
+        ("Walk down the hallway until you see the tall grey bookcase.", "see", {"traits": ("tall",), "color": "gray"}),
+        ("Go past the pair of armchairs on your left hand side.", "pass", {"count": 2, "side": "left"}),
+        ("Wait just outside the bathroom.", "outside", {"rooms": ("bathroom",), "final": True}),
+        ("Stop in the doorway between the office and the kitchen.", "doorway", {"rooms": ("office",)}),
+        ("Walk to the far end of the long corridor.", "hallend", {"rooms": ("hallway",), "traits": ("long",)}),
+        ("Continue about fifteen feet down the hall.", "walk", {"length_m": pytest.approx(4.575)}),
+        ("Go upstairs to the second floor.", "floor", {"side": "second"}),
+        ("Enter the bedroom with the checkered floor.", "enter", {"surface": ("floor", "checker")}),
+        ("Go into the room with the fridge.", "enter", {"holds": ("fridge",)}),
+        ("Don't enter the kitchen on your right.", "passroom", {"side": "right"}),
+        ("Walk over to the sofa in the corner and stop.", "by", {"place": "corner", "final": True}),
+        ("Stop facing the picture on the wall.", "facing", {"place": "hung", "final": True}),
+        ("Walk away from the sofa.", "away", {"things": ("sofa",)}),
+        ("Turn 90 degrees to the right.", "turn", {"side": "right", "size": "square"}),
+        ("Take the 2nd left into the office.", "enter", {"ordinal": 2, "side": "left"}),
+        ("Stop by the window.", "by", {"things": ("window",), "final": True}),
+        ("At the top of the stairs, turn left.", "end", {"side": "top", "final": False}),
+    ],
+)
+def test_reader_understands(text: str, kind: str, fields: dict[str, object]) -> None:
+    kinds = {"sofa", "chair", "fridge", "armchair", "bookshelf", "painting"}
+    claims = [claim for claim in read(text, kinds, {"red", "gray"}) if claim.kind == kind]
+    assert len(claims) == 1, read(text, kinds, {"red", "gray"})
+    assert {name: getattr(claims[0], name) for name in fields} == fields

@@ -1,241 +1,260 @@
-"""The phrases: templates by what they say. `(a|b|)` is a choice (they nest), `{…}` a slot filled by `grammar`.
+"""Phrases for turns, for the start and for doors: templates by what they say.
 
-`{room}`, `{left}` are rooms with their article, `{thing}` a thing with its article and what it takes to tell it apart,
+`(a|b|)` is a choice (they nest), `<go>` one of a list of words (`WORDS`), `{…}` a slot filled by `clauses`. `{room}`
+and `{left}` are rooms with their article, `{thing}` a thing with its article and what it takes to tell it apart,
 `{hand}` is left or right, `{on}` "on your left" in one of its forms.
 """
 
 from __future__ import annotations
 
-TURN = {
-    "plain": (
-        "turn {hand}",
-        "take a {hand}",
-        "make a {hand}",
-        "go {hand}",
-        "turn {hand}",
-        "turn to the {hand}",
-        "make a {hand} turn",
-        "take a {hand} turn",
-        "hang a {hand}",
+from ghosts.world.houses.words.tables import lines, often, templates
+
+WORDS: dict[str, tuple[str, ...]] = {
+    "go": often(
+        "walk*16, go*10, head*4, continue*5, move*2, proceed*2, keep walking, keep going, make your way, "
+        "walk straight*2, go straight*2, continue straight, walk forward, head straight, travel, "
+        "advance, carry on, walk on, stroll, keep moving, keep heading"
     ),
-    "slight": (
-        "turn slightly {hand}",
-        "bear {hand}",
-        "veer {hand}",
-        "veer slightly to the {hand}",
-        "take a slight {hand}",
-        "make a slight {hand}",
-        "angle {hand}",
+    "step": often(
+        "walk*12, go*8, step*2, head*2, move, come, proceed, continue*2, walk straight, go straight, make your way"
     ),
-    "sharp": ("make a sharp {hand}", "turn sharply {hand}", "take a sharp {hand}", "make a sharp {hand} turn"),
-    "around": ("turn around", "turn all the way around", "turn around completely", "turn around", "do a 180"),
+    "stop": often(
+        "stop*24, wait*18, stand*3, stop and wait*2, come to a stop, pause, halt, stay, finish, end up, remain"
+    ),
+    "halt": often("stop*12, wait*8, stop and wait*2, pause, halt, come to a stop"),
+    "stairs": often("stairs*8, steps*3, staircase*2, flight of stairs, stairway, set of stairs, flight of steps"),
+    "reach": often(
+        "reach*4, get to*4, come to*2, arrive at, come across, see*2, find, spot, notice, are at, "
+        "are next to, are level with"
+    ),
+    "climb": often("walk*5, go*5, head*2, continue, proceed, step"),
 }
+"""Words for one thing each; repeated ones are said more often."""
+
+TURN = templates(
+    plain="""
+        turn {hand}
+        turn {hand}
+        turn {hand}
+        turn {hand}
+        turn to (the|your) {hand}
+        take a {hand}
+        take a {hand}
+        make a {hand}
+        make a {hand}
+        go {hand}
+        make a {hand} (turn|hand turn)
+        take a {hand} turn
+        hang a {hand}
+        head (off |)to the {hand}
+        swing (to the|) {hand}
+        pivot {hand}
+        turn (90|ninety) degrees to the {hand}
+        make an immediate {hand}
+        take a quick {hand}
+        hook a {hand}
+    """,
+    slight="""
+        turn slightly {hand}
+        turn slightly to (the|your) {hand}
+        bear {hand}
+        veer (to the|) {hand}
+        veer slightly to the {hand}
+        take a slight {hand}
+        make a slight {hand} (turn|)
+        angle (to the|) {hand}
+        turn a (little|bit) to (the|your) {hand}
+        drift to the {hand}
+        ease over to the {hand}
+        curve to the {hand}
+        go slightly {hand}
+    """,
+    sharp="""
+        make a (sharp|hard) {hand}
+        turn sharply (to the|) {hand}
+        take a (sharp|hard|tight) {hand}
+        make a (sharp|hard) {hand} turn
+        turn (hard|sharp) {hand}
+    """,
+    around="""
+        turn around
+        turn around
+        turn around
+        turn all the way around
+        turn around completely
+        turn completely around
+        do a (180|one eighty)
+        spin around
+        make a u turn
+        turn 180 degrees
+        turn to face the (other way|opposite direction)
+    """,
+)
 """Changes of direction, by size."""
 
-FIRST_TURN = {
-    "plain": ("turn {hand}", "turn to your {hand}", "turn to the {hand}", "start by turning {hand}", "face {hand}"),
-    "slight": ("turn slightly {hand}", "turn slightly to your {hand}", "turn a little to the {hand}"),
-    "sharp": ("turn sharply {hand}", "make a sharp {hand}"),
-    "around": ("turn around", "turn around", "turn all the way around", "start by turning around"),
-}
-
-ORIENT = (
-    "with {thing} {around}, walk forward",
-    "stand so that {thing} is {around} and walk (forward|straight)",
-    "start with {thing} {around} and (walk|go) (forward|straight)",
-    "walk forward with {thing} {around}",
+FIRST_TURN = templates(
+    plain="""
+        turn {hand}
+        turn {hand}
+        turn to (your|the) {hand}
+        start by turning (to the|) {hand}
+        face {hand}
+        make a {hand}
+        begin by facing {hand}
+        rotate to (your|the) {hand}
+        turn (90|ninety) degrees to (the|your) {hand}
+    """,
+    slight="""
+        turn slightly {hand}
+        turn slightly to (your|the) {hand}
+        turn a (little|bit) to the {hand}
+        veer {hand}
+        bear {hand}
+    """,
+    sharp="""
+        turn sharply {hand}
+        make a (sharp|hard) {hand}
+        turn hard {hand}
+    """,
+    around="""
+        turn around
+        turn around
+        turn around
+        turn all the way around
+        start by turning around
+        turn completely around
+        do a 180
+        turn 180 degrees
+        turn to face the other way
+    """,
 )
+
+FACING = lines("""
+    facing {thing}, {turn}
+    you are facing {thing}. {turn}
+    (if|when) you are facing {thing}, {turn}
+    looking at {thing}, {turn}
+    start facing {thing} and {turn}
+""")
+
+ORIENT = lines("""
+    with {thing} {around}, <go> (forward|ahead|straight ahead)
+    stand so that {thing} is {around} and walk (forward|straight)
+    start with {thing} {around} and (walk|go) (forward|straight)
+    walk forward with {thing} {around}
+    walk (ahead|forward|on) so that {thing} is {around}
+    go forward (so that|so) {thing} is {around}
+    walk straight ahead with {thing} {around}
+    go straight with {thing} {around}
+""")
 AROUND = {
-    "left": "(on your left|to your left)",
-    "right": "(on your right|to your right)",
-    "behind": "(behind you|at your back)",
+    "left": "(on your left|to your left|on the left side)",
+    "right": "(on your right|to your right|on the right side)",
+    "behind": "(behind you|at your back|directly behind you)",
 }
+AWAY = lines("""
+    (walk|walk|go|move|step|head) away from {thing}
+    walk straight away from {thing}
+    (go|walk) (forward|straight), away from {thing}
+    with your back to {thing}, walk (forward|straight|ahead)
+    leave {thing} behind you and walk (forward|straight|on)
+""")
 
-LEAVE = (
-    "(step|head|come) out of {left}",
-    "(go|walk) through the {way} and out of {left}",
-    "make your way out of {left}",
-    "(exit|leave) {left}",
-    "(walk|go|head|step|move) out of {left}",
-    "(exit|leave) {left}",
-    "(exit|leave) {left} (through|by) the {way}",
-    "get out of {left}",
-    "(walk|head) out of {left} through the {way}",
-)
+LEAVE = lines("""
+    (exit|leave) {left}
+    (exit|leave) {left}
+    (exit|leave) {left}
+    (exit|leave) {left} (through|by|via|using) the {way}
+    <step> out of {left}
+    <step> out of {left}
+    (walk|go) out of {left} (through|by) the {way}
+    (walk|go) through the {way} and out of {left}
+    (walk|go) out the {way} of {left}
+    make your way out of {left}
+    (get|come|head) out of {left}
+    emerge from {left}
+    exit out of {left}
+    find your way out of {left}
+    walk through the {way} to (leave|exit) {left}
+    make an exit from {left}
+    walk (straight|forward) and (exit|leave) {left}
+    (walk|go) (straight |)out of {left}
+""")
 """Out of a room, into a hallway mostly."""
 
-LEAVE_TO = (
-    "(exit|leave) {left} (and (go|walk|step) |)into {room}",
-    "(walk|go|head) out of {left} into {room}",
-    "(walk|go|step) from {left} into {room}",
-    "(exit|leave) {left} and enter {room}",
-    "leave {left} through the {way} to {room}",
-)
+LEAVE_TO = lines("""
+    (exit|leave) {left} (and (go|walk|step|head) |)into {room}
+    (walk|go|head|move) out of {left} (and |)into {room}
+    (walk|go|step|cross|move) from {left} into {room}
+    (exit|leave) {left} and enter {room}
+    leave {left} (through|by|via) the {way} (to|leading to|that leads to) {room}
+    (walk|go) out of {left} and through the {way} (to|into) {room}
+    exit {left} through the {way} into {room}
+""")
 
-ENTER = (
-    "make your way into {room}",
-    "(cross|walk over) the threshold into {room}",
-    "(head|go) on into {room}",
-    "enter {room}",
-    "(walk|go|head|step|move|continue) into {room}",
-    "go through the {way} (into|to) {room}",
-    "(walk|step|pass) through the {way} into {room}",
-    "enter {room}",
-    "proceed into {room}",
-    "go in to {room}",
-)
+ENTER = lines("""
+    enter {room}
+    enter {room}
+    <step> into {room}
+    <step> into {room}
+    <step> into {room}
+    (walk|go|pass|head) through the {way} (into|to) {room}
+    (walk|step|pass|move) through the {way} into {room}
+    go through the {way} that leads (to|into) {room}
+    take the {way} (leading (to|into)|to|into) {room}
+    make your way into {room}
+    (cross|step over|walk over) the threshold into {room}
+    (head|go|move) on into {room}
+    continue (straight |on |)(ahead |)into {room}
+    keep (walking|going) (straight |)into {room}
+    (walk|go|step) inside {room}
+    proceed (straight |)(through the {way} |)into {room}
+    use the {way} to enter {room}
+    get to {room}
+    slip into {room}
+    let yourself into {room}
+    (continue|carry on) through to {room}
+    head over to {room} and (go in|enter)
+""")
 
-TURN_ENTER = (
-    "(turn|go) {hand} into {room}",
-    "take a {hand} into {room}",
-    "make a {hand} into {room}",
-    "enter {room} {on}",
-    "(go|walk) into {room} {on}",
-    "go through the {way} {on} into {room}",
-    "turn {hand} (and enter|to enter) {room}",
-    "take the {way} {on} into {room}",
-)
+TURN_ENTER = lines("""
+    turn {hand} into {room}
+    turn {hand} (through the {way} |)into {room}
+    (go|walk|head) {hand} into {room}
+    (take|make) a {hand} into {room}
+    (turn|go) {hand}, entering {room}
+    enter {room} {on}
+    enter {room} (that is|which is|) {on}
+    (go|walk|step|head) into {room} {on}
+    (go|walk) through the {way} {on} into {room}
+    turn {hand} (and enter|to enter|and walk into|and go into) {room}
+    take the {way} {on} (into|to enter) {room}
+    make a {hand} turn into {room}
+    (walk|go) into {room} (located|just|) {on}
+    hang a {hand} into {room}
+""")
 
-ORDINAL_ENTER = (
-    "take the {nth} {count} {on} into {room}",
-    "(go|turn) into the {nth} {count} {on}, {room}",
-    "go through the {nth} {count} {on} into {room}",
-    "enter the {nth} {count} {on}, which is {room}",
-    "at the {nth} {count} {on}, turn {hand} into {room}",
-)
+ORDINAL_ENTER = lines("""
+    take the {nth} {count} {on} into {room}
+    (go|turn|walk) into the {nth} {count} {on}, {room}
+    (go|walk) through the {nth} {count} {on} into {room}
+    enter the {nth} {count} {on}, which is {room}
+    at the {nth} {count} {on}, turn {hand} into {room}
+    take the {nth} {hand} into {room}
+    make the {nth} {hand} into {room}
+    turn {hand} at the {nth} {count} and (enter|go into) {room}
+""")
 
-WALK_ALONG = (
-    "(make your way|keep walking|stroll|carry on) (down|along) {room}",
-    "(walk|go|head|continue|proceed|move) (down|along) {room}",
-    "follow {room}",
-    "walk (straight |)down {room}",
-    "(go|continue) (straight |)along {room}",
-    "go down {room}",
-)
-
-WALK_THROUGH = (
-    "(make your way|keep going|stroll) through {room}",
-    "(pass|go) straight through {room}",
-    "(walk|go|head|pass|continue|cut) through {room}",
-    "(cross|walk across) {room}",
-    "go across {room}",
-    "walk through {room} to the (other|far) side",
-)
-
-PASS = (
-    "(make your way|stroll|keep walking) past {thing} {on}",
-    "(walk|go|move|continue|head) past {thing} {on}",
-    "pass {thing} {on}",
-    "(walk|go|continue) past {thing}",
-    "pass {thing}",
-    "(walk|go) by {thing} {on}",
-    "keep {thing} {on} as you (walk|go)",
-    "(walk|go) past {thing} {on}",
-    "you will pass {thing} {on}",
-)
-
-TOWARD = (
-    "(make your way|advance|proceed) (towards|toward) {thing}",
-    "(walk|go|head|move) (towards|toward) {thing}",
-    "head for {thing}",
-    "(walk|go) straight (toward|towards) {thing}",
-    "walk (toward|towards) {thing}",
-    "walk in the direction of {thing}",
-)
-
-CLIMB = {
-    "up": (
-        "(go|walk|head|continue) up the (stairs|steps|staircase)",
-        "climb the (stairs|steps|staircase)",
-        "(go|head|walk) upstairs",
-        "take the stairs up",
-        "go up the (stairs|flight of stairs)",
-        "walk up the steps",
-    ),
-    "down": (
-        "(go|walk|head|continue) down the (stairs|steps|staircase)",
-        "descend the (stairs|steps)",
-        "(go|head|walk) downstairs",
-        "take the stairs down",
-        "go down the (stairs|flight of stairs)",
-        "walk down the steps",
-    ),
-}
-
-STOP = "(stop|wait|stop|wait|stand|stop and wait)"
-
-STOPS = {
-    "beside": (
-        f"{STOP} (next to|beside|by|near|next to|near) {{thing}}",
-        f"{STOP} when you (reach|get to) {{thing}}",
-        f"{STOP} right (next to|beside|by) {{thing}}",
-        f"{STOP} (next to|near|by) {{thing}}",
-        f"{STOP} at {{thing}}",
-    ),
-    "in front": (
-        f"{STOP} in front of {{thing}}",
-        f"{STOP} right in front of {{thing}}",
-        f"{STOP} in front of {{thing}}",
-        f"{STOP} (near|by|at) {{thing}}",
-    ),
-    "upon": (f"{STOP} on {{thing}}", f"{STOP} when you are on {{thing}}"),
-    "inside": (
-        f"{STOP} just inside (the {{way}}|{{room}})",
-        f"{STOP} (right |)inside the {{way}}",
-        f"{STOP} once you are inside {{room}}",
-        f"{STOP} as soon as you (enter|are in) {{room}}",
-        f"{STOP} just inside {{room}}",
-    ),
-    "doorway": (
-        f"{STOP} in the {{way}} (of|to) {{room}}",
-        f"{STOP} in the entrance (of|to) {{room}}",
-        f"{STOP} at the entrance to {{room}}",
-        f"{STOP} in the {{way}} to {{room}}",
-        f"{STOP} before entering {{room}}",
-    ),
-    "top": (f"{STOP} at the top of the (stairs|steps|staircase)", f"{STOP} (by|near) the top of the stairs"),
-    "bottom": (
-        f"{STOP} at the (bottom|foot) of the (stairs|steps|staircase)",
-        f"{STOP} (by|near) the bottom of the stairs",
-    ),
-    "on": (
-        f"{STOP} on the (stairs|steps)",
-        f"{STOP} in the middle of the stairs",
-        f"{STOP} halfway (on|along) the stairs",
-    ),
-    "room": (f"{STOP} in {{room}}", f"{STOP} (when|once) you are in {{room}}", f"{STOP} in {{room}}"),
-    "there": (f"{STOP} there", f"{STOP} there", "stop", "wait there", f"{STOP} in {{room}}"),
-}
-"""Where to stop, by manner."""
-
-SIDES = (
-    "on your {hand}",
-    "on the {hand}",
-    "on your {hand}",
-    "to your {hand}",
-    "on the {hand} side",
-    "on your {hand} hand side",
-)
-
-JOIN = {
-    "plain": (". ", ". ", " and ", ", ", ". Then ", " and then ", ", then "),
-    "terse": (", ", ", ", ". ", ", then "),
-    "chatty": (". Then ", " and then ", ". Next, ", ", and ", ". After that, ", ". From there, ", ". Now "),
-}
-"""What may stand between two clauses."""
-
-OPENERS = ("first, ", "to begin, ", "okay, ", "from where you are, ", "start here: ", "to start, ")
-"""How a talkative annotator begins."""
-
-CLOSERS = (
-    " That is your destination",
-    " You have arrived",
-    " You are done",
-    " This is where you should end up",
-    " That is the spot",
-    " Your goal is right there",
-)
-"""How a talkative annotator ends."""
-
-LOOK = ("(once|when|after) you are in {room}, ", "(now|here) ", "at that point, ", "as soon as you are in {room}, ")
-"""Before a turn that follows a door at once."""
+SIDES = lines("""
+    on your {hand}
+    on the {hand}
+    on your {hand}
+    on the {hand}
+    to your {hand}
+    to the {hand}
+    on the {hand} side
+    on your {hand} side
+    on your {hand} hand side
+    off to your {hand}
+    on the {hand} hand side
+""")

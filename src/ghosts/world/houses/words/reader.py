@@ -1,7 +1,7 @@
 """Reads an instruction's words back into claims, knowing nothing of the grammar that wrote it.
 
-A reader's own little vocabulary and patterns over plain words. It shares nothing with `grammar` and `vocabulary` on
-purpose: a slip in the writer must not be repeated by the reader who checks it.
+Patterns over plain words: turns, sides, stairs, doors, things and rooms are found in reading order, and the words
+between two of them say how they relate ("past", "into", "until you reach").
 """
 
 from __future__ import annotations
@@ -9,109 +9,21 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
-_THINGS = {
-    word: kind
-    for kind, words in {
-        "armchair": "arm chair,easy chair", "bar stool": "stool", "bathtub": "tub,bath tub",
-        "bookshelf": "bookcase,book shelf", "china cabinet": "display cabinet", "clothes rail": "clothes rack",
-        "coat rack": "coat stand", "console table": "console", "crib": "baby bed", "dining table": "dinner table",
-        "door mat": "doormat", "dresser": "chest of drawers", "drum set": "drums", "dryer": "clothes dryer",
-        "dumbbell rack": "weights rack", "exercise ball": "yoga ball", "exercise bike": "stationary bike",
-        "filing cabinet": "file cabinet", "fireplace": "fire place", "floor lamp": "standing lamp",
-        "fridge": "refrigerator", "grandfather clock": "tall clock", "kitchen counter": "counter",
-        "kitchen island": "island", "laundry basket": "hamper", "nightstand": "bedside table,night stand",
-        "office chair": "desk chair", "ottoman": "footstool", "painting": "picture", "pantry shelf": "storage shelf",
-        "plant": "potted plant", "punching bag": "boxing bag", "rug": "carpet", "runner": "runner rug",
-        "shower": "shower stall", "side table": "end table", "sideboard": "buffet", "sink": "basin", "sofa": "couch",
-        "stove": "cooker", "teddy bear": "stuffed bear", "television": "tv", "toy box": "toy chest",
-        "trash can": "garbage can", "treadmill": "running machine", "tv stand": "television stand",
-        "washing machine": "washer", "weight bench": "workout bench", "whiteboard": "white board",
-    }.items()
-    for word in words.split(",")
-}  # fmt: skip
-"""Other words for a kind of thing; a kind's own name always counts."""
-_WIDER = {"bed": ("single bed",), "sink": ("kitchen sink",), "rug": ("round rug",)}
-"""Words that cover several kinds."""
-_ROOMS = {
-    "hallway": ("hallway", "stair hall"),
-    "hall": ("hallway", "stair hall"),
-    "corridor": ("hallway",),
-    "stair hall": ("stair hall",),
-    "entryway": ("entryway",),
-    "entrance hall": ("entryway",),
-    "foyer": ("entryway",),
-    "bathroom": ("bathroom",),
-    "restroom": ("bathroom",),
-    "living room": ("living room",),
-    "lounge": ("living room",),
-    "family room": ("living room",),
-    "dining room": ("dining room",),
-    "dining area": ("dining room",),
-    "office": ("office",),
-    "study": ("office",),
-    "laundry room": ("laundry room",),
-    "laundry": ("laundry room",),
-    "utility room": ("laundry room",),
-    "gym": ("gym",),
-    "workout room": ("gym",),
-    "exercise room": ("gym",),
-    "nursery": ("nursery",),
-    "baby room": ("nursery",),
-    "closet": ("closet",),
-    "walk in closet": ("closet",),
-    "library": ("library",),
-    "reading room": ("library",),
-    "kitchen": ("kitchen",),
-    "bedroom": ("bedroom",),
-    "music room": ("music room",),
-    "pantry": ("pantry",),
-    "garage": ("garage",),
-}
-_STAIRS = r"(?:the )?(?:stairs|steps|staircase|flight of stairs)"
-_FIXED = [
-    ("around", r"turn(?:ing)? (?:all the way )?around(?: completely)?|do (?:a )?180"),
-    (
-        "turn",
-        r"(?:turn|turning|veer|bear|angle|face|go|hang|make|take)"
-        r"(?P<size>(?: a| slightly| sharply| slight| sharp| little)*)"
-        r"(?: to)?(?: the| your)? (?P<hand>left|right)(?: turn)?(?! hand| side)",
-    ),
-    ("side", r"(?:on|to) (?:your |the )?(?P<on>left|right)(?: hand)?(?: side)?"),
-    ("behind", r"behind you|at your back"),
-    ("end", rf"(?P<which>top|bottom|foot) of {_STAIRS}"),
-    ("onstairs", rf"(?:on|in (?:the )?middle of|halfway (?:on|along)) {_STAIRS}"),
-    (
-        "climb",
-        rf"(?:up|down|climb|descend) {_STAIRS}|upstairs|downstairs|take (?:the )?stairs (?:up|down)",
-    ),
-    ("ordinal", r"(?P<nth>first|second|third|fourth|fifth) (?:door|doorway|opening)"),
-]
-_LEAVE = ("exit", "leave", "out of", "from")
-_ENTER = ("into", "in to", "enter", "which is")
-_OBJECT_RELATIONS = {
-    "past": "pass",
-    "pass": "pass",
-    "keep": "pass",
-    "walk by": "pass",
-    "go by": "pass",
-    "toward": "toward",
-    "towards": "toward",
-    "head for": "toward",
-    "direction of": "toward",
-    "in front of": "front",
-    "next to": "beside",
-    "beside": "beside",
-    "near": "beside",
-    "by": "beside",
-    "at": "beside",
-    "reach": "beside",
-    "get to": "beside",
-    "with": "with",
-    "so that": "orient",
-    "so": "orient",
-    "on": "upon",
-}
+from ghosts.world.houses.words import lexicon
+from ghosts.world.houses.words.patterns import (
+    DOOR,
+    ENTER,
+    FIXED,
+    HALL_END,
+    IN,
+    LEAVE,
+    OBJECT,
+    PASS_ROOM,
+    STOP,
+    WALK,
+)
 
 
 @dataclass(frozen=True)
@@ -119,21 +31,36 @@ class Claim:
     """One thing a text says, in reading order."""
 
     kind: str
-    """"turn", "around", "leave", "enter", "walk", "in", "inside", "doorway", "pass", "toward", "orient", "beside",
-    "front", "upon", "climb", "end", "onstairs"."""
+    """"turn", "around"; of rooms "leave", "enter", "walk", "hallend", "passroom", "in", "inside", "doorway", "outside",
+    "corner", "middle", "mention"; of things "pass", "toward", "away", "facing", "front", "by", "see", "with", "orient",
+    "upon", "between"; "door"; of stairs "climb", "end", "onstairs", "floor"."""
     words: str
     rooms: tuple[str, ...] = ()
     """Room kinds it may mean."""
     things: tuple[str, ...] = ()
     """Thing kinds it may mean."""
     color: str = ""
+    traits: tuple[str, ...] = ()
+    """Adjectives, by what they claim (`lexicon.TRAITS`)."""
     side: str = ""
     size: str = ""
     ordinal: int = 0
+    count: int = 0
+    """How many things are spoken of; 0 where no number is given."""
     within: tuple[str, ...] = ()
-    """Room kinds a thing is said to stand in; for "enter": unused."""
+    """Room kinds a thing is said to stand in."""
+    place: str = ""
+    """Where in its room a thing is said to be: "corner", "hung" (on a wall), "against" (a wall), "window"."""
     holds: tuple[str, ...] = ()
     """Thing kinds a room is said to hold."""
+    surface: tuple[str, ...] = ()
+    """"floor" or "wall", then the materials it may be made of."""
+    length_m: float = 0.0
+    """How long a walk is said to be."""
+    final: bool = False
+    """Whether it says where to stop."""
+    other: Claim | None = None
+    """The second of two things or rooms."""
 
 
 def read(text: str, thing_kinds: set[str], colors: set[str]) -> list[Claim]:
@@ -144,133 +71,250 @@ def read(text: str, thing_kinds: set[str], colors: set[str]) -> list[Claim]:
         thing_kinds: kinds of things that exist.
         colors: colour words that exist.
     """
-    plain = re.sub(r"[^a-z0-9., ]+", " ", text.lower())
-    pattern = _pattern(frozenset(thing_kinds - {"door"}), frozenset(colors))
+    plain = re.sub(r" +", " ", re.sub(r"[^a-z0-9., ]+", " ", text.lower()))
+    for short, whole in lexicon.SHORT.items():
+        plain = re.sub(rf"\b{short}\b", whole, plain)
+    plain = re.sub(r"\bfrom (?:there|here|where you are|that point)\b,?", "", plain)
+    nouns, pattern = _pattern(frozenset(thing_kinds - {"door"}), frozenset(colors))
     claims: list[Claim] = []
     last_end = 0
     for match in pattern.finditer(plain):
+        if match["before"] and not (claims and claims[-1].kind == "with"):
+            continue  # "walk straight ahead" says nothing of a thing
         gap = plain[last_end : match.start()]
         # A full stop ends a thought: words before it say nothing about what follows.
         gap = gap.rsplit(".", 1)[-1]
         last_end = match.end()
-        _add(claims, match, gap, thing_kinds)
+        if match["thing"]:
+            # "Go to the sofa and stop": where to stop is said after the thing.
+            stopping = re.search(r"\b(?:to|onto)(?: the)?\s*$", gap) and re.match(
+                r"(?: in (?:the )?corner)? and (?:then )?" + STOP[2:], plain[match.end() :]
+            )
+            _add_thing(claims, match, gap, nouns[match["thing"]], bool(stopping))
+        else:
+            _add(claims, match, gap)
     return claims
 
 
 @functools.cache
-def _pattern(thing_kinds: frozenset[str], colors: frozenset[str]) -> re.Pattern[str]:
-    nouns = sorted(thing_kinds | set(_THINGS) | set(_WIDER), key=len, reverse=True)
-    plural = "|".join(re.escape(noun) + r"(?:es|s)?" for noun in nouns).replace(
-        "bookshelf(?:es|s)?", "bookshel(?:f|ves)"
-    )
-    plural = plural.replace("shelf(?:es|s)?", "shel(?:f|ves)")
-    rooms = "|".join(sorted(_ROOMS, key=len, reverse=True))
-    shades = "|".join(sorted((c for c in colors if c), key=len, reverse=True)) or "(?!)"
-    parts = [f"(?P<{name}>{source})" for name, source in _FIXED]
+def _pattern(thing_kinds: frozenset[str], colors: frozenset[str]) -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
+    """Every form of a noun with the kinds it may mean, and the pattern that finds claims."""
+    table = {word: lexicon.THINGS.get(word, ()) for word in {*thing_kinds, *lexicon.THINGS}}
+    table = {
+        word: kinds if word in kinds or word not in thing_kinds else (word, *kinds) for word, kinds in table.items()
+    }
+    table["window"] = ("window",)
+    nouns = {form: kinds for noun, kinds in table.items() for form in _forms(noun)} | table
+    things = "|".join(sorted(map(re.escape, nouns), key=len, reverse=True))
+    rooms = "|".join(sorted(lexicon.ROOMS, key=len, reverse=True))
+    shades = {c for c in colors if c} | set(lexicon.COLORS)
+    adjectives = "|".join(sorted({*shades, *lexicon.ADJECTIVES, *lexicon.NUMBERS}, key=len, reverse=True))
+    surfaces = "|".join({name for table in lexicon.SURFACES.values() for name in table})
+    parts = [f"(?P<{name}>{source})" for name, source in FIXED]
+    parts.append(rf"(?P<made>{surfaces}) (?P<part>floor|walls|wallpaper)")
     # Things first: a kitchen sink is not a kitchen.
-    parts += [f"(?:(?P<color>{shades}) )?(?P<thing>{plural})", f"(?P<room>{rooms})"]
-    return re.compile(r"\b(?:" + "|".join(parts) + r")\b")
+    parts += [
+        rf"(?P<adjectives>(?:(?:{adjectives}) )*)(?P<thing>{things})",
+        rf"(?P<like>(?:(?:{adjectives}) )*)(?P<room>{rooms})",
+    ]
+    return nouns, re.compile(r"\b(?:" + "|".join(parts) + r")\b")
 
 
-def _add(claims: list[Claim], match: re.Match[str], gap: str, thing_kinds: set[str]) -> None:
-    """Turn one match into a claim, or into a detail of the last one."""
-    words = (gap + match[0]).strip()
-    last = claims[-1] if claims else None
-    if match["around"]:
-        claims.append(Claim("around", words))
-    elif match["turn"]:
-        size = match["size"] or ""
-        slight = "slight" in size or "little" in size or any(verb in match[0] for verb in ("bear", "veer", "angle"))
-        claims.append(
-            Claim("turn", words, side=match["hand"], size="slight" if slight else "sharp" if "sharp" in size else "")
-        )
-    elif match["ordinal"]:
-        claims.append(
-            Claim("door", words, ordinal=1 + ("first", "second", "third", "fourth", "fifth").index(match["nth"]))
-        )
-    elif match["side"] or match["behind"]:
-        side = match["on"] or "behind"
-        if last is not None and not re.search(r"\bdoor|\bdoorway|\bopening|\barchway", gap):
-            if last.kind == "with":
-                last = replace(last, kind="orient")
-            claims[-1] = replace(last, side=side)
-        else:
-            claims.append(Claim("door", words, side=side))
-    elif match["end"]:
-        claims.append(Claim("end", words, side="top" if match["which"] == "top" else "bottom"))
-    elif match["onstairs"]:
-        claims.append(Claim("onstairs", words))
-    elif match["climb"]:
-        claims.append(Claim("climb", words, side="up" if re.search("up|climb", match["climb"]) else "down"))
-    elif match["room"]:
-        _add_room(claims, match["room"], gap, words)
-    else:
-        _add_thing(claims, match["thing"], match["color"] or "", gap, words, thing_kinds)
+def _forms(noun: str) -> list[str]:
+    """A noun and its plurals."""
+    head, of, rest = noun.partition(" of ")
+    if of:
+        return [form + of + rest for form in _forms(head)]
+    forms = [noun, noun + "s", noun + "es"]
+    forms += [noun[:-1] + "ves"] if noun.endswith("f") else []
+    return forms + ([noun[:-1] + "ies"] if noun.endswith("y") else [])
 
 
 def _last_word(gap: str, words: tuple[str, ...]) -> str:
-    """The one of several words that stands last in a text, "" when none does."""
-    found = [(m.end(), len(word), word) for word in words for m in re.finditer(rf"\b{re.escape(word)}\b", gap)]
+    """The one of several words that stands last in a text (the longest such), "" when none does."""
+    spaced = f" {re.sub('[., ]+', ' ', gap)} "
+    found = [(at + len(word), len(word), word) for word in words if (at := spaced.rfind(f" {word} ")) >= 0]
     return max(found)[2] if found else ""
 
 
-def _add_room(claims: list[Claim], name: str, gap: str, words: str) -> None:
-    kinds = _ROOMS[name]
+def _add(claims: list[Claim], match: re.Match[str], gap: str) -> None:
+    """Turn one match into a claim, or into a detail of the last one."""
+    words = (gap + match[0]).strip()
     last = claims[-1] if claims else None
-    stopping = re.search(r"\b(stop|wait|stand)\b", gap) is not None
-    entrance = re.search(r"\b(door|doorway|entrance|opening|archway|before entering)( of| to|)( the|)\s*$", gap)
-    relation = _last_word(
-        gap, (*_LEAVE, *_ENTER, "through", "across", "cross", "down", "along", "follow", "inside", "in")
-    )
-    if (
-        last is not None
-        and last.kind == "turn"
-        and len(claims) > 1
-        and claims[-2].kind == "door"
-        and relation in _ENTER
-    ):
-        # "At the second door on the left, turn left into the kitchen": the door belongs to the room, after the turn.
-        claims[-2:] = [last, replace(claims[-2], kind="enter", rooms=kinds, words=f"{claims[-2].words} {words}")]
-    elif last is not None and last.kind == "door" and not stopping:
-        claims[-1] = replace(last, kind="enter", rooms=kinds, words=f"{last.words} {words}")
-    elif last is not None and last.things and not last.within and re.fullmatch(r" in (the )?", gap):
-        claims[-1] = replace(last, within=kinds)
-    elif entrance:
-        claims.append(Claim("doorway" if stopping else "enter", words, kinds))
-    elif relation in _LEAVE:
-        claims.append(Claim("leave", words, kinds))
-    elif (relation == "enter" and stopping) or relation == "inside":
-        claims.append(Claim("inside", words, kinds))
-    elif relation in _ENTER:
-        claims.append(Claim("enter", words, kinds))
-    elif relation in ("through", "across", "cross", "down", "along", "follow"):
-        claims.append(Claim("walk", words, kinds))
-    elif relation == "in":
-        on_the_way = re.search(r"\byou are in( the|)\s*$", gap) is not None and not stopping
-        claims.append(Claim("mention" if on_the_way else "in", words, kinds))
+    final = re.search(STOP, gap) is not None
+    if match["around"]:
+        claims.append(Claim("around", words))
+    elif match["turn"]:
+        claims.append(Claim("turn", words, side=match["hand"], size=_turn_size(match)))
+    elif match["ordinal"]:
+        side = match["nthhand"] or (
+            last.side if last and last.kind == "turn" and re.fullmatch(" at (the )?", gap) else ""
+        )
+        claims.append(Claim("door", words, side=side, ordinal=lexicon.ORDINALS[match["nth"]]))
+    elif match["side"] or match["behind"] or match["before"]:
+        _add_side(claims, match, gap, words)
+    elif match["end"]:
+        side = match["which"] or match["bare"]
+        claims.append(Claim("end", words, side="top" if side in ("top", "head") else "bottom", final=final))
+    elif match["onstairs"]:
+        claims.append(Claim("onstairs", words))
+    elif match["climb"]:
+        claims.append(Claim("climb", words, side="up" if re.search("up|climb|ascend", match["climb"]) else "down"))
+    elif match["floor"]:
+        claims.append(Claim("floor", words, side=match["level"] or "lower"))
+    elif match["far"]:
+        _add_length(claims, match, words)
+    elif match["toend"]:
+        if last is not None and last.kind == "walk":
+            claims[-1] = replace(last, kind="hallend")
+    elif match["corner"]:
+        if last is not None and last.things and re.fullmatch(r"( over)? in (the )?", gap):
+            claims[-1] = _detail(last, place="corner")
+        else:
+            claims.append(Claim("corner", words, final=True))
+    elif match["wall"]:
+        if last is not None and last.things:
+            claims[-1] = _detail(last, place="hung" if match["hung"] == "on" else "against")
+    elif match["made"]:
+        part = "floor" if match["part"] == "floor" else "wall"
+        if last is not None and last.rooms:
+            claims[-1] = replace(last, surface=(part, *lexicon.SURFACES[part].get(match["made"], ())))
     else:
-        claims.append(Claim("leave" if gap.strip().endswith("through") else "mention", words, kinds))
+        _add_room(claims, match, gap, words)
 
 
-def _add_thing(claims: list[Claim], noun: str, color: str, gap: str, words: str, thing_kinds: set[str]) -> None:
-    single = noun if noun in thing_kinds or noun in _THINGS or noun in _WIDER else _singular(noun, thing_kinds)
-    kind = _THINGS.get(single, single)
-    kinds = (kind, *_WIDER.get(kind, ()), *_WIDER.get(single, ()))
-    relation = _OBJECT_RELATIONS.get(_last_word(gap, tuple(_OBJECT_RELATIONS)), "mention")
+def _detail(claim: Claim, **details: Any) -> Claim:
+    """A claim with something said of its thing, the last one where it has two."""
+    if claim.other is not None:
+        return replace(claim, other=replace(claim.other, **details))
+    return replace(claim, **details)
+
+
+def _add_length(claims: list[Claim], match: re.Match[str], words: str) -> None:
+    """A length belongs to the walk told last, or to the one that follows."""
+    number, unit = match["number"], match["unit"]
+    count = int(number) if number.isdigit() else lexicon.COUNTS.get(number, 0)
+    length_m = count * lexicon.UNITS_M[unit]
+    if length_m and match.string[match.end() :].lstrip().startswith(("down", "along")):
+        claims.append(Claim("length", words, length_m=length_m))
+    elif length_m and claims and claims[-1].kind == "walk":
+        claims[-1] = replace(claims[-1], length_m=length_m)
+
+
+def _turn_size(match: re.Match[str]) -> str:
+    size = match["size"] or ""
+    verbs = ("bear", "veer", "angle", "drift", "ease", "curve")
+    if any(word in size for word in ("slight", "little", "bit")) or match[0].startswith(verbs):
+        return "slight"
+    if "degrees" in size:
+        return "square"
+    return "sharp" if any(word in size for word in ("sharp", "hard", "tight")) else ""
+
+
+def _add_side(claims: list[Claim], match: re.Match[str], gap: str, words: str) -> None:
+    """The side of what was named last, or of a door."""
     last = claims[-1] if claims else None
-    stopping = re.search(r"\b(stop|wait|stand)\b", gap) is not None
-    if relation == "with" and last is not None and last.rooms and re.fullmatch(r" with (an? )?", gap):
-        claims[-1] = replace(last, holds=kinds)
+    if match["before"]:
+        if last is not None and last.kind == "with" and gap.strip() in ("", "right", "just"):
+            beside = re.search("next to|beside|near", match["before"]) is not None
+            kind = "by" if beside else "facing" if last.final else "toward"
+            claims[-1] = replace(last, kind=kind)
         return
-    if relation == "beside" and not stopping and re.search(r"\b(walk|go) by\b", gap):
-        relation = "pass"
-    claims.append(Claim(relation, words, things=kinds, color=color))
+    side = match["on"] or "behind"
+    if last is None or re.search(DOOR, gap):
+        claims.append(Claim("door", words, side=side))
+        return
+    kind = {"with": "orient", "by": "pass"}.get(last.kind, last.kind) if last.things else last.kind
+    claims[-1] = replace(last, side=side, kind="orient" if side == "behind" else kind)
 
 
-def _singular(noun: str, thing_kinds: set[str]) -> str:
-    """Singular of a plural noun that the vocabulary knows."""
-    for ending, instead in (("ves", "f"), ("es", ""), ("s", "")):
-        single = noun.removesuffix(ending) + instead
-        if noun.endswith(ending) and (single in thing_kinds or single in _THINGS or single in _WIDER):
-            return single
-    return noun
+def _add_room(claims: list[Claim], match: re.Match[str], gap: str, words: str) -> None:
+    claim = Claim("mention", words, lexicon.ROOMS[match["room"]])
+    claim = replace(claim, traits=tuple(lexicon.ADJECTIVES[w] for w in _adjectives(match["like"])))
+    last = claims[-1] if claims else None
+    final = re.search(STOP, gap) is not None
+    entrance = re.search(
+        DOOR + r"( of| to| into| leading to| leading into| that leads to| that leads into|)( the|)\s*$", gap
+    )
+    relation = _last_word(gap, (*LEAVE, *ENTER, *WALK, *HALL_END, *PASS_ROOM, *IN))
+    before = re.search(r"\bbefore (?:you enter|entering)( the|)\s*$", gap) is not None
+    if last is not None and last.kind == "turn" and len(claims) > 1 and claims[-2].kind == "door" and relation in ENTER:
+        # "At the second door on the left, turn left into the kitchen": the door belongs to the room, after the turn.
+        door = claims[-2]
+        claims[-2:] = [last, replace(claim, kind="enter", side=door.side, ordinal=door.ordinal)]
+    elif last is not None and last.kind == "door" and not final:
+        claims[-1] = replace(claim, kind="enter", side=last.side, ordinal=last.ordinal, words=f"{last.words} {words}")
+    elif last is not None and last.things and not last.within and re.fullmatch(r" in (the )?", gap):
+        claims[-1] = _detail(last, within=claim.rooms)
+    elif last is not None and last.kind == "length":
+        claims[-1] = replace(claim, kind="walk", length_m=last.length_m, words=f"{last.words} {words}")
+    elif last is not None and last.kind == "doorway" and re.fullmatch(r" and (the )?", gap):
+        claims[-1] = replace(last, other=claim)
+    else:
+        claims.append(replace(claim, kind=_room_kind(gap, relation, final, bool(entrance), before), final=final))
+
+
+def _room_kind(gap: str, relation: str, final: bool, entrance: bool, before: bool) -> str:
+    """What is said of a room, by the words before it."""
+    if final:  # what comes before the stop says nothing of it
+        gap = gap[[match.start() for match in re.finditer(STOP, gap)][-1] :]
+    if final and re.search(
+        r"\boutside\b|\b(?:by|near|next to|in front of) (?:the )?(?:wide |open )?(?:door|entrance|opening|arch)", gap
+    ):
+        return "outside"
+    if before or (final and (entrance or re.search(r"\bthreshold of|\bway between|\bway looking into", gap))):
+        return "doorway"
+    if final and re.search(DOOR + r" between|" + DOOR + r", (?:looking|facing) into", gap):
+        return "doorway"
+    if relation in PASS_ROOM or re.search(r"\b(?:past|pass) (?:the )?" + DOOR[2:] + r" (?:of|to)", gap):
+        return "passroom"
+    if relation in LEAVE or re.search(r"\bout (?:the )?(?:wide |open )?" + DOOR[2:] + r" of( the)?\s*$", gap):
+        return "leave"
+    if relation in HALL_END:
+        return "hallend"
+    if final and (relation in ENTER or re.search(r"\bentering( the)?\s*$", gap)):
+        return "inside"
+    if relation in ENTER or entrance:
+        return "enter"
+    if relation in WALK:
+        return "walk"
+    if relation in ("middle of", "center of", "corner of"):
+        return "corner" if relation == "corner of" else "middle"
+    if relation in IN:
+        return "in" if final else "mention"
+    return "mention"
+
+
+def _adjectives(text: str) -> list[str]:
+    """The adjectives of a run of them."""
+    words = sorted({*lexicon.ADJECTIVES}, key=len, reverse=True)
+    return re.findall(r"\b(?:" + "|".join(words) + r")\b", text)
+
+
+def _add_thing(claims: list[Claim], match: re.Match[str], gap: str, kinds: tuple[str, ...], stopping: bool) -> None:
+    adjectives = match["adjectives"]
+    said = _adjectives(adjectives)
+    number = next((n for word, n in lexicon.NUMBERS.items() if re.search(rf"\b{word}\b", adjectives)), 0)
+    left = adjectives
+    for word in (*said, *lexicon.NUMBERS):
+        left = re.sub(rf"\b{word}\b ?", "", left)
+    color = lexicon.COLORS.get(left.strip(), left.strip())
+    relation = OBJECT.get(_last_word(gap, tuple(OBJECT)), "mention")
+    traits = tuple(lexicon.ADJECTIVES[word] for word in said)
+    words = (gap + match[0]).strip()
+    final = stopping or re.search(STOP, gap) is not None
+    claim = Claim(relation, words, things=kinds, color=color, traits=traits, count=number, final=final)
+    last = claims[-1] if claims else None
+    if kinds == ("window",) and last is not None and last.things and re.fullmatch(r" (by|under|near) (the )?", gap):
+        claims[-1] = _detail(last, place="window")
+    elif last is not None and last.rooms and re.fullmatch(r" with (the |an? )?", gap):
+        claims[-1] = replace(last, holds=kinds)
+    elif last is not None and last.things and re.fullmatch(r",? and (then )?(the )?", gap):
+        if last.kind == "between":
+            claims[-1] = replace(last, other=claim)
+        else:
+            claims.append(replace(claim, kind=last.kind, final=last.final))
+    elif relation == "pass" and final and "alongside" in gap:
+        claims.append(replace(claim, kind="by"))
+    else:
+        claims.append(claim)

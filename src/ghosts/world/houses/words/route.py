@@ -74,6 +74,10 @@ class Route:
         """The move (index of its first viewpoint) under way at a distance along the path."""
         return int(np.clip(np.searchsorted(self.along_m, at_m + 1e-9, side="right") - 1, 0, len(self.headings_rad) - 1))
 
+    def place_at(self, at_m: float) -> Float[np.ndarray, " 2"]:
+        """The point at a distance along the path."""
+        return np.array([np.interp(at_m, self.along_m, self.points_m[:, k]) for k in (0, 1)])
+
     def room_at(self, at_m: float) -> int:
         """The room at a distance along the path."""
         return next((stay.room for stay in self.stays if at_m <= stay.to_m), self.stays[-1].room)

@@ -1,0 +1,63 @@
+"""How many goals an instruction could mean: read from its start, which walks in the house do its words fit?"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Bool
+
+from ghosts.world.houses.graph.paths import HousePath
+from ghosts.world.houses.graph.viewpoints import HouseGraph, distances_m
+from ghosts.world.houses.house import House
+from ghosts.world.houses.words.reader import Claim, read
+from ghosts.world.houses.words.truth import contradicted, fits
+from ghosts.world.houses.words.walk import Walk, sample_walk
+
+SUCCESS_M = 3.0
+"""A goal nearer to the true one than this counts as reached (R2R's success)."""
+
+
+class Goals:
+    """Shortest walks from every start of a house, and which of them a text fits."""
+
+    def __init__(self, house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n things"]) -> None:
+        self.house, self.seen = house, seen
+        self.ground_m = graph.positions_m.copy()
+        self.ground_m[:, 2] -= [point.height_m for point in graph.viewpoints]
+        self.distance_m, self.before = distances_m(graph)
+        self.kinds = {thing.kind for thing in house.things}
+        self.colors = {thing.color_word for thing in house.things}
+        self._walks: dict[tuple[int, int], Walk] = {}
+
+    def read(self, text: str) -> list[Claim]:
+        """The claims of a text."""
+        return read(text, self.kinds, self.colors)
+
+    def true(self, path: HousePath, claims: list[Claim]) -> bool:
+        """Whether nothing of what is claimed contradicts a path."""
+        key = path.steps[0], path.steps[-1]
+        if key not in self._walks:
+            rows = list(path.steps)
+            self._walks[key] = sample_walk(self.house, self.ground_m[rows], self.seen[rows])
+        walk = self._walks[key]
+        return not contradicted(self.house, walk, path.heading_rad, claims)
+
+    def others(self, path: HousePath, claims: list[Claim]) -> list[int]:
+        """Viewpoints out of reach of the goal to which the claims lead as well."""
+        start, goal = path.steps[0], path.steps[-1]
+        far = np.linalg.norm(self.ground_m - self.ground_m[goal], axis=1) > SUCCESS_M
+        within = np.isfinite(self.distance_m[start]) & (self.distance_m[start] > 0)
+        return [
+            int(k)
+            for k in np.flatnonzero(far & within)
+            if fits(self.house, self.walk(start, int(k)), path.heading_rad, claims)
+        ]
+
+    def walk(self, start: int, goal: int) -> Walk:
+        """The shortest walk between two viewpoints."""
+        if (start, goal) not in self._walks:
+            steps = [goal]
+            while steps[-1] != start:
+                steps.append(int(self.before[start, steps[-1]]))
+            rows = steps[::-1]
+            self._walks[start, goal] = sample_walk(self.house, self.ground_m[rows], self.seen[rows])
+        return self._walks[start, goal]
