@@ -1,8 +1,8 @@
 """Make a world of procedural houses: graph, instructions and panoramas, in Matterport's and R2R's formats.
 
-`ghosts world --out DIR --houses N --seed S` writes a data root; `--show` draws a floor plan, `--show --sheet` pictures of
-every room; `--stats ROOT` measures a data root, made or real; `--export FORMAT` writes a house (or with `--of ROOT` all
-houses) for other programs.
+`ghosts world --out DIR --houses N --seed S` writes a data root; `--show` draws a floor plan, `--show --sheet` pictures
+of every room; `--stats ROOT` measures a data root, made or real; `--export FORMAT` writes a house (or with `--of ROOT`
+all houses) for other programs.
 """
 
 from __future__ import annotations
