@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -20,7 +21,7 @@ from ghosts.act.candidates import Candidates
 from ghosts.act.planner import Planner
 from ghosts.act.tracker import GoalTracker
 from ghosts.cli import eval as eval_command
-from ghosts.cli._continuous import drive_demo
+from ghosts.cli._continuous import drive_demo, make_agent
 from ghosts.continuous.agent import ContinuousAgent, Habits, Look
 from ghosts.continuous.drive import drive
 from ghosts.continuous.drivers import DRIVERS, make_driver
@@ -28,8 +29,8 @@ from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, o
 from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
 from ghosts.continuous.picture import filmstrip
 from ghosts.continuous.residence import Outfit, Residences
-from ghosts.continuous.rollout import drive_to_end
-from ghosts.errors import ConfigError, UnknownNameError
+from ghosts.continuous.rollout import answers, drive_to_end
+from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.geometry import TAU
 from ghosts.language.episodes import each_instruction
 from ghosts.language.tokens import Vocabulary
@@ -244,17 +245,17 @@ def answer_file(world: Path, path: Path) -> Path:
 
 
 def test_eval_ce_scores_baselines_and_answers(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers = answer_file(world, tmp_path / "perfect.json")
+    told = answer_file(world, tmp_path / "perfect.json")
     out = tmp_path / "scores"
-    options = ["--baselines", "stop,oracle", "--answers", str(answers), "--examples", "4", "--out", str(out)]
+    options = ["--baselines", "stop,oracle", "--answers", str(told), "--examples", "4", "--out", str(out)]
     eval_command.main(["ce", "--data", str(world), *options])
     printed = capsys.readouterr().out
     assert "perfect, walked" in printed
-    told = json.loads((out / "ce.json").read_text(encoding="utf-8"))["drivers"]
-    assert told["stop"]["means"]["success"] == 0.0
-    assert told["oracle"]["means"]["success"] == told["perfect, walked"]["means"]["success"] == 1.0
-    assert len(told["oracle"]["episodes"]) == 4
-    assert told["perfect, walked"]["means"]["ndtw"] > 0.8
+    means = json.loads((out / "ce.json").read_text(encoding="utf-8"))["drivers"]
+    assert means["stop"]["means"]["success"] == 0.0
+    assert means["oracle"]["means"]["success"] == means["perfect, walked"]["means"]["success"] == 1.0
+    assert len(means["oracle"]["episodes"]) == 4
+    assert means["perfect, walked"]["means"]["ndtw"] > 0.8
     assert "| oracle | 4 |" in (out / "ce.md").read_text(encoding="utf-8")
 
 
@@ -265,6 +266,19 @@ def test_eval_ce_tells_what_it_cannot_do(world: Path, root: Path) -> None:
         eval_command.main(["ce", "--data", str(world), "--baselines", "shortest"])
     with pytest.raises(ConfigError, match="--examples must not be negative, got -1"):
         eval_command.main(["ce", "--data", str(world), "--examples", "-1"])
+
+
+def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = houses_of(world)
+    choose = answers(answer_file(world, tmp_path / "perfect.json"), root, "val_unseen")
+    other = next(iter(each_instruction(root.episodes("train"))))
+    with pytest.raises(DataError, match="no answer; name the file of this split"):
+        choose(open_episode(Residences(world, SMALL), root, other))
+    monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=False))
+    with pytest.raises(ConfigError, match="was not trained to act; add --planner"):
+        make_agent(Path("some-filter"), Path("houses-backbone"))
 
 
 def test_the_demo_drives_and_draws(
