@@ -42,13 +42,16 @@ ORDER = [
 HOUSE_ORDER = [
     "house",
     "solids",
+    "touch",
     "plan",
     "furniture",
+    "audit",
     "make",
     "render",
     "graph",
     "words",
     "statistics",
+    "summary",
     "world",
     "check",
 ]
