@@ -46,8 +46,10 @@ ORDER = [
 HOUSE_ORDER = [
     "house",
     "solids",
+    "touch",
     "plan",
     "furniture",
+    "audit",
     "make",
     "render",
     "graph",
@@ -56,6 +58,7 @@ HOUSE_ORDER = [
     "assets",
     "words",
     "statistics",
+    "summary",
     "world",
     "check",
 ]

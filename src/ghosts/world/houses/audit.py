@@ -10,12 +10,11 @@ import numpy as np
 
 from ghosts.world.houses.furniture.recipes import lacking
 from ghosts.world.houses.furniture.spots import footprint, overlap
-from ghosts.world.houses.graph.sight import entry
 from ghosts.world.houses.house import House, Opening, Room, Stair, Thing
 from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import ROOM_KINDS
 from ghosts.world.houses.plan.shell import stair_hole
-from ghosts.world.houses.solids import Solids
+from ghosts.world.houses.solids import AABB, TINY, Solids, crossing
 from ghosts.world.houses.touch import SUNK_M, depths_m
 
 Rule = Literal["essentials", "size", "stairwell", "inside", "shell", "window", "rugs"]
@@ -71,13 +70,20 @@ def _stairwell(house: House, stair: Stair) -> Iterator[Flaw]:
     toward = -1.0 if stair.foot_m[0] - lower.x0_m < lower.x1_m - stair.foot_m[0] else 1.0
     y, z = np.meshgrid(np.linspace(y0 + 0.1, y1 - 0.1, 9), np.linspace(lower.ceiling_z_m - 0.1, upper.floor_z_m, 9))
     start = np.stack([np.full(y.size, (x0 + x1) / 2), y.ravel(), z.ravel() - 0.003], 1)
-    end = start + np.array([toward * 2.0, 0.0, 0.0])
     solids = [p for p in house.shell if p.label in ("wall", "floor", "ceiling")]
-    at = entry(Solids.of(solids), start, end)
+    at = _first_m(Solids.of(solids), start, toward)
     # A slab whose edge lies in the face of the wall is drawn in its place.
     slab = np.array([p.label != "wall" for p in solids])
     if (at[:, slab].min(1) <= at[:, ~slab].min(1) + 1e-4).any():
         yield Flaw("stairwell", lower.index, "the wall beside the flight shows the edge of a slab")
+
+
+def _first_m(boxes: Solids, start: np.ndarray, toward: float) -> np.ndarray:
+    """How far level lines along x go until they meet each of the boxes; infinite where they miss it."""
+    offset = boxes.center.T[:, None] - start.T[:, :, None]
+    inverse = [np.array(1.0 / way) for way in (toward, TINY, TINY)]
+    enter, leave = crossing(np, AABB, inverse, offset, boxes.half.T, None)
+    return np.where((enter <= leave) & (leave > 0.0), np.maximum(enter, 0.0), np.inf)
 
 
 def _inside(house: House) -> Iterator[Flaw]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def summarise(records: list[dict[str, Any]], figures: dict[str, Any]) -> dict[st
     }
 
 
-def _spread(values: list[float]) -> dict[str, float]:
+def _spread(values: Sequence[float | int]) -> dict[str, float]:
     return {
         "least": round(float(min(values)), 2),
         "mean": round(float(np.mean(values)), 2),

@@ -155,8 +155,13 @@ def _size_of(path: Path, config: Any) -> HouseSize:
     try:
         return HouseSize(*(tuple(config[name]) for name in ("storeys", "rooms", "area")))
     except (TypeError, KeyError, ValueError, ConfigError) as error:
-        expected = "expected storeys, rooms and area, two numbers each"
-        raise DataError(expected, file=path, field="config", value=config, hint="make the world again") from error
+        raise DataError(
+            "expected storeys, rooms and area, two numbers each",
+            file=path,
+            field="config",
+            value=config,
+            hint="make the world again in another folder with: ghosts world --out DIR",
+        ) from error
 
 
 def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> tuple[House, HouseGraph, list[dict[str, Any]]]:
