@@ -116,7 +116,7 @@ def traits(house: House, thing: Thing) -> tuple[str, ...]:
         found.append(material)
     if material == "rug":
         found.append("patterned")
-    if thing.kind == "painting":
+    if thing.kind == "painting" and any(part.material == "picture" for part in thing.parts):
         found.append("framed")
     if thing.kind in ("coffee table", "side table", "dining table", "rug"):
         flat = "square" if max(x, y) < 1.1 * min(x, y) else "rectangular"

@@ -53,7 +53,7 @@ _NOUNS = entries("""
     nightstand: nightstand, bedside table, night stand, night table, bedside cabinet, bedside stand
     office chair: office chair, desk chair, swivel chair, rolling chair, chair, computer chair, work chair
     ottoman: ottoman, footstool, foot stool, pouf, hassock, foot rest, pouffe
-    painting: painting, picture, artwork, piece of art, wall art, canvas, framed picture, work of art, print
+    painting: painting, picture, artwork, piece of art, wall art, canvas, work of art, print
     painting: wall hanging, poster, art piece, picture frame, wall decoration, art, wall picture
     pantry shelf: pantry shelf, storage shelf, shelving, storage rack, food shelf
     piano: piano
