@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ghosts.errors import DataError, MissingExtraError, UnknownNameError, did_you_mean
-from ghosts.files import atomic_path, read_json, read_words, sha256_file, write_json
+from ghosts.files import atomic_path, parse_json, read_json, read_words, sha256_file, write_json
 
 
 def test_json_round_trip_has_stable_bytes(tmp_path: Path) -> None:
@@ -47,6 +47,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         (b"[" * 100_000, "nested too deeply"),
         (b'[{"a": 1, "b": {"c": 1, "c": 2}}]', "field 'c': a field that an object has twice"),
         (b"[" + b"9" * 22 + b"]", "too many digits"),
+        (b'["\\ud800"]', "half a character"),
+        ("[1]".encode("utf-16-be"), "not valid JSON"),
     ],
 )
 def test_bad_json_names_the_file(tmp_path: Path, content: bytes | None, words: str) -> None:
@@ -98,3 +100,10 @@ def test_the_folder_is_on_disk_before_a_write_ends(tmp_path: Path, monkeypatch: 
     )
     write_json(tmp_path / "a.json", 1)
     assert done == ["file", "rename", "folder"]
+
+
+def test_pairs_of_halves_are_characters(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('["\\ud83d\\ude00"]')
+    assert read_json(tmp_path / "a.json") == ["\U0001f600"]
+    with pytest.raises(DataError, match="not UTF-8 text"):
+        parse_json("[1, ü]".encode("utf-16"), "x.json")

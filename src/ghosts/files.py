@@ -20,7 +20,7 @@ from ghosts.limits import JSON_VALUES, open_file, read_file
 from ghosts.locks import try_lock
 
 _AGAIN = "mend the file, or copy, download or make it again"
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Halves of characters in JSON: as escapes, mostly in pairs, or as themselves."""
 _MOST_DIGITS = 21
 _LONGEST_NAME = 200
@@ -181,8 +181,10 @@ def parse_json(text: str | bytes, source: Path | str) -> Any:
             take the first or the last, or where a number has more digits than 64 bits hold.
     """
     try:
+        # Decoded here: of bytes, Python's reader would guess the encoding.
+        text = text.decode("utf-8") if isinstance(text, bytes) else text
         value = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
-        if _HALF.search(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")):
+        if _HALF.search(text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except UnicodeEncodeError:

@@ -172,7 +172,7 @@ def test_advice_keeps_the_settings_of_the_pictures(tmp_path: Path) -> None:
     assert (sizes.where, sizes.next) == (str(root / "scans" / "c"), f"{command} --scan c {OPTIONS} --again")
     missing = found["1 panoramas could not be made, first b/x: x.png missing"]
     assert missing.next == f"{command} {OPTIONS} (after downloading what is missing)"
-    cameras = found["cameras of a agree on only 50 % of what two of them see"]
+    cameras = found["cameras of a panorama of a agree on only 50 % of what two of them see"]
     options = OPTIONS.replace("--origin top-left ", "")
     assert cameras.next == f"{command} --scan a {options} (without --origin)"
 

@@ -25,7 +25,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from ghosts.errors import DataError, GhostsError
-from ghosts.files import atomic_path, is_name, parse_json, sha256_file
+from ghosts.files import atomic_path, is_finite, is_name, parse_json, sha256_file
 from ghosts.locks import in_turn
 from ghosts.mapping.tiles import Tiles
 from ghosts.types import Intrinsics
@@ -220,6 +220,9 @@ def read_tiles(path: Path) -> StoredTiles:
         raise DataError("not a file of tiles this version reads", file=path, field="format", value=found, hint=AGAIN)
     try:
         settings = TileSettings(**{**index["settings"], "camera": Intrinsics(**index["settings"]["camera"])})
+        measures = (*asdict(settings.camera).values(), settings.cell_m, settings.headings, settings.elevation_rad)
+        if not all(is_finite(value) for value in measures):
+            raise ValueError
         buildings = tuple(_building(entry) for entry in index["buildings"])
         rows = sum(sum(building.counts) for building in buildings)
         sound = min((count for building in buildings for count in building.counts), default=0) >= 0
