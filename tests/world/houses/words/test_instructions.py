@@ -205,7 +205,8 @@ def test_variety_of_people(told: list[Told]) -> None:
     for word, share in {"walk": 36.5, "go": 18.2, "turn": 14.1, "exit": 13.3, "leave": 4.8, "enter": 2.0}.items():
         assert abs(figures[f"instructions that begin with {word} (%)"] - share) < 8, word
     said = {word for text in texts for word in words(text)}
-    assert {"between", "until", "corner", "outside", "two", "large", "small", "end", "facing", "window"} <= said
+    assert {"between", "until", "corner", "outside", "large", "small", "end", "facing", "window"} <= said
+    assert {"two", "three", "four", "2", "3", "4", "both", "pair", "couple"} & said
 
 
 def test_a_room_is_never_named_by_what_all_its_kind_have(told: list[Told]) -> None:

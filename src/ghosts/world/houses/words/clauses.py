@@ -71,7 +71,7 @@ def _pair(voice: Voice, fact: Fact, after: Fact) -> Clause | None:
         text = voice.expand(voice.pick(ways.END_TURN), turn=_turn(voice, after), room=voice.room(fact.room))
     elif fact.kind == "walk" and after.kind in ("pass", "toward") and after.thing >= 0 and voice.chance(0.6):
         text = _until(voice, fact, after)
-    elif fact.kind == "walk" and after.kind == "door" and not after.side and voice.chance(0.4):
+    elif fact.kind == "walk" and after.kind == "door" and not after.side and voice.chance(0.7):
         slots = {"walk": _walk(voice, fact), "room": voice.entered(after)}
         text = voice.expand(voice.pick(ways.UNTIL_ROOM), **slots)
     elif fact.kind == after.kind == "pass" and after.at_m - fact.at_m < 2.0 and voice.chance(0.7):

@@ -54,6 +54,7 @@ UNTIL = lines("""
 """A stretch that leads up to a thing."""
 UNTIL_ROOM = lines("""
     {walk} until you (reach|get to|come to|enter|are in) {room}
+    {walk} until you (reach|get to|come to) {room}
     {walk} till you get to {room}
     {walk} (straight |)into {room}
     {walk} and (on |)into {room}
