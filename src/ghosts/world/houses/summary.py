@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ghosts.errors import DataError
+from ghosts.files import is_finite
 from ghosts.world.houses.audit import RULES, flaws
 from ghosts.world.houses.house import House
 
@@ -47,6 +50,32 @@ def building_facts(house: House) -> dict[str, Any]:
 
 def _height_m(house: House, room: int) -> float:
     return round(house.rooms[room].ceiling_z_m - house.rooms[room].floor_z_m, 2)
+
+
+def check_building(path: Path, told: Any, hint: str) -> None:
+    """Refuse facts of a building that `summarise` could not read.
+
+    Args:
+        path: the record they are in.
+        told: they themselves, read from the file.
+        hint: what to do about it.
+
+    Raises:
+        DataError: they are not those of `building_facts`.
+    """
+    if not isinstance(told, dict):
+        raise DataError("expected an object", file=path, field="building", value=told, hint=hint)
+    rooms, broken = told.get("rooms"), told.get("flaws")
+    if not isinstance(rooms, list) or not rooms or not all(map(_is_room, rooms)):
+        problem = "expected a kind and two numbers of every room"
+        raise DataError(problem, file=path, field="building.rooms", value=rooms, hint=hint)
+    if not isinstance(broken, dict) or not all(isinstance(broken.get(rule), int) for rule in RULES):
+        problem = f"expected whole numbers for {', '.join(RULES)}"
+        raise DataError(problem, file=path, field="building.flaws", value=broken, hint=hint)
+
+
+def _is_room(told: Any) -> bool:
+    return isinstance(told, list) and len(told) == 3 and isinstance(told[0], str) and all(map(is_finite, told[1:]))
 
 
 def summarise(records: list[dict[str, Any]], figures: dict[str, Any]) -> dict[str, Any]:

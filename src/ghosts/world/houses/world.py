@@ -28,7 +28,7 @@ from ghosts.world.houses.house import House
 from ghosts.world.houses.make import ANY_SIZE, house_name, make_house
 from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.statistics import SPLITS, statistics
-from ghosts.world.houses.summary import building_facts, summarise
+from ghosts.world.houses.summary import building_facts, check_building, summarise
 from ghosts.world.houses.words.instructions import Teller
 from ghosts.world.store import PanoramaStore
 
@@ -248,6 +248,7 @@ def _read_record(path: Path, index: int) -> dict[str, Any]:
     for field in ("rooms", "storeys", "things", "building"):
         if field not in record:
             raise DataError("missing", file=path, field=field, hint=hint)
+    check_building(path, record["building"], hint)
     return record
 
 

@@ -12,7 +12,7 @@ from ghosts.errors import ConfigError, DataError
 from ghosts.world.houses.body.geodesic import Geodesic
 from ghosts.world.houses.body.ground import Body, Ground, make_ground
 from ghosts.world.houses.body.moves import Stance, forward, stand, turn
-from ghosts.world.houses.graph.viewpoints import make_graph
+from ghosts.world.houses.graph.viewpoints import HouseGraph, make_graph
 from ghosts.world.houses.house import House
 from world.houses.conftest import STOREY_M
 from world.houses.made import house
@@ -23,6 +23,17 @@ EAST, NORTH = math.pi / 2, 0.0
 @pytest.fixture(scope="module")
 def ground(handmade: House) -> Ground:
     return make_ground(handmade)
+
+
+Made = tuple[House, HouseGraph, Ground]
+
+
+@pytest.fixture(scope="module")
+def made() -> Made:
+    """A made house of two storeys, its graph and its ground."""
+    with unchecked():
+        plan = house(0)
+        return plan, make_graph(plan), make_ground(plan)
 
 
 def walk(ground: Ground, stance: Stance, steps: int) -> tuple[Stance, int]:
@@ -91,13 +102,12 @@ def test_nobody_falls_off_a_stair_or_into_its_well(ground: Ground) -> None:
     assert (edge.layer, bumps > 0) == (1, True)
 
 
-def test_a_random_walk_stays_in_the_house() -> None:
-    made = house(2)
+def test_a_random_walk_stays_in_the_house(made: Made) -> None:
+    plan, graph, ground = made
     with unchecked():
-        ground, rng = make_ground(made), np.random.default_rng(0)
-        start = make_graph(made).viewpoints[0]
+        rng, start = np.random.default_rng(0), graph.viewpoints[0]
         stance, layers, nowhere = stand(ground, start.x_m, start.y_m, start.z_m - start.height_m, 0.0), set(), 0
-        doors = np.array([(o.x_m, o.y_m) for o in made.openings if o.inner])
+        doors = np.array([(o.x_m, o.y_m) for o in plan.openings if o.inner])
         for _ in range(3000):
             stance, bumped = forward(ground, stance, 0.25)
             if bumped or rng.random() < 0.2:
@@ -105,7 +115,7 @@ def test_a_random_walk_stays_in_the_house() -> None:
             assert ground.clearance_m(stance.x_m, stance.y_m, stance.layer) >= ground.body.radius_m
             layers.add(stance.layer)
             on_floor = stance.z_m == ground.layers[stance.layer].floor_z_m
-            if on_floor and made.rooms_at(np.array([[stance.x_m, stance.y_m, stance.z_m + 0.5]]))[0] < 0:
+            if on_floor and plan.rooms_at(np.array([[stance.x_m, stance.y_m, stance.z_m + 0.5]]))[0] < 0:
                 nowhere += 1
                 assert np.linalg.norm(doors - (stance.x_m, stance.y_m), axis=1).min() < 1.5
     assert layers == {0, 1}
@@ -129,10 +139,9 @@ def test_distances_are_those_of_the_shortest_walk(handmade: House, ground: Groun
     assert way[-1, 2] == STOREY_M
 
 
-def test_every_viewpoint_of_a_house_can_be_reached_by_a_body() -> None:
-    made = house(2)
+def test_every_viewpoint_of_a_house_can_be_reached_by_a_body(made: Made) -> None:
+    _, graph, ground = made
     with unchecked():
-        graph, ground = make_graph(made), make_ground(made)
         places = [stand(ground, p.x_m, p.y_m, p.z_m - p.height_m, 0.0) for p in graph.viewpoints]
         field = Geodesic(ground).field(places[0].x_m, places[0].y_m, places[0].layer)
     distances = [field.at(place.x_m, place.y_m, place.layer) for place in places]

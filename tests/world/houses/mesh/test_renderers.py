@@ -136,5 +136,5 @@ def test_what_cannot_be_drawn_is_told(handmade: House, baked: Renderer, monkeypa
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"the renderer fast needs embreex, .*'ghosts.fast.'"):
+    with pytest.raises(MissingExtraError, match=r"the renderer fast needs embreex, .*pip install '.\[fast\]'"):
         make_renderer("fast", handmade)

@@ -157,17 +157,17 @@ def build(kind: str, spec: Kind, rng: np.random.Generator, ceiling_m: float = 2.
     """Build one object for a room of a height, and centre it."""
     kit = Kit(rng, ceiling_m)
     word = spec.build(kit)
-    low, high = np.full(3, math.inf), np.full(3, -math.inf)
-    for _, center, half, yaw, _, _ in kit.parts:
-        reach = np.array([*reach_m(half, yaw), half[2]])
-        low, high = np.minimum(low, np.array(center) - reach), np.maximum(high, np.array(center) + reach)
-    mid = (low + high) / 2
+    reaches = [(*reach_m(half, yaw), half[2]) for _, _, half, yaw, _, _ in kit.parts]
+    spans = [list(zip(part[1], reach)) for part, reach in zip(kit.parts, reaches)]
+    low = [min(at - by for at, by in axis) for axis in zip(*spans)]
+    high = [max(at + by for at, by in axis) for axis in zip(*spans)]
+    mid = [(a + b) / 2 for a, b in zip(low, high)]
     parts = tuple(
         (shape, (float(center[0] - mid[0]), float(center[1] - mid[1]), center[2]), half, yaw, material, color)
         for shape, center, half, yaw, material, color in kit.parts
     )
-    half = (high - low) / 2
-    return Model(kind, (float(half[0]), float(half[1]), float(half[2])), float(low[2]), word, parts)
+    half = tuple(float((b - a) / 2) for a, b in zip(low, high))
+    return Model(kind, (half[0], half[1], half[2]), float(low[2]), word, parts)
 
 
 def stand(model: Model, spec: Kind, room: int, x_m: float, y_m: float, z_m: float, yaw_rad: float) -> Thing:

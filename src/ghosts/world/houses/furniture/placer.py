@@ -136,7 +136,13 @@ class Placer:
 
     def _inside(self, rect: Rect, margin_m: float = 0.0) -> bool:
         """Whether a rectangle lies in the room, at least `margin_m` from its walls."""
-        return min(self._gaps(rect).values()) >= margin_m
+        room = self.room  # not by way of _gaps: this is asked most often
+        return (
+            rect.y0 - room.y0_m >= margin_m
+            and room.y1_m - rect.y1 >= margin_m
+            and rect.x0 - room.x0_m >= margin_m
+            and room.x1_m - rect.x1 >= margin_m
+        )
 
     def _gaps(self, rect: Rect) -> dict[str, float]:
         """Distance of a rectangle from each wall; negative beyond it."""

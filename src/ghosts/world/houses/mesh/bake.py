@@ -1,7 +1,7 @@
 """Baked light: what every texel of a house looks like, by the renderer's own `radiance`, kept on disk.
 
-The sky behind windows depends on where one looks from, so renderers draw it anew. Its texels hold the view from the
-middle of the room, for formats that know nothing but a texture.
+What windows show depends on where one looks from, so renderers draw it anew. Its texels hold the view from the middle of
+the room, for formats that know nothing but a texture.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ghosts.world.houses.house import House
 from ghosts.world.houses.mesh.atlas import PAD, Atlas, pack
 from ghosts.world.houses.mesh.faces import SLOTS, Faces, axes_of, visible_faces
 from ghosts.world.houses.mesh.triangles import Mesh, triangulate
+from ghosts.world.houses.plan.shell import VIEWS
 from ghosts.world.houses.render.materials import MATERIALS
 from ghosts.world.houses.render.scene import Scene, prepare
 from ghosts.world.houses.render.shade import radiance, to_display
@@ -113,9 +114,9 @@ def _colors(house: House, scene: Scene, solids: Solids, atlas: Atlas, row: np.nd
     solid = atlas.face[row] // SLOTS
     view = -normal
     device = scene.device
-    sky = scene.material.cpu().numpy()[solid] == MATERIALS.index("sky")
-    if sky.any():
-        view[sky] = _from_rooms(house, point[sky], normal[sky])
+    outside = np.isin(scene.material.cpu().numpy()[solid], [MATERIALS.index(name) for name in VIEWS])
+    if outside.any():
+        view[outside] = _from_rooms(house, point[outside], normal[outside])
     extent = _texel_m(solids, atlas, row)
     tensors = (torch.from_numpy(array.astype(np.float32)).to(device) for array in (point, view, extent))
     where, look, width = tensors

@@ -24,6 +24,7 @@ from ghosts.world.houses.house import House
 from ghosts.world.houses.mesh.atlas import Lookup
 from ghosts.world.houses.mesh.bake import TEXEL_M, Baked, bake
 from ghosts.world.houses.mesh.faces import SLOTS
+from ghosts.world.houses.plan.shell import VIEWS
 from ghosts.world.houses.render.materials import MATERIALS, evaluate
 from ghosts.world.houses.render.panorama import Pictures, render_frames
 from ghosts.world.houses.render.raycast import TILE_PX, Frames, cast, upload
@@ -159,7 +160,9 @@ class Palette:
         primitives = baked.house.primitives
         numbers = {name: number for number, name in enumerate(LABELS)}
         self.label = np.array([*(numbers[part.label] for part in primitives), 0], np.uint8)
-        self.sky = np.array([*(part.material == "sky" for part in primitives), False])
+        shown = {name: MATERIALS.index(name) for name in VIEWS}
+        # Of what windows show, the material; −1 for all else.
+        self.outside = np.array([*(shown.get(part.material, -1) for part in primitives), -1])
 
     def pictures(
         self, face: np.ndarray, point: np.ndarray, rays: np.ndarray, lengths: np.ndarray, depth_m: np.ndarray
@@ -178,9 +181,10 @@ class Palette:
         place = self.lookup.places(np.maximum(face, 0), point).reshape(m * height, width, 2)
         rgb = cv2.remap(self.image, place, None, cv2.INTER_LINEAR)[..., :3].reshape(-1, 3)  # type: ignore[call-overload]
         solid = np.where(seen, face // SLOTS, -1)
-        sky = np.flatnonzero(self.sky[solid])
-        if len(sky):
-            rgb[sky] = _sky(rays[sky] / lengths[sky, None])
+        outside = self.outside[solid]
+        for material in np.unique(outside[outside >= 0]).tolist():
+            at = np.flatnonzero(outside == material)
+            rgb[at] = _view(material, rays[at] / lengths[at, None])
         if not seen.all():
             rgb[~seen] = 0
         return Pictures(rgb.reshape(m, height, width, 3), depth_m, self.label[solid].reshape(m, height, width))
@@ -229,12 +233,12 @@ def _points(frames: Frames, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     return start + rays * (reach.reshape(-1) / lengths)[:, None], rays, lengths
 
 
-def _sky(view: np.ndarray) -> np.ndarray:
-    """Display colours of the sky along directions."""
-    look = torch.from_numpy(np.ascontiguousarray(view))
+def _view(material: int, direction: np.ndarray) -> np.ndarray:
+    """Display colours of what windows show along directions of sight."""
+    look = torch.from_numpy(np.ascontiguousarray(direction))
     none, black = look.new_zeros(len(look)), torch.zeros_like(look)
     points = SurfacePoints(none, none, none, none, black, none, look, -look, black, none, none.long())
-    glow = evaluate(MATERIALS.index("sky"), points).emission
+    glow = evaluate(material, points).emission
     return (to_display(glow) * 255.0 + 0.5).to(torch.uint8).numpy()
 
 

@@ -106,26 +106,31 @@ def _climb(
 ) -> None:
     """Swap kinds between free slots while the plan gets better."""
     mine = set(free)
+    sized = {(i, kind): _size_fitness(kind, slots[i]) for i in free for kind in {kinds[j] for j in free}}
     for i, j in rng.choice(free, (20 * len(free), 2)).tolist() if free else ():
         if kinds[i] == kinds[j]:
             continue
         # A room's neighbours decide how well it fits, so only theirs change.
         judged = mine & {i, j, *near[i], *near[j]}
-        before = sum(_fitness(k, kinds, slots, near) for k in judged)
+        before = sum(_fitness(sized[k, kinds[k]], k, kinds, slots, near) for k in judged)
         kinds[i], kinds[j] = kinds[j], kinds[i]
-        if sum(_fitness(k, kinds, slots, near) for k in judged) < before:
+        if sum(_fitness(sized[k, kinds[k]], k, kinds, slots, near) for k in judged) < before:
             kinds[i], kinds[j] = kinds[j], kinds[i]
 
 
-def _fitness(i: int, kinds: list[str], slots: list[Slot], near: list[list[int]]) -> float:
-    """How well a kind suits a slot: its size, its neighbours, and how it is reached."""
-    kind, slot = ROOM_KINDS[kinds[i]], slots[i]
+def _size_fitness(kind: str, slot: Slot) -> float:
+    """How well a kind suits the size of a slot."""
     area = slot.floor_m2
-    low, high = kind.area_m2
+    low, high = ROOM_KINDS[kind].area_m2
     score = -3.0 * max(0.0, low - area) / low - 2.0 * max(0.0, area - high) / high
     # Within what is believable a room is rather small than large: 6 m² become a bathroom sooner than 11 m².
-    score -= 0.0 if _fits(kinds[i], slot) else 8.0
-    score -= 0.8 * max(0.0, area - (low + high) / 2) / (high - low)
+    score -= 0.0 if _fits(kind, slot) else 8.0
+    return score - 0.8 * max(0.0, area - (low + high) / 2) / (high - low)
+
+
+def _fitness(score: float, i: int, kinds: list[str], slots: list[Slot], near: list[list[int]]) -> float:
+    """How well a kind suits a slot: its size, whose score is given, its neighbours, and how it is reached."""
+    kind, slot = ROOM_KINDS[kinds[i]], slots[i]
     score += sum(kinds[j] in kind.beside for j in near[i]) * 0.8
     touches_hall = any(kinds[j] in HALLS for j in near[i])
     if slot.role == "back":

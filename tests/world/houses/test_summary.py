@@ -1,0 +1,48 @@
+"""Facts of a building that a record keeps, and spoilt ones, which are told by file, field and value."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ghosts.errors import DataError
+from ghosts.world.houses.audit import RULES
+from ghosts.world.houses.house import House
+from ghosts.world.houses.summary import building_facts, check_building
+
+FLAWS = dict.fromkeys(RULES, 0)
+
+
+def test_facts_of_a_building_are_accepted(handmade: House) -> None:
+    facts = building_facts(handmade)
+    check_building(Path("h.json"), facts, "")
+    assert facts["rooms"][0] == ["hallway", 23.4, 2.6]
+    assert facts["things"]["bed"] == 2
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (None, "field 'building': expected an object (got nothing)"),
+        ({"flaws": FLAWS}, "field 'building.rooms': expected a kind and two numbers of every room (got nothing)"),
+        (
+            {"rooms": [], "flaws": FLAWS},
+            "field 'building.rooms': expected a kind and two numbers of every room (got [])",
+        ),
+        ({"rooms": [["closet", 2.0]], "flaws": FLAWS}, '(got [["closet", 2.0]])'),
+        ({"rooms": [["closet", 2.0, None]], "flaws": FLAWS}, '(got [["closet", 2.0, null]])'),
+        ({"rooms": [["closet", 2.0, 2.5]], "flaws": 3}, "window, rugs (got 3)"),
+        (
+            {"rooms": [["closet", 2.0, 2.5]], "flaws": FLAWS | {"essentials": "x"}},
+            "field 'building.flaws': expected whole numbers for essentials, size, ",
+        ),
+    ],
+)
+def test_spoilt_facts_are_told(told: Any, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        check_building(Path("h.json"), told, "remove the file")
+    assert str(caught.value).startswith("h.json")
+    assert str(caught.value).endswith("remove the file")
