@@ -140,7 +140,7 @@ def test_nothing_to_score(
     ("arguments", "message"),
     [
         (["gaol"], "unknown thing to evaluate 'gaol'; did you mean 'goal'?"),
-        (["--run", "A"], "name what to evaluate, goal or vln, first: ghosts eval goal --run A"),
+        (["--run", "A"], "name what to evaluate, goal or vln or ce, first: ghosts eval goal --run A"),
     ],
 )
 def test_an_unknown_evaluation(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,8 +152,8 @@ def test_an_unknown_evaluation(arguments: list[str], message: str, capsys: pytes
 @pytest.mark.parametrize(
     ("words", "usage", "named"),
     [
-        ([], "usage: ghosts eval [-h] {goal,vln}", ("Table 1", "Table 2")),
-        (["--help"], "usage: ghosts eval [-h] {goal,vln}", ("Table 1", "Table 2")),
+        ([], "usage: ghosts eval [-h] {goal,vln,ce}", ("Table 1", "Table 2")),
+        (["--help"], "usage: ghosts eval [-h] {goal,vln,ce}", ("Table 1", "Table 2")),
         (["goal", "--help"], "usage: ghosts eval goal [-h]", ("--run", "--preset", "--trained-only", "--threads")),
         (["vln", "--help"], "usage: ghosts eval vln [-h]", ("--run", "--planner", "--trained-only", "--baselines")),
     ],

@@ -113,7 +113,7 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
     main(["report", "--data", str(root), "--run", str(run), "--out", str(page), *few])
     shown = json.loads(page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0])["episodes"]
     assert [episode["note"].split(",")[0] for episode in shown] == ["best", "worst", "middling"]
-    assert "All 3 instructions" in page.read_text(encoding="utf-8")
+    assert "the fixed walks of 3 instructions" in page.read_text(encoding="utf-8")
 
 
 def test_a_second_run_makes_nothing_and_a_lost_file_is_made_again(

@@ -73,7 +73,7 @@ def test_words_and_labels_by_their_meaning(data: Path, tmp_path: Path) -> None:
     for embedding in ("language.encoder.embedding", "features.embedding"):
         assert {f"model/{embedding}.own", f"model/{embedding}.project"} <= learned
     file = data / "landmarks" / "comb3.json"
-    file.write_text(file.read_text().replace('"lamp"', '"abbey"'))
+    file.write_text(file.read_text().replace('"bed"', '"abbey"'))
     found = open_dataset(DataRoot(data), run.reading)
     assert found.labels is not None
     assert [label.name for label in found.labels.met] == ["abbey"]

@@ -47,9 +47,11 @@ def test_it_binds_to_localhost(
     words = ["--host", "0.0.0.0", "--allow-host", "Lab.example", "--allow-host", "lab"]
     main(["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", str(port), *words])
     told = capsys.readouterr().out
-    assert f"open http://127.0.0.1:{port}/ in a browser; from elsewhere by this machine's address" in told
+    assert f"open http://127.0.0.1:{port}/?token=" in told
+    token = told.split("?token=")[1].split()[0]
     for name in ("lab.example", "LAB", "127.0.0.1"):
-        assert TestClient(called["app"], base_url=f"http://{name}:{port}").get("/").status_code == 200
+        browser = TestClient(called["app"], base_url=f"http://{name}:{port}")
+        assert [browser.get(path).status_code for path in ("/", f"/?token={token}")] == [401, 200]
     assert TestClient(called["app"], base_url=f"http://other.example:{port}").get("/").status_code == 421
 
 

@@ -98,10 +98,10 @@ def test_a_vocabulary_of_the_real_size() -> None:
 
 
 def test_the_vocabulary_of_real_instructions() -> None:
-    """As the shipped weights have it, which were trained on R2R without the buildings held out."""
+    """As the shipped weights have it, which were trained on all of R2R's public training buildings."""
     with safe_open(resolve(Path("landmarks-improved")), framework="np") as file:
         vocabulary = Vocabulary(tuple(json.loads(file.metadata()["about"])["vocabulary"]))
-    assert len(vocabulary) == 922
+    assert len(vocabulary) == 988
     text = "Walk past the dining table, turn left and stop at the stairs beside the bedroom door."
     assert 1 not in vocabulary.encode([text])
     assert vocabulary.encode(["Turn left."]).tolist() == [[vocabulary.id(word) for word in ("turn", "left", ".")]]

@@ -80,7 +80,7 @@ def test_tensorboard_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     fabric = Fabric(accelerator="cpu", devices=1)
     with (
-        pytest.raises(MissingExtraError, match=r"--tensorboard needs tensorboard.*ghosts\[log\]"),
+        pytest.raises(MissingExtraError, match=r"--tensorboard needs tensorboard.*'\.\[log\]'"),
         logging(CONFIG, fabric, tmp_path / "log.jsonl", 0, torch.zeros(0), tensorboard=True),
     ):
         pass

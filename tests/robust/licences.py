@@ -14,7 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "docs" / "licences.md"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 # Optional packages of which nothing is installed with the tests: as the project's own files state it.
-_ELSEWHERE = {"rerun-sdk": ("MIT OR Apache-2.0", "https://www.rerun.io")}
+_ELSEWHERE = {
+    "rerun-sdk": ("MIT OR Apache-2.0", "https://www.rerun.io"),
+    "embreex": ("BSD-2-Clause", "https://github.com/trimesh/embreex"),
+    "usd-core": ("LicenseRef-TOST-1.0", "https://openusd.org"),
+}
 
 
 def dependencies() -> dict[str, list[str]]:

@@ -214,10 +214,13 @@ def test_a_terminal_without_letters(combs: Path, run: Path, tmp_path: Path) -> N
     assert (tmp_path / "out" / "goal.json").is_file()
 
 
+SMALL = ("--rooms", "5", "7", "--storeys", "1", "1")
+
+
 def test_ctrl_c_with_workers(tmp_path: Path) -> None:
     """Both the command and its workers get the signal, as from a terminal; one line is all that is printed."""
     code = "import sys; from ghosts.cli import main; main(sys.argv[1:])"
-    words = ["world", "--out", tmp_path, "--houses", "40", "--workers", "2", "--no-images"]
+    words = ["world", "--out", tmp_path, "--houses", "40", "--workers", "2", "--no-images", *SMALL]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, words)],
         stdout=subprocess.PIPE,

@@ -212,12 +212,12 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (
         from_dict,
         {"kind": TrainConfig, "values": {"hold_out": "8"}},
-        "config.hold_out must be a whole number or null, got '8'",
+        "config.hold_out must be a whole number or nothing, got '8'",
     ),
     (
         from_dict,
         {"kind": SpeakerConfig, "values": {"rings_m": [1.0, "2"]}},
-        'config.rings_m must be a list of numbers, got [1.0, "2"]',
+        'config.rings_m must be a list of such values, got [1.0, "2"]',
     ),
     (
         from_dict,

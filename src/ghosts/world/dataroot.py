@@ -119,8 +119,8 @@ class DataRoot:
         """
         if episode.scan not in self.scans:
             hint = "add it to connectivity/ or remove the record"
-            problem, name = "scan without navigation graph", episode.path_id
-            raise DataError(problem, file=source, record=name, field="scan", value=episode.scan, hint=hint)
+            name, scan = episode.path_id, episode.scan
+            raise DataError("scan without navigation graph", file=source, record=name, field="scan", value=scan, hint=hint)
         check_path(episode, self.graph(episode.scan), source)
 
 

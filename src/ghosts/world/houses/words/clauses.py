@@ -131,7 +131,7 @@ def _thing(voice: Voice, fact: Fact) -> str:
 
 
 def _turn(voice: Voice, fact: Fact, at_stairs: bool = False) -> str:
-    size = turn_size(fact.turn_rad, fact.step == 0)
+    size = turn_size(fact.turn_rad, fact.step == 0) or "slight"  # a bend that is told because nothing else is
     table = phrases.FIRST_TURN if fact.step == 0 else phrases.TURN
     text = voice.expand(voice.pick(table[size]), hand="right" if fact.turn_rad > 0 else "left")
     if size == "plain" and "degrees" in text and not 70 < abs(math.degrees(fact.turn_rad)) < 110:
