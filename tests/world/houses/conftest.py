@@ -1,10 +1,18 @@
-"""A small two-storey house made by hand, so that graph and language are tested without the plan generator."""
+"""A small two-storey house made by hand, so that graph and language are tested without the plan generator.
+
+And a small world, made once, for tests that only read it.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from checks import unchecked
 from ghosts.world.houses.house import House, Opening, Primitive, Room, Stair, Thing
+from ghosts.world.houses.world import make_world
+from world.houses.made import SMALL
 
 WALL_M = 0.12
 STOREY_M = 2.8
@@ -128,3 +136,12 @@ def handmade_house() -> House:
 def handmade() -> House:
     """The hand-made house."""
     return handmade_house()
+
+
+@pytest.fixture(scope="session")
+def small_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The world of `SMALL` without pictures; nobody changes it."""
+    folder = tmp_path_factory.mktemp("small") / "world"
+    with unchecked():
+        make_world(folder, SMALL, images=False)
+    return folder

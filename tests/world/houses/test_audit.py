@@ -18,8 +18,8 @@ from ghosts.world.houses.plan.rooms import ROOM_KINDS
 from ghosts.world.houses.touch import depths_m, sunk
 from world.houses.made import house
 
-SEEDS = range(40)
-FRESH = 12
+SEEDS = range(30)
+FRESH = 6
 """Seeds drawn by the test itself."""
 
 

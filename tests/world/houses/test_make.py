@@ -15,7 +15,7 @@ from ghosts.world.houses.plan.rooms import ROOM_KINDS, WALL_M
 from ghosts.world.houses.plan.shell import VIEWS, stair_hole, stair_steps
 from world.houses.made import house
 
-SEEDS = range(50)
+SEEDS = range(30)
 
 
 def doors(plan: House) -> list[Opening]:
@@ -23,8 +23,9 @@ def doors(plan: House) -> list[Opening]:
 
 
 def test_same_seed_same_house() -> None:
-    assert make_house(11) == make_house(11)
-    assert make_house(11).rooms != make_house(12).rooms
+    with unchecked():
+        assert make_house(11) == make_house(11) == house(11)
+    assert house(11).rooms != house(12).rooms
 
 
 def test_names_are_unique_and_long_enough() -> None:
@@ -122,7 +123,7 @@ def test_houses_differ() -> None:
     views = {part.material for seed in SEEDS for part in house(seed).shell} & set(VIEWS)
     assert views == set(VIEWS)
     loops = sum(len(doors(house(seed))) + len(house(seed).stairs) >= len(house(seed).rooms) for seed in SEEDS)
-    assert loops >= 20, "many houses need a cycle"
+    assert loops >= 12, "many houses need a cycle"
 
 
 def test_doors_are_open_shut_and_of_glass() -> None:
@@ -173,7 +174,8 @@ def test_houses_are_as_large_as_wished(size: HouseSize, seeds: tuple[int, ...]) 
         assert size.area_m2[0] - 0.1 <= walled <= size.area_m2[1] + 0.1
 
 
-def test_sizes_that_cannot_be_are_refused() -> None:
+def test_sizes_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghosts.world.houses.make._MISSES", 2)
     with pytest.raises(ConfigError, match=r"storeys must be two numbers, rising, in 1..2"):
         HouseSize(storeys=(2, 1))
     with pytest.raises(ConfigError, match=r"no plan gives a house of .*; widen --storeys, --rooms or --area"):

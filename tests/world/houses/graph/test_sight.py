@@ -9,9 +9,9 @@ import torch
 from ghosts.world.houses.graph.sight import entry, sees, things_seen
 from ghosts.world.houses.graph.viewpoints import make_graph
 from ghosts.world.houses.house import House, Primitive
-from ghosts.world.houses.make import make_house
 from ghosts.world.houses.render.raycast import intersect, upload
 from ghosts.world.houses.solids import Solids
+from world.houses import made
 
 
 def one_solid(shape: str, half: tuple[float, float, float], yaw: float = 0.0) -> Solids:
@@ -45,7 +45,7 @@ def test_entry_into_each_shape(
 
 def test_pictures_and_lines_of_sight_agree() -> None:
     """The nearest solid of 2000 random rays in a furnished house, in single and in double precision."""
-    house = make_house(3)
+    house = made.house(3)
     solids = Solids.of(house.primitives)
     rng = np.random.default_rng(0)
     room = house.rooms[0]

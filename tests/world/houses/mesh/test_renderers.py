@@ -103,6 +103,7 @@ def test_a_baked_house_is_kept_and_a_damaged_one_baked_again(tmp_path: Path) -> 
 def test_the_bench_measures_every_renderer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GHOSTS_CACHE", str(tmp_path))
     monkeypatch.setattr("ghosts.bench.houses.make_renderer", lambda name, made, device: _Flat())
+    monkeypatch.setattr("ghosts.bench.houses.make_house", house)
     rows = list(measure_houses(0, frames=2, size_px=64))
     assert [row.renderer for row in rows] == ["exact", "baked", "fast"]
     assert {row.depth_share for row in rows} == {1.0}

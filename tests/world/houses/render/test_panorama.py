@@ -13,13 +13,13 @@ from ghosts.geometry import direction
 from ghosts.types import Intrinsics
 from ghosts.world.camera import faces_in_view, ray_cosine, sample_depth_m, sample_rgb
 from ghosts.world.houses.house import POSE_ROTATION, House, Primitive
-from ghosts.world.houses.make import make_house
 from ghosts.world.houses.render import panorama as render
 from ghosts.world.houses.render.panorama import Pictures
 from ghosts.world.houses.render.raycast import intersect
 from ghosts.world.houses.render.scene import LABELS, Scene, prepare
 from ghosts.world.images import DEPTH_UNITS_PER_M, read_skybox_labels
 from ghosts.world.store import Panorama, PanoramaStore
+from world.houses import made
 
 SEED = 3
 FACE = 256
@@ -27,7 +27,7 @@ FACE = 256
 
 @pytest.fixture(scope="module")
 def house() -> House:
-    return make_house(SEED)
+    return made.house(SEED)
 
 
 @pytest.fixture(scope="module")

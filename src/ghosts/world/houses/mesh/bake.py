@@ -1,7 +1,7 @@
 """Baked light: what every texel of a house looks like, by the renderer's own `radiance`, kept on disk.
 
-What windows show depends on where one looks from, so renderers draw it anew. Its texels hold the view from the middle of
-the room, for formats that know nothing but a texture.
+What windows show depends on where one looks from, so renderers draw it anew. Its texels hold the view from the middle
+of the room, for formats that know nothing but a texture.
 """
 
 from __future__ import annotations
