@@ -60,7 +60,8 @@ def _select(voice: Voice, facts: list[Fact], stop: Fact) -> list[Fact]:
             told.append(fact)
             mentioned |= {fact.thing, fact.other_thing} if fact.kind != "door" else set()
     if not told:  # nobody says only where to stop
-        told = [fact for fact in facts if fact.kind in ("door", "walk") or (fact.kind == "turn" and fact.step > 0)][:1]
+        turns = [fact for fact in facts if fact.kind == "turn" and fact.step > 0 and turn_size(fact.turn_rad)]
+        told = [fact for fact in facts if fact.kind in ("door", "walk") or fact in turns][:1]
     return _ordered(voice.house, _fewer(voice, told, stop))
 
 
