@@ -10,7 +10,6 @@ from checks import unchecked
 from ghosts.cli import commands, main
 from ghosts.language.episodes import load_episodes
 
-
 SMALL = ["--storeys", "1", "1", "--rooms", "5", "6"]
 
 
