@@ -7,6 +7,7 @@ import os
 import sysconfig
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Literal
 
@@ -103,4 +104,5 @@ def remove(folder: Path | None = None) -> Path | None:
             "this MatterSim was not made by ghosts, and it is left as it is", file=found.path, hint="remove it yourself"
         )
     found.path.unlink()
+    Path(cache_from_source(str(found.path))).unlink(missing_ok=True)
     return found.path

@@ -119,8 +119,9 @@ class DataRoot:
         """
         if episode.scan not in self.scans:
             hint = "add it to connectivity/ or remove the record"
-            name, scan = episode.path_id, episode.scan
-            raise DataError("scan without navigation graph", file=source, record=name, field="scan", value=scan, hint=hint)
+            name, value = episode.path_id, episode.scan
+            problem = "scan without navigation graph"
+            raise DataError(problem, file=source, record=name, field="scan", value=value, hint=hint)
         check_path(episode, self.graph(episode.scan), source)
 
 
