@@ -61,8 +61,9 @@ def test_nothing_to_see(data: Path, tmp_path: Path, capfd: pytest.CaptureFixture
     assert "objects, rooms and floor are all off: nothing to see" in text
 
 
-def test_words_and_labels_by_their_meaning(data: Path, tmp_path: Path) -> None:
+def test_words_and_labels_by_their_meaning(tmp_path: Path) -> None:
     """The run needs no file beside the package's to be loaded, and knows labels that it was not trained on."""
+    data = make_landmark_root(tmp_path / "root")
     options = ["--landmarks.vectors", "--model.language.vectors", "--data", str(data), "--out", str(tmp_path / "run")]
     main(["train", "goal", *SMALL, *options])
     run = load_run(tmp_path / "run" / LAST)
