@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import parent_process, resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
 
 
 @contextmanager
@@ -24,10 +25,8 @@ def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[Pro
     """
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
-    pool = ProcessPoolExecutor(count, get_context("spawn"), _begin, (start,))
+    pool = ProcessPoolExecutor(count, _DeafContext(), _begin, (start,))
     try:
-        with _deaf():
-            pool.submit(int)  # starts all processes, which are born deaf to Ctrl-C
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -37,17 +36,21 @@ def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[Pro
             os.environ["OMP_NUM_THREADS"] = before
 
 
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment; processes started meanwhile ignore it for good."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+class _DeafProcess(SpawnProcess):
+    """A process that is born deaf to Ctrl-C: it inherits what its parent's thread holds back."""
+
+    def start(self) -> None:
+        resource_tracker.ensure_running()  # started later, it would end the holding back
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _DeafContext(SpawnContext):
+    # The pool starts its processes one by one, as jobs come in.
+    Process = _DeafProcess
 
 
 def _begin(start: Callable[[], None] | None) -> None:

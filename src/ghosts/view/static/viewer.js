@@ -244,9 +244,9 @@
     if (name !== null && !names.includes(name)) throw new Error(`The link names ${kind} “${name}”, which is not here. There is ${names.join(", ")}.`);
   };
 
-  // Open what the address says, or the first episode where it says nothing.
-  const follow = async () => {
-    const link = new URLSearchParams(location.hash.slice(1));
+  // Open what an address says, or the first episode where it says nothing.
+  const follow = async (address) => {
+    const link = new URLSearchParams(new URL(address).hash.slice(1));
     known("world", link.get("w"), state.library.worlds.map(({ id }) => id));
     if (link.has("w")) $("world").value = link.get("w");
     const here = world(), models = here.models.map(({ id }) => id);
@@ -326,13 +326,14 @@
       say(`${model}: checkpoint of iteration ${iteration}.`);
     })(),
   });
-  window.addEventListener("hashchange", chosen(follow));
+  // The event's address: what was shown before may have written its own into the bar since.
+  window.addEventListener("hashchange", chosen((event) => follow(event.newURL)));
 
   chosen(async () => {
     say("Opening…");
     state.library = await tell("/api/library");
     fill($("world"), state.library.worlds.map(({ id }) => [id, id]));
-    await follow();
+    await follow(location.href);
     await training.watch();
   })();
 })();
