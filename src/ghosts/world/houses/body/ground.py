@@ -122,7 +122,7 @@ def _on_stair(stair: Stair, x_m: float, y_m: float) -> tuple[float, float]:
     return (x * dx + y * dy) / length, (y * dx - x * dy) / length
 
 
-def make_ground(house: House, body: Body = Body()) -> Ground:  # noqa: B008 (frozen)
+def make_ground(house: House, body: Body = Body()) -> Ground:
     """Measure the room around every place of a house.
 
     Args:
