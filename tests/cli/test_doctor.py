@@ -39,7 +39,7 @@ def depth(root: Path, row: int = 1) -> Path:
 
 def run(root: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:
     try:
-        main(["doctor", str(root), *more])
+        main(["doctor", "--data", str(root), *more])
         code = 0
     except SystemExit as stop:
         code = int(stop.code or 0)
@@ -183,7 +183,7 @@ def test_advice_keeps_the_settings_of_the_pictures(tmp_path: Path) -> None:
     shutil.rmtree(root / "scans" / "c")
     tasks = {task.name: task for task in diagnose(root).tasks}
     assert tasks["simulator with pictures"].next == f"{command} --scan b {OPTIONS} --again"
-    assert tasks["training, paper"].next == f"{command} --scan a b c {OPTIONS} --again"
+    assert tasks["training, paper"].next == f"{command} --scan a --scan b --scan c {OPTIONS} --again"
     shutil.rmtree(root / "scans")
     assert diagnose(root).tasks[0].next == f"{command} --faces 128"  # all that is left is the summary
 
@@ -235,7 +235,7 @@ def test_a_sample_looks_at_some(root: Path) -> None:
 
 def test_no_root_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["doctor", str(tmp_path / "none")])
+        main(["doctor", "--data", str(tmp_path / "none")])
     assert stop.value.code == 1
     assert "expected a data root" in capsys.readouterr().err
 
@@ -264,7 +264,7 @@ def test_a_folder_that_is_no_root_is_told_what_it_is(
         (tmp_path / make).parent.mkdir(parents=True)
         (tmp_path / make).write_bytes(b"")
     with pytest.raises(SystemExit) as stop:
-        main(["doctor", str(tmp_path)])
+        main(["doctor", "--data", str(tmp_path)])
     assert stop.value.code == 1
     text = capsys.readouterr().err
     assert f"{tmp_path}: {what}" in text

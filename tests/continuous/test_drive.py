@@ -247,7 +247,16 @@ def answer_file(world: Path, path: Path) -> Path:
 def test_eval_ce_scores_baselines_and_answers(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = answer_file(world, tmp_path / "perfect.json")
     out = tmp_path / "scores"
-    options = ["--baselines", "stop,oracle", "--answers", str(told), "--examples", "4", "--out", str(out)]
+    drivers = ["--baseline", "stop", "--baseline", "oracle"]
+    options = [
+        *drivers,
+        "--answers",
+        str(told),
+        "--examples",
+        "4",
+        "--out",
+        str(out),
+    ]
     eval_command.main(["ce", "--data", str(world), *options])
     printed = capsys.readouterr().out
     assert "perfect, walked" in printed
@@ -260,10 +269,10 @@ def test_eval_ce_scores_baselines_and_answers(world: Path, tmp_path: Path, capsy
 
 
 def test_eval_ce_tells_what_it_cannot_do(world: Path, root: Path) -> None:
-    with pytest.raises(ConfigError, match=r"nothing to evaluate; name --run RUN, --answers FILE or --baselines oracle"):
-        eval_command.main(["ce", "--data", str(world), "--baselines", ""])
+    with pytest.raises(ConfigError, match=r"nothing to evaluate; name --run RUN, --answers FILE or --baseline oracle"):
+        eval_command.main(["ce", "--data", str(world), "--baseline", "none"])
     with pytest.raises(UnknownNameError, match="unknown baseline 'shortest'"):
-        eval_command.main(["ce", "--data", str(world), "--baselines", "shortest"])
+        eval_command.main(["ce", "--data", str(world), "--baseline", "shortest"])
     with pytest.raises(ConfigError, match="--examples must not be negative, got -1"):
         eval_command.main(["ce", "--data", str(world), "--examples", "-1"])
 

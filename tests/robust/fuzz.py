@@ -71,9 +71,9 @@ class Pair:
         return f"{'/'.join(Path(self.file).parts[-2:])}: ghosts {' '.join(self.words.split()[:2])}"
 
 
-EVAL = "--data {work}/combs --device cpu --examples 2 --splits val_seen"
+EVAL = "--data {work}/combs --device cpu --examples 2 --split val_seen"
 LANDMARKS = "landmarks --connectivity {work}/combs/connectivity --bbox {work}/BBox.tar.gz --regions {work}/regions"
-LANDMARKS += " --out {out} --r2r {work}/combs/r2r --scans comb0"
+LANDMARKS += " --out {out} --r2r {work}/combs/r2r --scan comb0"
 PREPARE = "prepare --raw {work}/raw --out {out} --faces 16 --workers 1"
 ABOUT = inside_header("about")
 PAIRS = (
@@ -82,11 +82,11 @@ PAIRS = (
     Pair("combs/connectivity/scans.txt", "doctor {work}/combs", None, True, True),
     Pair("combs/r2r/R2R_val_seen.json", "doctor {work}/combs", PLAIN, True),
     Pair("combs/r2r/R2R_val_seen.json", LANDMARKS, PLAIN, True),
-    Pair("combs/r2r/R2R_val_seen.json", f"eval vln --baselines stop {EVAL}", PLAIN, True),
+    Pair("combs/r2r/R2R_val_seen.json", f"eval vln --baseline stop {EVAL}", PLAIN, True),
     Pair("combs/landmarks/comb0.json", "doctor {work}/combs", PLAIN, True),
     Pair("combs/landmarks/comb0.json", f"eval goal --run {{work}}/goal.safetensors {EVAL}", PLAIN, True),
     Pair("goal.safetensors", f"eval goal --run {{work}}/goal.safetensors {EVAL}", ABOUT),
-    Pair("agent.safetensors", f"eval vln --baselines stop --run {{work}}/agent.safetensors {EVAL}", ABOUT),
+    Pair("agent.safetensors", f"eval vln --baseline stop --run {{work}}/agent.safetensors {EVAL}", ABOUT),
     Pair("agent.safetensors", "export --run {work}/agent.safetensors --out {out}/x.safetensors", ABOUT),
     Pair(
         "agent.safetensors",

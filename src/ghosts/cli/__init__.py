@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import shutil
 import sys
+import textwrap
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -62,6 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _print_help(known: dict[str, str]) -> None:
     width = max((len(name) for name in known), default=0)
+    wide = max(60, shutil.get_terminal_size((100, 24)).columns)
     print("usage: ghosts COMMAND [options]      (ghosts COMMAND --help lists a command's options)\n")
     for name, line in known.items():
-        print(f"  {name:<{width}}  {line}")
+        print(textwrap.fill(f"  {name:<{width}}  {line}", wide, subsequent_indent=" " * (width + 4)))

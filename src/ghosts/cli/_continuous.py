@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ghosts.cli._options import names_of
 from ghosts.cli._out import check_out_folder
 from ghosts.config import require
 from ghosts.errors import ConfigError, UnknownNameError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class EvalCe:
     """Continuous motion in houses: VLN-CE's metrics of agents that drive. Writes ce.json and ce.md to --out."""
 
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    run: tuple[Path, ...] = ()
     """Folder of a run on images, a checkpoint, or the name of shipped weights; repeat for more."""
     backbone: Path = Path("houses-backbone")
     """The backbone that the runs were trained on."""
@@ -37,8 +37,8 @@ class EvalCe:
     """Whose instructions to follow."""
     planner: bool = False
     """Also choose with the planner instead of each run's policy."""
-    baselines: str = "random,stop,hand-coded,oracle"
-    """Drivers without a model, separated by commas."""
+    baseline: tuple[str, ...] = ()
+    """Driver without a model (random, stop, hand-coded, oracle), all by default, or `none`; repeat for more."""
     answers: Path | None = None
     """A file of ghosts submit: also drive along a discrete agent's answers."""
     examples: int = 0
@@ -52,7 +52,7 @@ class EvalCe:
 
     def __post_init__(self) -> None:
         if not self.run and not self.drivers and self.answers is None:
-            raise ConfigError("nothing to evaluate; name --run RUN, --answers FILE or --baselines oracle")
+            raise ConfigError("nothing to evaluate; name --run RUN, --answers FILE or --baseline oracle")
         require(self.examples >= 0, "--examples must not be negative", self.examples)
         if self.out is not None:
             check_out_folder(self.out)
@@ -60,7 +60,7 @@ class EvalCe:
     @property
     def drivers(self) -> list[str]:
         """Names of the baselines."""
-        return [name.strip() for name in self.baselines.split(",") if name.strip()]
+        return names_of(self.baseline, ("random", "stop", "hand-coded", "oracle"))
 
 
 def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> ContinuousAgent:

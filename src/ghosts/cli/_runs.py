@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
-import tyro
-
 from ghosts.cli._out import check_out_folder
 from ghosts.config import GoalExperiment, Precision, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
@@ -53,15 +51,14 @@ def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
 class EvalOptions:
     """Options of every evaluation."""
 
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row;
-    of one seed, each has its own."""
+    run: tuple[Path, ...] = ()
+    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row."""
     ensemble: bool = False
     """Let the runs think as one: their beliefs are averaged."""
     data: Path = Path("data")
     """Data root."""
-    splits: str = ""
-    """Splits, separated by commas; all but train by default."""
+    split: tuple[str, ...] = ()
+    """Split to score; repeat for more. All but train by default."""
     trained_only: bool = False
     """Of splits with seen buildings (val_seen), leave out buildings that a run was not trained on."""
     out: Path | None = None
@@ -108,10 +105,9 @@ class EvalOptions:
         from ghosts.data.examples import SPOKEN, TRAIN, evenly
         from ghosts.language.synonyms import reword
 
-        names = [name.strip() for name in self.splits.split(",") if name.strip()]
-        names = names or [name for name in splits if name not in (TRAIN, SPOKEN)]
+        names = list(self.split) or [name for name in splits if name not in (TRAIN, SPOKEN)]
         if not names:
-            raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --splits train")
+            raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --split train")
         for name in names:
             if name not in splits:
                 raise UnknownNameError("split", name, splits, str(root.path))

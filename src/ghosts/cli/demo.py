@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
 from rich.console import Console
 
 from ghosts.cli._continuous import drive_demo
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
 from ghosts.config import require
 
@@ -50,7 +50,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts demo`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts demo", description=__doc__)
+    options = parse(Options, "demo", arguments, __doc__)
     check_out_folder(options.out)
     from ghosts.cli import tiles, world
 

@@ -14,6 +14,7 @@ import tyro
 from ghosts.cli._continuous import EvalCe, evaluate_ce
 from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
+from ghosts.cli._options import names_of
 from ghosts.cli._progress import told
 from ghosts.cli._runs import EvalOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
@@ -35,7 +36,7 @@ class EvalGoal(EvalOptions):
     """Goal prediction (Table 1): error, success, what was seen and calibration at every time step. Writes goal.json and
     goal.md to --out."""
 
-    preset: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    preset: tuple[str, ...] = ()
     """A model that needs no training (hand-coded), by name."""
     batch: int = 64
     """Instructions at a time."""
@@ -56,21 +57,21 @@ class EvalVln(EvalOptions):
 
     planner: bool = False
     """Also act with the planner on each run's filter; the only way for runs of `ghosts train goal`."""
-    baselines: str = "random,stop,shortest"
-    """Baselines without a model, separated by commas."""
+    baseline: tuple[str, ...] = ()
+    """Walker without a model (random, stop or shortest), all of them by default, or `none`; repeat for more."""
     batch: int = 128
     """Instructions at a time."""
 
     def __post_init__(self) -> None:
         if not self.run and not self.walkers:
-            raise ConfigError("nothing to evaluate; name --run RUN or --baselines random,stop,shortest")
+            raise ConfigError("nothing to evaluate; name --run RUN or --baseline random")
         require(self.batch >= 1, "--batch must be at least 1", self.batch)
         super().__post_init__()
 
     @property
     def walkers(self) -> list[str]:
         """Names of the baselines."""
-        return [name.strip() for name in self.baselines.split(",") if name.strip()]
+        return names_of(self.baseline, ("random", "stop", "shortest"))
 
 
 def main(arguments: list[str]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
 from ghosts.cli._progress import told
 from ghosts.cli._runs import Walk, check_episodes
@@ -20,7 +19,7 @@ class Options:
     """Data root."""
     out: Path
     """Film to write: .mp4 or .gif."""
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    run: tuple[Path, ...] = ()
     """Folder of a run, or a checkpoint; repeat to show models side by side."""
     episode: str = ""
     """Instruction, for instance 1000_0; the split's first by default."""
@@ -34,7 +33,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts film`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts film", description=__doc__)
+    options = parse(Options, "film", arguments, __doc__)
     check_out_file(options.out, "a film", (".mp4", ".gif"))
     check_episodes(options.data, options.split, [options.episode] if options.episode else [])
     # Imported here: torch takes seconds, and wrong options should not wait for it.

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_folder
 from ghosts.weights import FILTERS, read_about, shipped
 
@@ -22,7 +21,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts runs`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts runs", description=__doc__)
+    options = parse(Options, "runs", arguments, __doc__)
     if options.folder != Options.folder:
         check_folder(options.folder, "--folder")
     rows = [("--run", "what", "does", "sees", "iteration")]

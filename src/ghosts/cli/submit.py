@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
-
 from ghosts.cli._launch import launch
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
+from ghosts.config import require
 from ghosts.errors import ConfigError
 
 
@@ -33,14 +33,15 @@ class Submit:
     batch: int = 128
     """Instructions at a time."""
 
+    def __post_init__(self) -> None:
+        if (self.run is None) == (self.check is None):
+            raise ConfigError("nothing to do: name either --run RUN, to write a submission, or --check FILE")
+        require(self.batch >= 1, "--batch must be at least 1", self.batch)
+
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts submit`."""
-    options = tyro.cli(Submit, args=arguments, prog="ghosts submit")
-    if (options.run is None) == (options.check is None):
-        raise ConfigError("nothing to do: name either --run RUN, to write a submission, or --check FILE")
-    if options.batch < 1:
-        raise ConfigError(f"--batch must be at least 1, got {options.batch}")
+    options = parse(Submit, "submit", arguments, Submit.__doc__)
     if options.check is not None:
         _check(options.check, options)
     else:

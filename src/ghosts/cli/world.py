@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ghosts.cli._assets import export
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file, check_out_folder
 from ghosts.config import require
 from ghosts.errors import ConfigError
@@ -83,7 +83,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts world`."""
-    options = tyro.cli(Options, prog="ghosts world", description=__doc__, args=arguments)
+    options = parse(Options, "world", arguments, __doc__)
     if options.stats is not None:
         _print_statistics(options.stats)
     elif options.show:

@@ -127,7 +127,7 @@ def check_any(data: Dataset, examples: Sequence[Example]) -> None:
     """Raise `DataError` where there is nothing to evaluate."""
     if not examples:
         path = data.root.path
-        hint = f"choose another split (ghosts doctor {path} lists them)"
+        hint = f"choose another split (ghosts doctor --data {path} lists them)"
         raise DataError("no instructions to evaluate", file=path, hint=hint)
 
 

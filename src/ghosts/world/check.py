@@ -293,7 +293,7 @@ class Pictures:
             return ("remove the bad pictures, then " if again else "") + self.houses
         usual, config = PrepareConfig(), self.config
         words = [f"ghosts prepare --raw SCANS --out {self.path}"]
-        words += [f"--scan {' '.join(scans)}"] if scans else []
+        words += [f"--scan {scan}" for scan in scans]
         words += [f"--faces {config.faces}"] if config.faces != usual.faces else []
         words += [f"--colour {config.colour}"] if config.colour != usual.colour else []
         words += [f"--origin {config.origin}"] if origin and config.origin != usual.origin else []

@@ -36,7 +36,7 @@ class DataRoot:
                 hint = "it is a file; name the folder with connectivity/ and r2r/ in it"
             raise DataError("no such folder (expected a data root)", file=self.path, hint=hint)
         if not (self.path / "connectivity").is_dir():
-            hint = f"ghosts doctor {self.path} says what is missing and the next command"
+            hint = f"ghosts doctor --data {self.path} says what is missing and the next command"
             raise DataError("no connectivity/ folder; a data root needs one", file=self.path, hint=hint)
         self._graphs: dict[str, NavGraph] = {}
         self._episodes: dict[str, list[Episode]] = {}
