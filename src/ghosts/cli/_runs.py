@@ -34,7 +34,7 @@ def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
     Raises:
         UnknownNameError: no such episode; the nearest are named.
     """
-    from ghosts.language.episodes import each_instruction
+    from ghosts.language.episodes import each_instruction, nearest_episodes
     from ghosts.world.dataroot import DataRoot
 
     if not names:
@@ -44,7 +44,9 @@ def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
     known = {item.instr_id for name in files for item in each_instruction(root.episodes(name))}
     for name in names:
         if name not in known:
-            raise UnknownNameError("episode", name, known, f"{data} (ghosts episodes --data {data} lists them)")
+            raise UnknownNameError(
+                "episode", name, nearest_episodes(name, known), f"{data} (ghosts episodes --data {data} lists them)"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from ghosts.errors import DataError, MissingExtraError
 from ghosts.files import atomic_path
 from ghosts.types import SUCCESS_M
 from ghosts.view import style
-from ghosts.view.canvas import draw_map, draw_signs, new_figure, view_box, walk_name
+from ghosts.view.canvas import draw_legend, draw_map, draw_signs, new_figure, view_box, walk_name
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
@@ -24,6 +24,10 @@ Ahead = Callable[[int], UInt8[np.ndarray, "y x 3"] | None]
 FRAMES_A_SECOND = 4
 _HOLD = 3
 """A picture of the last filter step stays this many times as long: that is the prediction."""
+_CAMERA_IN = 4.9
+"""Width of what the camera sees, beside the map."""
+_LETTER_IN, _LINE_IN = 0.0814, 0.3
+"""Width of a letter of the instruction, and height of its lines."""
 
 
 def write_film(
@@ -41,7 +45,7 @@ def write_film(
         records: the episode, of one model or of several side by side, on the same walk.
         scene: its building.
         painting: drawn instead of the plan.
-        ahead: what the camera sees at a step, shown under the map; None without images.
+        ahead: what the camera sees at a step, shown beside the map; None without images.
         report: called with the agent steps drawn by now, and with all of them.
 
     Returns:
@@ -97,7 +101,8 @@ def film_pictures(
     box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
     steps = max(record.filter_steps for record in records)
     for step in range(len(records[0].frames)):
-        view = ahead(step) if ahead is not None else None
+        # What the camera sees is the same for all models: once, at the right.
+        views = [None] * (len(records) - 1) + [ahead(step) if ahead is not None else None]
         for t in range(steps + 1):
             # Between agent steps the filter is run again; its early steps change little, so they are shown once.
             if step and 0 < t < steps and t % 2:
@@ -105,7 +110,7 @@ def film_pictures(
             named = len(records) > 1
             parts = [
                 film_picture(item, scene, step, min(t, item.filter_steps), box, painting, view, named)
-                for item in records
+                for item, view in zip(records, views)
             ]
             yield np.concatenate(parts, 1), _HOLD if t == steps else 1
 
@@ -129,26 +134,31 @@ def film_picture(
         t: filter step.
         box: left, right, bottom, top of the map.
         painting: drawn instead of the plan.
-        view: what the camera sees, shown under the map.
+        view: what the camera sees, shown beside the map.
         named: whether to say which model this is.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.3))
-    lines = _lines(record.words)
-    width, head = 7.2, 0.25 + 0.24 * len(lines)
-    camera = 7.0 * view.shape[0] / view.shape[1] + 0.08 if view is not None else 0.0
-    height = head + 7.0 * ratio + camera + 0.78
+    ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.0))
+    side = _CAMERA_IN if view is not None else 0.0
+    width, high = 7.2 + side, 7.0 * ratio
+    lines = _lines(record.words, 7.2 if named else width)
+    head = 0.2 + _LINE_IN * len(lines)
+    height = head + high + 0.78
     figure = new_figure(width, height, "drawing a film")
     figure.set_dpi(100)
-    axes = figure.add_axes((0.014, (0.74 + camera) / height, 0.972, 7.0 * ratio / height))
+    axes = figure.add_axes((0.1 / width, 0.74 / height, 7.0 / width, high / height))
     if view is not None:
-        figure.add_axes((0.014, 0.74 / height, 0.972, (camera - 0.08) / height), xticks=[], yticks=[]).imshow(view)
+        tall = (side - 0.1) * view.shape[0] / view.shape[1]
+        place = (7.2 / width, (0.74 + high - tall) / height, (side - 0.1) / width, tall / height)
+        figure.add_axes(place, xticks=[], yticks=[]).imshow(view)
+        draw_legend(figure.add_axes((7.2 / width, 0.74 / height, 0.3, (high - tall) / height)), record)
+    else:
+        draw_signs(figure, record, 0.5 / height)
     last = t == record.filter_steps
     draw_map(axes, scene, record, step, t, painting=painting, names=painting is None, choices=last, graph=True, box=box)
     axes.set_aspect("equal", adjustable="datalim")
-    _write_words(figure, record, t, lines, height)
-    draw_signs(figure, record, 0.5 / height)
+    _write_words(figure, record, t, lines, (width, height))
     frame = record.frames[step]
     error = f", {frame.error_m:.1f} m from the goal" if frame.error_m is not None else ""
     note = f"{record.model}    " if named else ""
@@ -159,7 +169,7 @@ def film_picture(
     elif last and frame.left_m is not None:
         ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
         note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
-    figure.text(0.5, 0.44 / height, note, ha="center", va="top", fontsize=9, color=style.INK)
+    figure.text(0.5, (0.44 if view is None else 0.6) / height, note, ha="center", va="top", fontsize=9, color=style.INK)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = np.asarray(canvas.buffer_rgba())[..., :3]
@@ -167,31 +177,31 @@ def film_picture(
     return np.ascontiguousarray(even)
 
 
-def _lines(words: tuple[str, ...]) -> list[list[int]]:
+def _lines(words: tuple[str, ...], width_in: float) -> list[list[int]]:
     """Word numbers per line."""
     lines, number = [], 0
-    for text in textwrap.wrap(" ".join(words), 84, break_long_words=False, break_on_hyphens=False):
+    most = int(width_in / _LETTER_IN) - 4
+    for text in textwrap.wrap(" ".join(words), most, break_long_words=False, break_on_hyphens=False):
         count = len(text.split(" "))
         lines.append(list(range(number, number + count)))
         number += count
     return lines
 
 
-def _write_words(figure: Any, record: EpisodeRecord, t: int, lines: list[list[int]], height: float) -> None:
-    """The instruction in a fixed-width face, each word on the colours of its attention."""
+def _write_words(figure: Any, record: EpisodeRecord, t: int, lines: list[list[int]], size: tuple[float, float]) -> None:
+    """The instruction in a fixed-width face; a bar above a word is what should be seen, one below what should be done."""
     action = record.action_attention[t - 1] if t else np.zeros(len(record.words))
     seen = record.observation_attention[t - 1] if t else np.zeros(len(record.words))
-    step = 0.0113
+    (width, height), step = size, _LETTER_IN / size[0]
     for line, numbers in enumerate(lines):
         length = sum(len(record.words[k]) + 1 for k in numbers) - 1
-        x, y = 0.5 - length * step / 2, 1 - (0.16 + 0.24 * line) / height
+        x, y = 0.5 - length * step / 2, 1 - (0.17 + _LINE_IN * line) / height
         for k in numbers:
             wide = len(record.words[k]) * step
-            for share, stops, low in ((action[k], style.BELIEF, -0.085), (seen[k], style.LIKELIHOOD, 0.02)):
+            for share, stops, low in ((action[k], style.BELIEF, -0.125), (seen[k], style.LIKELIHOOD, 0.085)):
                 if share > 0.02:
                     colour = style.heat_rgba(np.array([[share]]), 0.7, stops)[0, 0, :3]
-                    box = (x - step / 3, y + low / height), wide + step / 1.5, 0.105 / height
-                    figure.add_artist(_patch(*box, colour))
+                    figure.add_artist(_patch((x, y + low / height), wide, 0.045 / height, colour))
             figure.text(x, y, record.words[k], family="monospace", fontsize=9.6, va="center", color=style.INK)
             x += wide + step
 

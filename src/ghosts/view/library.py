@@ -19,6 +19,7 @@ from ghosts.act.speaker import Speaker
 from ghosts.data.dataset import DataShelf
 from ghosts.data.examples import TRAIN
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
+from ghosts.language.episodes import nearest_episodes
 from ghosts.presets import hand_coded
 from ghosts.run.load import Run, find_checkpoint, load_run
 from ghosts.view.mind import Mind
@@ -214,7 +215,7 @@ class Library:
             if example.instr_id == instr_id:
                 return mind.question(example, fixed=fixed)
         known = [example.instr_id for example in mind.data.examples(split)]
-        raise UnknownNameError("episode", instr_id, known, f"split {split}")
+        raise UnknownNameError("episode", instr_id, nearest_episodes(instr_id, known), f"split {split}")
 
     def storeys(self, world: str, scan: str) -> int:
         """How many storeys a building has."""

@@ -112,6 +112,8 @@ class AskFilm(Ask):
 
     beside: Annotated[str, Field(max_length=80)] = ""
     kind: Annotated[str, Field(pattern="^(mp4|gif)$")] = "mp4"
+    job: Annotated[str, Field(max_length=80)] = ""
+    """A name under which to ask how far it is."""
 
 
 def static_text(name: str) -> str:
@@ -259,6 +261,13 @@ def _questions(app: FastAPI, library: Library) -> None:
         mind, question = _question(library, body)
         return to_json(mind.record(question))
 
+    drawn: dict[str, tuple[int, int]] = {}
+
+    @app.get("/api/film/{job}")
+    def drawn_by_now(job: str) -> dict[str, int]:
+        done, total = drawn.get(job, (0, 0))
+        return {"done": done, "total": total}
+
     @app.post("/api/film")
     def film(body: AskFilm) -> Response:
         mind, question = _question(library, body)
@@ -268,7 +277,16 @@ def _questions(app: FastAPI, library: Library) -> None:
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"episode.{body.kind}"
             scene = library.scene(body.world, body.scan)
-            write_film(target, records, scene, ahead=lambda step: library.ahead(records[0], body.world, step))
+            try:
+                write_film(
+                    target,
+                    records,
+                    scene,
+                    ahead=lambda step: library.ahead(records[0], body.world, step),
+                    report=lambda done, total: drawn.update({body.job: (done, total)}),
+                )
+            finally:
+                drawn.pop(body.job, None)
             data = target.read_bytes()
         return Response(data, media_type="video/mp4" if body.kind == "mp4" else "image/gif")
 

@@ -230,7 +230,7 @@
     fill($("scan"), [["", "any"], ...here.scans.map((id) => [id, id])], wanted.scan ?? "");
     fill($("split"), here.splits.map((name) => [name, name]), wanted.split);
     fill($("model"), here.models.map(({ id }) => [id, id]), wanted.model);
-    fill($("other"), [["", "none"], ...here.models.map(({ id, same_as }) => [id, same_as ? `${id} (same file as ${same_as})` : id])], wanted.other ?? "");
+    fill($("other"), [["", "none"], ...here.models.map(({ id, same_as }) => [id, same_as ? `${id} (= ${same_as})` : id])], wanted.other ?? "");
     await fresh(listAgain());
   };
 
