@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.cli import main
 from ghosts.cli._runs import group_runs

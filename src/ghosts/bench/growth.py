@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.bench.synthetic import synthetic_data
 from ghosts.config import GoalExperiment

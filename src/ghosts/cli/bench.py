@@ -261,7 +261,7 @@ def viewer_rows(options: Viewer) -> list[dict[str, Any]]:
 def growth_rows(options: Growth) -> list[dict[str, Any]]:
     """Measure, print and draw the growth of training's cost."""
     import torch
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from ghosts.bench.growth import AXES, TINY_RANGES, Ranges, measure_growth
     from ghosts.bench.growth_plot import draw_growth

@@ -21,7 +21,7 @@ from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import PRESETS, preset
 
 if TYPE_CHECKING:
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Example

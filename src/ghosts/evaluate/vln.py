@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.act.walkers import WalkerName, walk_baseline
 from ghosts.config import Precision

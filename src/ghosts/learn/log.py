@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from rich.progress import Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from torch import Tensor
 
