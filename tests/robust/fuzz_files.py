@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from formats import PLAIN, Codec, inside_header, make_record, make_torch_file
 from lightning.fabric import Fabric
 
-from formats import PLAIN, Codec, inside_header, make_record, make_torch_file
 from ghosts.cli import main
 from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
@@ -73,7 +73,7 @@ class Pair:
     """Whether the sound file is refused too, after it was read."""
 
     slow: bool = False
-    """Whether it takes more than a second; fewer files of it are tried."""
+    """Whether it takes more than a quarter of a second; fewer files of it are tried."""
 
     @property
     def name(self) -> str:
@@ -104,7 +104,7 @@ TRAIN += " --select-examples 2 --train.evaluate-every 60"
 GOAL = f"train goal --preset tiny {TRAIN} --out {{out}}/run"
 TILES = "tiles --data {work}/photos --device cpu --out {out}/tiles --backbone {work}/backbone.safetensors"
 CE = "eval ce --baselines stop --data {work}/houses --split train --examples 1"
-HOUSES = dict(houses=2, seed=0, paths=3, faces=16, storeys=(1, 1), rooms=(5, 6))
+HOUSES = WorldConfig(houses=2, seed=0, paths=3, faces=16, storeys=(1, 1), rooms=(5, 6))
 WORLD = "world --out {out}/houses --houses 2 --seed 0 --paths 3 --faces 16 --storeys 1 1 --rooms 5 6 --no-images"
 WORLD += " --workers 1"
 ABOUT = inside_header("about")
@@ -123,7 +123,7 @@ PAIRS = (
         PLAIN,
         True,
     ),
-    Pair(f"graph/{SCAN}_connectivity.json", TAKE, PLAIN, True),
+    Pair(f"graph/{SCAN}_connectivity.json", TAKE, PLAIN, True, slow=True),
     Pair("cache/graphs/*.npz", "doctor {work}/combs"),
     Pair(LISTED, "doctor {work}/combs", None, True, True),
     Pair(LISTED, VLN, None, True, True),
@@ -131,8 +131,8 @@ PAIRS = (
     Pair(EPISODES, LANDMARKS + "BBox.tar.gz", PLAIN, True),
     Pair(EPISODES, VLN, PLAIN, True),
     Pair(EPISODES, "episodes --data {work}/combs --most 0", PLAIN, True),
-    Pair("paths/R2R_train.json", TAKE, PLAIN, True),
-    Pair("told.json", GOAL + " --spoken {work}/told.json --train.spoken 0.5", PLAIN, True),
+    Pair("paths/R2R_train.json", TAKE, PLAIN, True, slow=True),
+    Pair("told.json", GOAL + " --spoken {work}/told.json --train.spoken 0.5", PLAIN, True, slow=True),
     Pair(OBJECTS, "doctor {work}/combs", PLAIN, True),
     Pair(OBJECTS, f"eval goal --run {{work}}/goal.safetensors {EVAL}", PLAIN, True),
     Pair("goal.safetensors", f"eval goal --run {{work}}/goal.safetensors {EVAL}", ABOUT, tensors=True),
@@ -148,6 +148,7 @@ PAIRS = (
         f"train vln --preset tiny-agent {TRAIN} --out {{out}}/run --warm-start {{work}}/goal.safetensors",
         ABOUT,
         tensors=True,
+        slow=True,
     ),
     Pair("agent.safetensors", f"{VLN} --run {{work}}/agent.safetensors", ABOUT, tensors=True),
     Pair("agent.safetensors", "export --run {work}/agent.safetensors --out {out}/x.safetensors", ABOUT, tensors=True),
@@ -172,8 +173,8 @@ PAIRS = (
         tensors=True,
     ),
     Pair(f"run/{BEST}", "runs --folder {work}/run", ABOUT, tensors=True),
-    Pair(f"run/{LAST}", GOAL, ABOUT, tensors=True, copied="run"),
-    Pair("run/log.jsonl", GOAL, None, True, True, copied="run"),
+    Pair(f"run/{LAST}", GOAL, ABOUT, tensors=True, copied="run", slow=True),
+    Pair("run/log.jsonl", GOAL, None, True, True, copied="run", slow=True),
     Pair(f"photos/{FOLDER}/{JOINED}", "doctor {work}/photos", inside_header("index")),
     Pair(
         f"photos/{FOLDER}/{JOINED}",
@@ -194,24 +195,33 @@ PAIRS = (
     Pair("backbone.safetensors", TILES, ABOUT, tensors=True, slow=True),
     Pair("photos/prepare.json", "doctor {work}/photos", PLAIN, True),
     # Weights of a whole ResNet-34 would take 87 MB; these are read, and refused for their names.
-    Pair("zip/weights.pth", "weights --file {work}/zip/weights.pth --out {out}/x.safetensors", refused=True),
-    Pair("legacy/weights.pth", "weights --file {work}/legacy/weights.pth --out {out}/x.safetensors", refused=True),
-    Pair("goal.safetensors", "weights --file {work}/goal.safetensors --out {out}/x.safetensors", refused=True),
+    Pair("zip/weights.pth", "weights --file {work}/zip/weights.pth --out {out}/x.safetensors", refused=True, slow=True),
+    Pair(
+        "legacy/weights.pth",
+        "weights --file {work}/legacy/weights.pth --out {out}/x.safetensors",
+        refused=True,
+        slow=True,
+    ),
+    Pair(
+        "goal.safetensors", "weights --file {work}/goal.safetensors --out {out}/x.safetensors", refused=True, slow=True
+    ),
     Pair("BBox.tar.gz", LANDMARKS + "BBox.tar.gz", (inside_tar, into_tar)),
     Pair(f"BBox/comb0_{viewpoint_id(0)}.json", LANDMARKS + "BBox", PLAIN, True),
     Pair("regions/comb0.panorama_to_region.txt", LANDMARKS + "BBox.tar.gz", None, True, True),
-    Pair(f"raw/{SCAN}/undistorted_camera_parameters/{SCAN}.conf", PREPARE + "raw", None, True, True),
-    Pair(f"raw/{SCAN}/undistorted_depth_images/*_d1_0.png", PREPARE + "raw"),
-    Pair(f"raw/{SCAN}/matterport_skybox_images/*_skybox1_sami.jpg", PREPARE + "raw"),
-    Pair(f"raw/{SCAN}/undistorted_color_images/*_i1_0.jpg", PREPARE + "raw --colour undistorted"),
-    Pair(f"zipped/{SCAN}/undistorted_camera_parameters.zip", PREPARE + "zipped"),
-    Pair(f"zipped/{SCAN}/matterport_skybox_images.zip", PREPARE + "zipped"),
-    Pair(f"prepared/scans/{SCAN}/matterport_skybox_images/*_skybox_depth_small.png", GO_ON, copied="prepared"),
-    Pair("prepared/prepare.json", GO_ON, PLAIN, True, copied="prepared"),
+    Pair(f"raw/{SCAN}/undistorted_camera_parameters/{SCAN}.conf", PREPARE + "raw", None, True, True, slow=True),
+    Pair(f"raw/{SCAN}/undistorted_depth_images/*_d1_0.png", PREPARE + "raw", slow=True),
+    Pair(f"raw/{SCAN}/matterport_skybox_images/*_skybox1_sami.jpg", PREPARE + "raw", slow=True),
+    Pair(f"raw/{SCAN}/undistorted_color_images/*_i1_0.jpg", PREPARE + "raw --colour undistorted", slow=True),
+    Pair(f"zipped/{SCAN}/undistorted_camera_parameters.zip", PREPARE + "zipped", slow=True),
+    Pair(f"zipped/{SCAN}/matterport_skybox_images.zip", PREPARE + "zipped", slow=True),
+    Pair(
+        f"prepared/scans/{SCAN}/matterport_skybox_images/*_skybox_depth_small.png", GO_ON, copied="prepared", slow=True
+    ),
+    Pair("prepared/prepare.json", GO_ON, PLAIN, True, copied="prepared", slow=True),
     Pair("houses/world.json", WORLD, PLAIN, True, copied="houses"),
-    Pair("houses/world.json", CE, PLAIN, True),
+    Pair("houses/world.json", CE, PLAIN, True, slow=True),
     Pair(ONE_HOUSE, WORLD, PLAIN, True, copied="houses"),
-    Pair(ONE_HOUSE, CE, PLAIN, True),
+    Pair(ONE_HOUSE, CE, PLAIN, True, slow=True),
     Pair("houses/r2r/R2R_train.json", "world --stats {work}/houses", PLAIN, True),
     Pair(
         "houses/r2r/R2R_train.json",
@@ -248,7 +258,7 @@ def make_work(work: Path) -> None:
         make_torch_file(legacy)(work / name).rename(work / name / "weights.pth")
     _make_annotations(work)
     _make_release(work)
-    make_world(work / "houses", WorldConfig(**HOUSES), images=False)  # type: ignore[arg-type]
+    make_world(work / "houses", HOUSES, images=False)
 
 
 def _make_run(folder: Path, combs: Path) -> None:
