@@ -12,7 +12,7 @@ from ghosts.learn.seq2seq import Seq2SeqTask
 from ghosts.learn.task import EpisodeTask, Selection
 from ghosts.run.load import described, find_checkpoint
 from ghosts.weights import only_filter
-from ghosts.weights.checkpoint import LAST, load_checkpoint, misfit
+from ghosts.weights.checkpoint import LAST, alike, load_checkpoint, misfit
 
 POLICY = "policy."
 
@@ -83,10 +83,10 @@ def start_from(task: EpisodeTask, path: Path, *, policy: bool = True) -> None:
     acts = policy and isinstance(before, VlnExperiment)
     weights = {name: value for name, value in stored.weights.items() if acts or not name.startswith(POLICY)}
     own = task.model.state_dict()
-    wrong = [name for name, value in own.items() if name in weights and weights[name].shape != value.shape]
-    missing = [name for name in own if name not in weights and not name.startswith(POLICY)]
-    if wrong or missing:
-        first = {name: value for name, value in own.items() if name in (wrong or missing)}
-        problem = f"--warm-start: a model of other sizes ({misfit(first, weights)})"
+    # An agent's policy is taken whole or not at all.
+    left_out = "" if any(name.startswith(POLICY) for name in weights) else POLICY
+    expected = {name: value for name, value in own.items() if not left_out or not name.startswith(left_out)}
+    if expected.keys() != weights.keys() or not all(alike(value, weights[name]) for name, value in expected.items()):
+        problem = f"--warm-start: a model of other sizes ({misfit(expected, weights)})"
         raise DataError(problem, file=path, hint="use the same --model settings")
     task.model.load_state_dict(weights, strict=False)

@@ -45,7 +45,7 @@ class DataRoot:
     def scans(self) -> list[str]:
         """Scan identifiers: those of `connectivity/scans.txt`, or every connectivity file where there is no list."""
         listing = self.path / "connectivity" / "scans.txt"
-        if listing.is_file():
+        if listing.exists():
             names = read_words(listing)
         else:
             files = (self.path / "connectivity").glob("*_connectivity.json")

@@ -7,6 +7,8 @@ that was stopped goes on with what is missing. Files appear whole or not at all.
 from __future__ import annotations
 
 import dataclasses
+import json
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Executor, as_completed
 from contextlib import nullcontext
@@ -224,6 +226,7 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
         "viewpoints": [[point.name, *point.position_m] for point in graph.viewpoints],
         "paths": paths,
     }
+    record["checksum"] = _checksum(record)
     write_json(stored, record)
     return record
 
@@ -245,11 +248,19 @@ def _read_record(path: Path, index: int) -> dict[str, Any]:
         isinstance(item, list) and len(item) == 4 and all(is_finite(value) for value in item[1:]) for item in viewpoints
     ):
         raise DataError("expected a name and three numbers each", file=path, field="viewpoints", hint=hint)
+    if record.get("checksum", _checksum(record)) != _checksum(record):  # earlier versions wrote none
+        raise DataError("a damaged record (its checksum differs)", file=path, hint=hint)
     for field in ("rooms", "storeys", "things", "building"):
         if field not in record:
             raise DataError("missing", file=path, field=field, hint=hint)
     check_building(path, record["building"], hint)
     return record
+
+
+def _checksum(record: dict[str, Any]) -> int:
+    """CRC-32 of what a house's record says."""
+    said = {name: value for name, value in record.items() if name != "checksum"}
+    return zlib.crc32(json.dumps(said).encode())
 
 
 def _made(config: WorldConfig) -> dict[str, Any]:
