@@ -49,9 +49,9 @@ class GoalScores:
         """Error below 3 m."""
         return self.error_m < SUCCESS_M
 
-    def calibration_error(self, bins: int = CALIBRATION_BINS) -> float:
+    def calibration_error(self) -> float:
         """Expected calibration error of the confidence, over all time steps."""
-        confidence, success = self.confidence.ravel(), self.success.ravel()
+        confidence, success, bins = self.confidence.ravel(), self.success.ravel(), CALIBRATION_BINS
         which = confidence_bin(confidence, bins)
         counts = np.bincount(which, minlength=bins)
         gaps = np.abs(np.bincount(which, success, bins) - np.bincount(which, confidence, bins))
