@@ -157,7 +157,7 @@ def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True,
 def draw_heat(
     axes: Any, belief: np.ndarray, grid: Grid, origin_xy_m: tuple[float, float], *, likely: bool = False
 ) -> None:
-    """A belief (or a likelihood) as a heat map, with a wedge a heading where there is most of it."""
+    """A belief (or a likelihood) as a heat map, with a wedge per heading where there is most of it."""
     mass = belief.sum(0)
     top = float(mass.max()) if likely else max(0.02, float(mass.max()))
     left, bottom = corner_m(grid, origin_xy_m)
