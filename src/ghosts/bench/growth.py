@@ -27,7 +27,7 @@ from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.examples import TRAIN
 from ghosts.data.reading import reading_of
 from ghosts.learn.goal import goal_task
-from ghosts.learn.trainer import LOG, RunFiles, train
+from ghosts.learn.trainer import RunFiles, train
 from ghosts.mapping.label_tiles import LabelTiles, ragged_rows, starts_of
 from ghosts.world.dataroot import DataRoot
 

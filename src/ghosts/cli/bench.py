@@ -93,9 +93,9 @@ class Growth:
     data: Path | None = None
     """A data root that suits the preset; a made-up one by default."""
     batch: tuple[int, ...] = ()
-    """Episodes an iteration to measure, instead of the default ones; likewise the next three."""
+    """Episodes per iteration to measure, instead of the default ones, as in the next three."""
     map: tuple[int, ...] = ()
-    """Cells a side of the map."""
+    """Cells per side of the map."""
     headings: tuple[int, ...] = ()
     """Heading bins (1, 4, 8)."""
     houses: tuple[int, ...] = ()

@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> None:
 def _evaluate_goal(options: EvalGoal) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.data.dataset import DataShelf
-    from ghosts.evaluate.goal import evaluate_goal
+    from ghosts.evaluate.goal import Execution, evaluate_goal
     from ghosts.evaluate.table import ScoredRun, markdown_table, summarise, text_table
     from ghosts.files import write_json, write_text
     from ghosts.weights.checkpoint import provenance
@@ -106,11 +106,11 @@ def _evaluate_goal(options: EvalGoal) -> None:
         # What needs no training is scored on the splits of what was trained.
         needs_none = run.iteration is None
         data = shelf.get(root, replace(run.reading, hold_out=held_out.every) if needs_none else run.reading)
-        settings = {"batch": options.batch, "threads": options.threads, "precision": options.precision}
         scores = {}
         for split, examples in options.chosen(data.splits, root, held_out).items():
             with told(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
-                scores[split] = evaluate_goal(run.model, data, examples, fabric, report=report, **settings)  # type: ignore[arg-type]
+                how = Execution(fabric, options.batch, options.threads, options.precision, report)
+                scores[split] = evaluate_goal(run.model, data, examples, how)
         scored.append((run.experiment, ScoredRun(run.name, run.experiment.train.seed, run.iteration, scores)))
     if not fabric.is_global_zero:
         return
@@ -234,7 +234,8 @@ def _score_run(
     options: EvalVln, run: Run, data: Dataset, held_out: HeldOut, fabric: Fabric
 ) -> list[tuple[GoalExperiment, VlnRun]]:
     """A run with its policy, and with the planner where that is asked for."""
-    from ghosts.evaluate.vln import walk_and_score
+    from ghosts.evaluate.goal import Execution
+    from ghosts.evaluate.vln import score_walks, walk_split
 
     found = []
     for planner in _ways(options, run):
@@ -242,11 +243,12 @@ def _score_run(
         for split, examples in options.chosen(data.splits, data.root, held_out).items():
             since = time.perf_counter()
             with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
-                settings = {"planner": planner, "batch": options.batch, "precision": options.precision}
-                scores[split] = walk_and_score(run, data, examples, fabric, report=report, **settings)  # type: ignore[arg-type]
+                how = Execution(fabric, options.batch, precision=options.precision, report=report)
+                paths = walk_split(run, data, examples, how, planner=planner)
+                scores[split] = score_walks(data.root, examples, paths)
             seconds[split] = time.perf_counter() - since
-        how = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
-        experiment = replace(run.experiment, name=", ".join([run.experiment.name, *how]))
+        ways = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
+        experiment = replace(run.experiment, name=", ".join([run.experiment.name, *ways]))
         found.append((experiment, VlnRun(run.name, scores, seconds)))
     return found
 

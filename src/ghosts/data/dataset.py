@@ -220,7 +220,6 @@ def open_dataset(
     root: DataRoot,
     reading: Reading,
     *,
-    tiles: Path | None = None,
     also: Sequence[str] = (),
     spoken: Path | None = None,
 ) -> Dataset:
@@ -229,7 +228,6 @@ def open_dataset(
     Args:
         root: the data.
         reading: what of it.
-        tiles: folder of the tiles; `tiles/` of the root by default.
         also: more buildings to be seen (those of a split without goals).
         spoken: episodes that a speaker told (`ghosts speak --paths`); those of training buildings become `spoken`.
 
@@ -258,7 +256,7 @@ def open_dataset(
         bank = landmark_bank(source, used, reading.grid.cell_m, reading.rotations)
         found = replace(reading, vocabulary=vocabulary, labels=labels, tiles=None)
     else:
-        bank, fingerprint = load_tile_bank(root, used, reading, tiles)
+        bank, fingerprint = load_tile_bank(root, used, reading)
         found = replace(reading, vocabulary=vocabulary, labels=None, tiles=fingerprint)
     return Dataset(root, found, splits, bank)
 
@@ -289,14 +287,14 @@ class DataShelf:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: list[tuple[tuple[Path, Reading, tuple[str, ...]], Dataset]] = []
+        self._kept: list[tuple[tuple[Path, Reading], Dataset]] = []
 
-    def get(self, root: DataRoot, reading: Reading, also: tuple[str, ...] = ()) -> Dataset:
+    def get(self, root: DataRoot, reading: Reading) -> Dataset:
         """`open_dataset`, or what it gave before."""
-        key = (root.path, reading, also)
+        key = (root.path, reading)
         found = next((item for item in self._kept if item[0] == key), None)
         if found is None:
             del self._kept[self._most - 1 :]  # before the new one is read
-            found = (key, open_dataset(root, reading, also=also))
+            found = (key, open_dataset(root, reading))
         self._kept = [found, *(item for item in self._kept if item is not found)]
         return found[1]

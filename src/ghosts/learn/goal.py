@@ -20,7 +20,7 @@ from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import draw_drops
 from ghosts.errors import ConfigError
-from ghosts.evaluate.goal import evaluate_goal
+from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.learn.task import EpisodeTask, Selection, Share
 
 
@@ -52,8 +52,8 @@ class GoalTask(EpisodeTask[Batch, Batch]):
         """Success and error on the selection."""
         if self.selection is None:
             return {}
-        precision = self.settings.precision
-        scores = evaluate_goal(self.model, self.data, self.selection.examples, fabric, precision=precision)
+        how = Execution(fabric, precision=self.settings.precision)
+        scores = evaluate_goal(self.model, self.data, self.selection.examples, how)
         split = self.selection.split
         return {f"{split} success": float(scores.success.mean()), f"{split} error": float(scores.error_m.mean())}
 

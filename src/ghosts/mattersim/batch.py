@@ -196,7 +196,7 @@ class Simulator(Settings):
         Args:
             index: into `navigableLocations`; 0 stays.
             heading: change in radians (with discretised views only its sign counts).
-            elevation: likewise.
+            elevation: change in radians, as for the heading.
 
         Raises:
             RuntimeError: the simulator is not initialised.

@@ -99,7 +99,7 @@ class Simulator(Settings):
             scanId: the building.
             viewpointId: where to start; a random included viewpoint when it is empty.
             heading: of the camera in radians.
-            elevation: likewise.
+            elevation: of the camera in radians.
 
         Raises:
             ValueError: the scan or viewpoint is unknown or excluded, or a file is missing.
@@ -135,7 +135,7 @@ class Simulator(Settings):
         Args:
             index: into `navigableLocations`; 0 stays.
             heading: change in radians (with discretised views only its sign counts).
-            elevation: likewise.
+            elevation: change in radians, as for the heading.
 
         Raises:
             ValueError: the index is out of range, or the simulator is not initialised.

@@ -15,7 +15,7 @@ from ghosts.errors import DataError, MissingExtraError
 from ghosts.files import atomic_path
 from ghosts.types import SUCCESS_M
 from ghosts.view import style
-from ghosts.view.canvas import draw_map, draw_signs, new_figure, view_box, walk_name
+from ghosts.view.canvas import Drawn, draw_map, draw_signs, new_figure, view_box, walk_name
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
@@ -102,38 +102,36 @@ def film_pictures(
             # Between agent steps the filter is run again; its early steps change little, so they are shown once.
             if step and 0 < t < steps and t % 2:
                 continue
-            named = len(records) > 1
-            parts = [
-                film_picture(item, scene, step, min(t, item.filter_steps), box, painting, view, named)
-                for item in records
-            ]
+            parts = []
+            for item in records:
+                last, at = t >= item.filter_steps, min(t, item.filter_steps)
+                drawn = Drawn(painting=painting, names=painting is None, choices=last, box=box)
+                parts.append(_film_picture(item, scene, (step, at), drawn, view, named=len(records) > 1))
             yield np.concatenate(parts, 1), _HOLD if t == steps else 1
 
 
-def film_picture(
+def _film_picture(
     record: EpisodeRecord,
     scene: dict[str, Any],
-    step: int,
-    t: int,
-    box: tuple[float, float, float, float],
-    painting: Painting | None = None,
-    view: UInt8[np.ndarray, "y x 3"] | None = None,
-    named: bool = False,
+    when: tuple[int, int],
+    drawn: Drawn,
+    view: UInt8[np.ndarray, "y x 3"] | None,
+    *,
+    named: bool,
 ) -> UInt8[np.ndarray, "h w 3"]:
     """One picture: instruction with the words of this filter step, map with belief, what the numbers say.
 
     Args:
         record: the episode.
         scene: its building.
-        step: agent step.
-        t: filter step.
-        box: left, right, bottom, top of the map.
-        painting: drawn instead of the plan.
+        when: agent step and filter step.
+        drawn: of the map.
         view: what the camera sees, shown under the map.
         named: whether to say which model this is.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    (step, t), box = when, drawn.box or view_box(record, scene)
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.3))
     lines = _lines(record.words)
     width, head = 7.2, 0.25 + 0.24 * len(lines)
@@ -144,8 +142,7 @@ def film_picture(
     axes = figure.add_axes((0.014, (0.74 + camera) / height, 0.972, 7.0 * ratio / height))
     if view is not None:
         figure.add_axes((0.014, 0.74 / height, 0.972, (camera - 0.08) / height), xticks=[], yticks=[]).imshow(view)
-    last = t == record.filter_steps
-    draw_map(axes, scene, record, step, t, painting=painting, names=painting is None, choices=last, graph=True, box=box)
+    draw_map(axes, scene, record, step, t, drawn)
     axes.set_aspect("equal", adjustable="datalim")
     _write_words(figure, record, t, lines, height)
     draw_signs(figure, record, 0.5 / height)
@@ -156,7 +153,7 @@ def film_picture(
     note += f"{100 * frame.confidence:.0f} % within 3 m of ✕{error}"
     if not record.own_walk:
         note += f"\n{walk_name(record)}"
-    elif last and frame.left_m is not None:
+    elif t == record.filter_steps and frame.left_m is not None:
         ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
         note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
     figure.text(0.5, 0.44 / height, note, ha="center", va="top", fontsize=9, color=style.INK)

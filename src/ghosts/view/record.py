@@ -68,7 +68,7 @@ class Frame:
     seen_m2: float
     choice: Choice
     error_m: float | None = None
-    """Distance to the true goal, where it is known; likewise below."""
+    """Distance to the true goal, where it is known, as for the next two."""
     nll: float | None = None
     goal_seen: bool | None = None
     left_m: float | None = None

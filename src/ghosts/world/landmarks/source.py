@@ -21,7 +21,7 @@ from ghosts.geometry import lattice_cells
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.landmarks.format import UNPLACED, SceneLandmarks, read_landmarks
-from ghosts.world.landmarks.labels import DEFAULT_OBJECTS, DOOR, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
+from ghosts.world.landmarks.labels import DOOR, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
 
 _ANEW = "make the landmarks again with: ghosts landmarks"
 
@@ -119,9 +119,9 @@ def load_scene(root: DataRoot, scan: str) -> SceneLandmarks:
     return scene
 
 
-def training_labels(root: DataRoot, scans: list[str], objects: int = DEFAULT_OBJECTS) -> LabelSet:
+def training_labels(root: DataRoot, scans: list[str]) -> LabelSet:
     """The label set of the given (training) buildings of a data root."""
-    return build_labels((load_scene(root, scan) for scan in scans), objects)
+    return build_labels(load_scene(root, scan) for scan in scans)
 
 
 def labels_met(root: DataRoot, labels: LabelSet, scans: Sequence[str]) -> LabelSet:
