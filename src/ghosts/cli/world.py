@@ -56,6 +56,10 @@ class Options:
     """Least and most floor of a house in m²."""
     images: bool = True
     """Render skyboxes (--no-images: graph and text only)."""
+    landmarks: bool = False
+    """Also write rooms and things as landmarks, in R2R's words: what --no-images leaves to be seen."""
+    shards: bool = False
+    """Write the training split as one file per house, so that training streams thousands of them; needs --seen 0."""
     workers: int = 0
     """Processes; 0 = one per core."""
     device: str = "cpu"
@@ -98,14 +102,14 @@ def main(arguments: list[str]) -> None:
 
 
 def _make(root: Path, options: Options) -> None:
-    settings = {field.name: getattr(options, field.name) for field in fields(WorldConfig)}
-    config = WorldConfig(**settings)
+    config = WorldConfig(**{field.name: getattr(options, field.name) for field in fields(WorldConfig)})
     device = options.device
     if device != "cpu":
         from ghosts.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
 
         device = choose_device(device).type
-    workers = options.workers or os.cpu_count() or 1
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes of torchrun that share this machine
+    workers = options.workers or max(1, (os.cpu_count() or 1) // here)
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
@@ -116,7 +120,14 @@ def _make(root: Path, options: Options) -> None:
         def report(what: str, count: int) -> None:
             progress.advance(houses if what == "house" else panoramas, count)
 
-        world = make_world(root, config, images=options.images, workers=workers, device=device, report=report)
+        share = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+        settings = {"images": options.images, "workers": workers, "device": device, "share": share}
+        world = make_world(root, config, report=report, **settings)  # type: ignore[arg-type]
+        if world is None:
+            print(
+                f"process {share[0]}: done; other houses are missing (still being made, or run the same command again)"
+            )
+            return
         total = sum(house["viewpoints"] for house in world["houses"].values())
         progress.update(panoramas, total=total, completed=total)
     console.print(
