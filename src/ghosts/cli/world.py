@@ -112,15 +112,16 @@ def _make(root: Path, options: Options) -> None:
     workers = options.workers or max(1, (os.cpu_count() or 1) // here)
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    share = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     with Progress(*columns, console=console) as progress:
-        houses = progress.add_task("graphs and text", total=config.houses)
+        mine = len(range(config.houses)[share[0] :: share[1]])
+        houses = progress.add_task("graphs and text", total=mine)
         # About 45 viewpoints per house until the true number is known.
-        panoramas = progress.add_task("panoramas", total=config.houses * 45, visible=options.images)
+        panoramas = progress.add_task("panoramas", total=mine * 45, visible=options.images)
 
         def report(what: str, count: int) -> None:
             progress.advance(houses if what == "house" else panoramas, count)
 
-        share = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
         settings = {"images": options.images, "workers": workers, "device": device, "share": share}
         world = make_world(root, config, report=report, **settings)  # type: ignore[arg-type]
         if world is None:
@@ -132,7 +133,7 @@ def _make(root: Path, options: Options) -> None:
         progress.update(panoramas, total=total, completed=total)
     console.print(
         f"{root}: {config.houses} houses, {total} viewpoints, "
-        + ", ".join(f"{world['statistics'][f'paths, {split}']} paths {split}" for split in world["splits"])
+        + ", ".join(f"{world['statistics'].get(f'paths, {split}', 0)} paths {split}" for split in world["splits"])
     )
 
 
