@@ -56,8 +56,22 @@ def write_film(
     for picture, hold in film_pictures(records, scene, painting, ahead):
         pictures.append((picture, hold))
         report(sum(hold == _HOLD for _, hold in pictures), len(records[0].frames))
+    return write_pictures(path, pictures)
+
+
+def write_pictures(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int = FRAMES_A_SECOND) -> int:
+    """Write pictures as a film, whole or not at all.
+
+    Args:
+        path: ends in .mp4 or .gif.
+        pictures: each with the frames for which it is shown.
+        per_second: frames.
+
+    Returns:
+        The number of frames.
+    """
     with atomic_path(path) as temporary:
-        _write_mp4(temporary, pictures) if path.suffix.lower() == ".mp4" else _write_gif(temporary, pictures)
+        (_write_mp4 if path.suffix.lower() == ".mp4" else _write_gif)(temporary, pictures, per_second)
     return sum(hold for _, hold in pictures)
 
 
@@ -199,14 +213,14 @@ def _patch(corner: tuple[float, float], width: float, height: float, colour: Any
     return Rectangle(corner, width, height, facecolor=colour, lw=0, zorder=0)
 
 
-def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
+def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
     import imageio_ffmpeg
 
     height, width = pictures[0][0].shape[:2]
     writer = imageio_ffmpeg.write_frames(
         str(path),
         (width, height),
-        fps=FRAMES_A_SECOND,
+        fps=per_second,
         codec="libx264",
         quality=8,
         macro_block_size=2,
@@ -222,14 +236,14 @@ def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
         writer.close()
 
 
-def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
+def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
     """Through Pillow, which matplotlib brings along; half size and one table of colours keep it small."""
     from PIL import Image
 
     small = [cv2.resize(picture, None, fx=0.62, fy=0.62, interpolation=cv2.INTER_AREA) for picture, _ in pictures]
     table = _gif_colours(small)
     frames = [Image.fromarray(picture).quantize(palette=table, dither=Image.Dither.NONE) for picture in small]
-    wait = [round(1000 / FRAMES_A_SECOND * hold) for _, hold in pictures]
+    wait = [round(1000 / per_second * hold) for _, hold in pictures]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=wait, loop=0, optimize=True)
 
 
