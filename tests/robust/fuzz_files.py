@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 from formats import PLAIN, Codec, inside_header, make_record, make_torch_file
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.cli import main
 from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
