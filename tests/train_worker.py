@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
-from ghosts.evaluate.goal import evaluate_goal
+from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.learn.goal import FilterTask
 from ghosts.learn.task import Selection
 from ghosts.learn.trainer import RunFiles, train
@@ -22,7 +22,7 @@ class ScoredTask(FilterTask):
     def score(self, fabric: Fabric) -> dict[str, float]:
         """Success and error on the selection."""
         assert self.selection is not None
-        scores = evaluate_goal(self.model, self.data, self.selection.examples, fabric, batch=5, steps=3)
+        scores = evaluate_goal(self.model, self.data, self.selection.examples, Execution(fabric, batch=5), steps=3)
         split = self.selection.split
         return {f"{split} success": float(scores.success.mean()), f"{split} error": float(scores.error_m.mean())}
 

@@ -110,7 +110,7 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     return ""
 
 
-def quoted(value: object, limit: int = 80) -> str:
+def quoted(value: object) -> str:
     """A value for a message: as a user's file or command has it, shortened.
 
     Example:
@@ -119,7 +119,7 @@ def quoted(value: object, limit: int = 80) -> str:
     """
     text = _json(value) if isinstance(value, bool | list | tuple | dict) else repr(value)
     text = "nothing" if value is None else str(value) if isinstance(value, Path) else text
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _json(value: object) -> str:

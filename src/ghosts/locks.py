@@ -9,7 +9,6 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 from ghosts.errors import DataError
 
@@ -27,16 +26,13 @@ def try_lock(descriptor: int) -> bool:
 
 
 @contextmanager
-def locked(
-    folder: Path, command: str, *, part: str = "", option: Literal["--out", "--data"] = "--out"
-) -> Iterator[None]:
+def locked(folder: Path, command: str, *, part: str = "") -> Iterator[None]:
     """Be the only one who writes to a folder, or say who does.
 
     Args:
         folder: made where it is missing.
         command: what writes, such as "ghosts train", for the second comer.
         part: processes of one folder that are meant to work side by side have different parts.
-        option: how the user names the folder.
 
     Raises:
         DataError: somebody else writes to it.
@@ -44,7 +40,7 @@ def locked(
     with _held(folder, f".lock{part}", fcntl.LOCK_EX | fcntl.LOCK_NB) as (descriptor, ours):
         if not ours:
             who = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "another process"
-            hint = f"wait until it ends, or choose another {option}"
+            hint = "wait until it ends, or choose another --out"
             raise DataError(f"{command} is already at work here ({who})", file=folder, hint=hint)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)

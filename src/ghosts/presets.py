@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from ghosts.config import (
     BaselineConfig,
@@ -23,6 +24,8 @@ from ghosts.config import (
     VlnExperiment,
 )
 from ghosts.errors import UnknownNameError, did_you_mean
+
+E = TypeVar("E", bound=GoalExperiment)
 
 
 def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
@@ -83,6 +86,12 @@ def landmarks_spoken() -> GoalExperiment:
     base = landmarks_improved()
     train = replace(base.train, iterations=4500, evaluate_every=4500, spoken=0.5)
     return replace(base, name="landmarks-spoken", train=train)
+
+
+def landmarks_houses() -> GoalExperiment:
+    """The improved filter in thousands of houses shown as landmarks, streamed: to start R2R's from (`--warm-start`)."""
+    base = landmarks_improved()
+    return replace(base, name="landmarks-houses", train=replace(base.train, evaluate_every=1300))
 
 
 def landmarks_filter_xy() -> GoalExperiment:
@@ -283,8 +292,6 @@ def tiny_speaker() -> SpeakerExperiment:
 SPEAKER_PRESETS: dict[str, Callable[[], SpeakerExperiment]] = {
     make().name: make for make in (houses_speaker, landmarks_speaker, tiny_speaker)
 }
-
-
 VLN_PRESETS: dict[str, Callable[[], VlnExperiment]] = {
     make().name: make
     for make in (
@@ -299,8 +306,6 @@ VLN_PRESETS: dict[str, Callable[[], VlnExperiment]] = {
         tiny_seq2seq,
     )
 }
-
-
 PRESETS: dict[str, Callable[[], GoalExperiment]] = {
     make().name: make
     for make in (
@@ -312,6 +317,7 @@ PRESETS: dict[str, Callable[[], GoalExperiment]] = {
         landmarks_near,
         landmarks_improved,
         landmarks_spoken,
+        landmarks_houses,
         landmarks_filter_xy,
         landmarks_filter_joint,
         landmarks_lingunet,
@@ -323,47 +329,30 @@ PRESETS: dict[str, Callable[[], GoalExperiment]] = {
 
 
 def preset(name: str) -> GoalExperiment:
-    """An experiment by name.
+    """An experiment of goal prediction by name.
 
     Raises:
         UnknownNameError: no such preset; suggests the nearest.
     """
-    if name not in PRESETS:
-        raise _unknown(name, PRESETS, "goal prediction", _owner(name))
-    return PRESETS[name]()
+    return _named(name, PRESETS, "goal prediction")
 
 
 def vln_preset(name: str) -> VlnExperiment:
-    """A navigation experiment by name.
-
-    Raises:
-        UnknownNameError: no such preset; suggests the nearest.
-    """
-    if name not in VLN_PRESETS:
-        raise _unknown(name, VLN_PRESETS, "navigation", _owner(name))
-    return VLN_PRESETS[name]()
+    """A navigation experiment by name; see `preset`."""
+    return _named(name, VLN_PRESETS, "navigation")
 
 
 def speaker_preset(name: str) -> SpeakerExperiment:
-    """A speaker's experiment by name.
-
-    Raises:
-        UnknownNameError: no such preset; suggests the nearest.
-    """
-    if name not in SPEAKER_PRESETS:
-        raise _unknown(name, SPEAKER_PRESETS, "speaking", _owner(name))
-    return SPEAKER_PRESETS[name]()
+    """A speaker's experiment by name; see `preset`."""
+    return _named(name, SPEAKER_PRESETS, "speaking")
 
 
-def _owner(name: str) -> str | None:
-    """The command that knows a preset."""
-    known = {"goal": [*PRESETS], "vln": [*VLN_PRESETS], "speaker": [*SPEAKER_PRESETS]}
-    return next((f"ghosts train {kind}" for kind, presets in known.items() if name in presets), None)
-
-
-def _unknown(name: str, known: Iterable[str], purpose: str, owner: str | None) -> UnknownNameError:
-    """A preset that is not known here; `owner` is the command that does know it."""
-    if owner is None:
-        return UnknownNameError("preset", name, known)
-    near = did_you_mean(name, known).removeprefix("; ")
-    return UnknownNameError(f"{name!r} is a preset of {owner}; for {purpose}, {near}")
+def _named(name: str, presets: Mapping[str, Callable[[], E]], purpose: str) -> E:
+    if name in presets:
+        return presets[name]()
+    kinds: dict[str, Iterable[str]] = {"goal": PRESETS, "vln": VLN_PRESETS, "speaker": SPEAKER_PRESETS}
+    kind = next((kind for kind, known in kinds.items() if name in known), None)
+    if kind is None:
+        raise UnknownNameError("preset", name, presets)
+    near = did_you_mean(name, presets).removeprefix("; ")
+    raise UnknownNameError(f"{name!r} is a preset of ghosts train {kind}; for {purpose}, {near}")

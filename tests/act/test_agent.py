@@ -199,11 +199,10 @@ def test_walks_are_deterministic_and_independent_of_the_batch(comb: Comb) -> Non
 
 
 def test_true_beliefs_replace_the_filter(comb: Comb) -> None:
-    episodes = comb.world.begin(comb.examples)
-    beliefs = comb.world.true_beliefs(episodes, comb.task.model.config)
-    rollout = walk_episodes(comb.run.agent(), comb.world, episodes, beliefs=beliefs, most=1, keep=True)
+    episodes = comb.world.with_true_beliefs(comb.world.begin(comb.examples), comb.task.model.config)
+    rollout = walk_episodes(comb.run.agent(), comb.world, episodes, most=1, keep=True)
     assert rollout.steps[0].thought.filter is None
-    assert torch.equal(rollout.steps[0].thought.beliefs, beliefs)
+    assert torch.equal(rollout.steps[0].thought.beliefs, episodes.beliefs)
 
 
 def test_step_limit_is_checked(comb: Comb) -> None:

@@ -121,13 +121,12 @@ def test_episodes_of_a_batch_do_not_mix() -> None:
 def test_beats_random_walks_on_true_beliefs(tmp_path_factory: pytest.TempPathFactory) -> None:
     comb = make_comb(tmp_path_factory.mktemp("comb"))
     examples = comb.examples
-    episodes = comb.world.begin(examples)
-    beliefs = comb.world.true_beliefs(episodes, comb.task.model.config)
+    episodes = comb.world.with_true_beliefs(comb.world.begin(examples), comb.task.model.config)
     agent = comb.run.agent(planner=True)
     graphs = [comb.data.root.graph(example.scan) for example in examples]
     references = [graph.path(example.start, example.goal) for graph, example in zip(graphs, examples)]
     names = [example.instr_id for example in examples]
-    planned = walk_episodes(agent, comb.world, episodes, beliefs=beliefs).paths
+    planned = walk_episodes(agent, comb.world, episodes).paths
     found = score_paths(names, graphs, planned, references).means()
     strolls = [
         [

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.cli import main
-from ghosts.cli._runs import group_runs
+from ghosts.cli._runs import EvalOptions, group_runs
+from ghosts.data.examples import load_splits
+from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import GoalScores, evaluate_goal
 from ghosts.evaluate.table import ScoredRun
 from ghosts.learn.goal import goal_task
 from ghosts.learn.task import Selection
 from ghosts.learn.trainer import RunFiles, train
-from ghosts.run.load import load_run
+from ghosts.run.load import Run, load_run
+from ghosts.world.dataroot import DataRoot
 from landmark_world import SCANS, load, make_landmark_root, small_experiment
 
 
@@ -84,6 +87,31 @@ def test_held_out_buildings_are_scored_and_named(
         printed = capsys.readouterr().out
         assert "val_seen: 24 instructions of 8 paths" in printed
         assert "no run was trained on" not in printed
+
+
+def test_what_was_held_out_is_the_runs_own(world: Path) -> None:
+    """A run that was trained on all buildings has seen all of them, whatever is held out by default."""
+    root, run = DataRoot(world / "root"), load_run(world / "run0")
+    everywhere = replace(run, reading=replace(run.reading, hold_out=0))
+    examples = load_splits(root, run.reading.steps)["train"] + load_splits(root, run.reading.steps)["dev_unseen"]
+    splits, held = {"train": examples, "val_seen": examples}, {SCANS[3]}
+
+    def said(options: EvalOptions, *runs: Run) -> tuple[list[str], set[str]]:
+        held_out = options.held_out(runs, root)
+        chosen = replace(options, trained_only=True).chosen(splits, root, held_out)
+        return options.notes(splits, root, held_out), {item.scan for item in chosen["val_seen"]}
+
+    options, scans = EvalOptions(splits="val_seen"), {item.scan for item in examples}
+    assert said(options, everywhere) == ([], scans)
+    notes, scored = said(options, run)
+    assert f"buildings that no run was trained on ({SCANS[3]})" in notes[0]
+    assert scored == scans - held
+    notes, scored = said(options, everywhere, run)
+    assert f"buildings that not every run was trained on ({SCANS[3]})" in notes[0]
+    assert scored == scans - held
+    for options in (EvalOptions(), EvalOptions(splits="dev_unseen")):
+        with pytest.raises(ConfigError, match=r"not trained on the same buildings \(train.hold_out: 0, None\)"):
+            options.held_out([everywhere, run], root)
 
 
 def test_all_splits_by_default(world: Path, capsys: pytest.CaptureFixture[str]) -> None:

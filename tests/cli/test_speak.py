@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from ghosts.cli import main
+from ghosts.data.dataset import open_dataset
+from ghosts.evaluate.speech import score_speech
 from ghosts.run.load import load_run
+from ghosts.run.speak import tell_paths
 from ghosts.weights.checkpoint import LAST, load_checkpoint
+from ghosts.world.dataroot import DataRoot
 from landmark_world import make_landmark_root
 from makers import viewpoint_id
 
@@ -67,6 +71,19 @@ def test_many_paths_to_train_on(root: Path, tmp_path: Path, capsys: pytest.Captu
         train("goal", "tiny", root, tmp_path / "other", "--train.spoken", "0.5")
     line = "train.spoken needs instructions that a speaker said; name them with --spoken FILE"
     assert capsys.readouterr().err.strip() == f"ghosts train: {line}"
+
+
+def test_its_words_beside_peoples(root: Path, speaker: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["speak", "--data", str(root), "--run", str(speaker), "--device", "cpu"]
+    main([*words, "--score", "dev_unseen"])
+    run = load_run(speaker)
+    data = open_dataset(DataRoot(root), run.reading)
+    examples = data.examples("dev_unseen")
+    paths = {example.instr_id.rsplit("_", 1)[0]: example for example in examples}
+    people = [[item.text for item in examples if item.instr_id.rsplit("_", 1)[0] == path] for path in paths]
+    scores = score_speech(tell_paths(run, data, list(paths.values())), people)
+    line = f"BLEU {scores.bleu:.3f}, ROUGE-L {scores.rouge:.3f}, CIDEr {scores.cider:.3f}"
+    assert capsys.readouterr().out.endswith(f"{len(paths)} paths of dev_unseen beside people's words: {line}\n")
 
 
 def test_a_trained_speaker_is_a_run(speaker: Path) -> None:

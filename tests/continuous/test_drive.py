@@ -21,8 +21,8 @@ from ghosts.act.candidates import Candidates
 from ghosts.act.planner import Planner
 from ghosts.act.tracker import GoalTracker
 from ghosts.cli import eval as eval_command
-from ghosts.cli._continuous import drive_demo, make_agent
-from ghosts.continuous.agent import ContinuousAgent, Habits, Look
+from ghosts.cli._continuous import drive_demo
+from ghosts.continuous.agent import ContinuousAgent, Habits, Look, make_agent
 from ghosts.continuous.drive import drive
 from ghosts.continuous.drivers import DRIVERS, make_driver
 from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
@@ -285,7 +285,7 @@ def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
     other = next(iter(each_instruction(root.episodes("train"))))
     with pytest.raises(DataError, match="no answer; name the file of this split"):
         choose(open_episode(Residences(world, SMALL), root, other))
-    monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=False))
+    monkeypatch.setattr("ghosts.continuous.agent.load_run", lambda run: SimpleNamespace(acts=False))
     with pytest.raises(ConfigError, match="was not trained to act; add --planner"):
         make_agent(Path("some-filter"), Path("houses-backbone"))
 
@@ -294,7 +294,7 @@ def test_the_demo_drives_and_draws(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()))
-    monkeypatch.setattr("ghosts.cli._continuous.make_agent", lambda run, backbone: driver)
+    monkeypatch.setattr("ghosts.continuous.agent.make_agent", lambda run, backbone: driver)
     monkeypatch.setattr("ghosts.cli.world.main", lambda arguments: None)
     monkeypatch.setattr("ghosts.continuous.residence.TRAINED", SMALL)
     with unchecked():

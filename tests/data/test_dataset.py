@@ -135,6 +135,8 @@ def test_only_models_that_read_alike_share_their_data(root: DataRoot) -> None:
     sizes = [data.batch([example], [[0]]).seen.coarse.pool for data in (first, second)]
     assert sizes == [experiment.model.filter.pool, 1] == [2, 1]
     assert shelf.get(root, reading) is first
-    shelf.get(root, reading, also=("u",))  # the third: of the first two, the one used longest ago goes
+    shelf.get(
+        root, replace(reading, steps=reading.steps + 1)
+    )  # the third: of the first two, the one used longest ago goes
     assert shelf.get(root, reading) is first
     assert shelf.get(root, reading_of(fine)) is not second

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.act.baselines import HandCoded
 from ghosts.act.model import Prediction
 from ghosts.data.examples import evenly
 from ghosts.errors import DataError
-from ghosts.evaluate.goal import GoalScores, evaluate_goal, score_goal
+from ghosts.evaluate.goal import Execution, GoalScores, evaluate_goal, score_goal
 from ghosts.learn.goal import goal_task
 from ghosts.types import Grid
 from landmark_world import load, make_landmark_root, small_experiment
@@ -83,7 +83,6 @@ def test_calibration_error_by_hand() -> None:
     # Bin 0.2–0.3: confidences 0.25, 0.21, one of two right: |1 − 0.46|. Last bin: 0.95 and 1.0, none right: 1.95.
     values = scores([1.0, 9.0, 9.0, 9.0], [0.25, 0.21, 0.95, 1.0])
     assert values.calibration_error() == pytest.approx((0.54 + 1.95) / 4)
-    assert values.calibration_error(bins=1) == pytest.approx(abs(1 - 2.41) / 4)
     assert scores([1.0, 9.0], [1.0, 0.0]).calibration_error() == 0.0
 
 
@@ -103,9 +102,9 @@ def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:
     experiment = small_experiment()
     data = load(folder, experiment)
     model, examples = goal_task(experiment, data).model, data.examples("val_seen")
-    whole = evaluate_goal(model, data, examples, batch=64, steps=3)
+    whole = evaluate_goal(model, data, examples, steps=3)
     assert not model.training
-    parts = evaluate_goal(model, data, examples[::-1], batch=5, threads=0, steps=3)
+    parts = evaluate_goal(model, data, examples[::-1], Execution(batch=5, threads=0), steps=3)
     assert whole.instr_ids == parts.instr_ids[::-1]
     np.testing.assert_array_equal(whole.goal_seen, parts.goal_seen[::-1])
     np.testing.assert_array_equal(whole.seen_m2, parts.seen_m2[::-1])
@@ -144,9 +143,9 @@ def test_processes_share_batches(folder: Path) -> None:
             return torch.stack(self.parts).sum(0)
 
     fabric = Shared(accelerator="cpu", devices=1)
-    alone = evaluate_goal(model, data, examples, steps=3, batch=5)
+    alone = evaluate_goal(model, data, examples, Execution(batch=5), steps=3)
     for rank in range(3):
         fabric.rank = rank
-        together = evaluate_goal(model, data, examples, fabric, steps=3, batch=5)
+        together = evaluate_goal(model, data, examples, Execution(fabric, batch=5), steps=3)
     for name in ("error_m", "goal_seen", "seen_m2", "nll", "confidence"):
         np.testing.assert_array_equal(getattr(together, name), getattr(alone, name))

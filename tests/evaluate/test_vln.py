@@ -10,6 +10,7 @@ import torch
 from tests.act.worlds import Comb, make_comb
 
 from ghosts.errors import DataError
+from ghosts.evaluate.goal import Execution
 from ghosts.evaluate.navigation import NavScores
 from ghosts.evaluate.vln import deterministic, score_walks, walk_split, walk_split_baseline
 from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_markdown, vln_rows, vln_text
@@ -20,8 +21,8 @@ def comb(tmp_path_factory: pytest.TempPathFactory) -> Comb:
     return make_comb(tmp_path_factory.mktemp("comb"))
 
 
-def walks(comb: Comb, **how: object) -> list[list[int]]:
-    return walk_split(comb.run, comb.data, comb.examples, **how)
+def walks(comb: Comb, batch: int = 128, *, planner: bool = False) -> list[list[int]]:
+    return walk_split(comb.run, comb.data, comb.examples, Execution(batch=batch), planner=planner)
 
 
 def test_walks_do_not_depend_on_the_batch_and_leave_the_mode_alone(comb: Comb) -> None:

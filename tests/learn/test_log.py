@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.config import TrainConfig
 from ghosts.errors import DataError, MissingExtraError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from checks import unchecked
 from ghosts import weights
@@ -23,7 +23,7 @@ from ghosts.data.symmetry import Symmetry
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import TileSettings
 from ghosts.errors import ConfigError, DataError
-from ghosts.evaluate.vln import walk_and_score, walk_split
+from ghosts.evaluate.vln import WALKS, score_walks, walk_split
 from ghosts.learn.goal import goal_task
 from ghosts.learn.navigate import (
     Choices,
@@ -99,7 +99,8 @@ def run_of(task: NavigationTask | Seq2SeqTask) -> Run:
 
 
 def success(task: NavigationTask | Seq2SeqTask, data: Dataset, split: str) -> float:
-    return walk_and_score(run_of(task), data, data.examples(split)).means()["SR"]
+    examples = data.examples(split)
+    return score_walks(data.root, examples, walk_split(run_of(task), data, examples)).means()["SR"]
 
 
 def collected(data: Dataset, own: float) -> tuple[NavigationTask, World, WalkPlan, NavBatch]:
@@ -381,7 +382,7 @@ def test_half_precision_trains_and_walks(agent: Any, place: str, data: Dataset, 
     processes = Fabric(accelerator=place, devices=1, precision=choose_precision(half, torch.device(place)))
     train(task, processes, RunFiles.of(tmp_path), threads=0)
     examples = data.examples("dev_unseen")[:6]
-    paths = walk_split(run_of(task), data, examples, processes, precision=half)
+    paths = walk_split(run_of(task), data, examples, replace(WALKS, fabric=processes, precision=half))
     assert [path[0] for path in paths] == [example.start for example in examples]
     assert all(value.isfinite().all() for value in task.model.state_dict().values())
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch.testing import assert_close
 
 from ghosts.config import BaselineConfig, GoalExperiment, TrainConfig
 from ghosts.data.dataset import Dataset
 from ghosts.errors import ConfigError, DataError
-from ghosts.evaluate.goal import evaluate_goal
+from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.learn.goal import GoalTask, goal_task
 from ghosts.learn.schedule import batch_numbers, learning_rate
 from ghosts.learn.trainer import LOG, RunFiles, train, update_average
@@ -282,7 +282,8 @@ def test_a_gpu_trains_and_scores_in_half_precision(folder: Path, tmp_path: Path)
     print(f"cpu {mine}, gpu {theirs}")
     assert theirs == pytest.approx(mine, rel=0.02)
     model, examples = load_run(tmp_path / "gpu" / LAST).model, data.examples("val_seen")[:8]
-    scores = [evaluate_goal(model, data, examples, place, precision="auto").nll for place in (one_process(), half)]
+    hows = [Execution(place, precision="auto") for place in (one_process(), half)]
+    scores = [evaluate_goal(model, data, examples, how).nll for how in hows]
     np.testing.assert_allclose(scores[1], scores[0], atol=0.1)
 
 

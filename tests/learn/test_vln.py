@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.config import VlnExperiment
 from ghosts.data.dataset import Dataset
@@ -24,9 +24,10 @@ from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError, DataError
 from ghosts.learn.goal import goal_task
 from ghosts.learn.navigate import Choices, NavBatch, NavigationTask, WalkPlan
+from ghosts.learn.start import POLICY
 from ghosts.learn.task import Share
 from ghosts.learn.trainer import RunFiles, train
-from ghosts.learn.vln import POLICY, check_start, navigation_task
+from ghosts.learn.vln import check_start, navigation_task
 from ghosts.presets import landmarks_agent, landmarks_improved, landmarks_seq2seq
 from ghosts.run.rollout import World
 from ghosts.weights.checkpoint import LAST, load_checkpoint

@@ -8,12 +8,11 @@ from torch import Tensor
 
 from ghosts.geometry import map_cells, on_map
 from ghosts.mapping.points import Points
-from ghosts.mapping.tiles import Reduce
 from ghosts.types import Grid
 
 
 def project(
-    points: Points, origin_xy_m: Float[Tensor, "b 2"], grid: Grid, reduce: Reduce = "max"
+    points: Points, origin_xy_m: Float[Tensor, "b 2"], grid: Grid, reduce: str = "max"
 ) -> tuple[Float[Tensor, "b c y x"], Bool[Tensor, "b 1 y x"]]:
     """Project points onto the map: drop z, then reduce the features that share a cell.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import gymnasium
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 import ghosts.run.env  # noqa: F401 (registers the environment)
 from ghosts.act.build import build_model

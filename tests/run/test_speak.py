@@ -106,7 +106,7 @@ def test_telling_does_not_look_at_the_texts(run: Run, read: Dataset) -> None:
     examples = [example for example in read.examples(TRAIN) if len(example.path) == 4][:6:3]
     blank = [replace(example, text="") for example in examples]
     texts = tell_paths(run, read, examples)
-    assert tell_paths(run, read, blank, batch=1) == texts
+    assert [tell_paths(run, read, [example])[0] for example in blank] == texts
     warm = [tell_paths(run, read, examples, temperature=1.0, seed=seed) for seed in (0, 0, 1)]
     assert warm[0] == warm[1]
     assert warm[1] != warm[2]

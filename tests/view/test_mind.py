@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ghosts.errors import ConfigError, UnknownNameError
-from ghosts.evaluate.goal import evaluate_goal
+from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.question import Question
@@ -22,7 +22,7 @@ from view_fixtures import save_untrained
 def test_frames_agree_with_the_evaluation(library: Library, model: str) -> None:
     mind = library.mind("combs", model)
     examples = mind.data.examples("dev_unseen")[:3]
-    scores = evaluate_goal(mind.model, mind.data, examples, threads=0)
+    scores = evaluate_goal(mind.model, mind.data, examples, Execution(threads=0))
     for row, example in enumerate(examples):
         frames = mind.record(library.question(mind, "dev_unseen", example.instr_id, fixed=True)).frames
         np.testing.assert_allclose([frame.error_m for frame in frames], scores.error_m[row], atol=2e-3)

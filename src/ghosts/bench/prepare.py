@@ -89,9 +89,9 @@ def _measure(folder: Path, config: PrepareConfig) -> dict[str, Any]:
     return {"cpu_s": sum(parts.values()), "parts_s": parts, "found": found, "bytes": size}
 
 
-def write_scan(folder: Path, seed: int = 0) -> None:
+def write_scan(folder: Path) -> None:
     """Write the raw files of one made-up panorama."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     for kind in (SKYBOX, DEPTH, COLOUR, PARAMETERS):
         (folder / SCAN / kind).mkdir(parents=True)
     lines = []

@@ -32,16 +32,14 @@ class Row:
     frames_per_s: float
 
 
-def measure_renderer(device: str, *, seconds: float = 3.0, panoramas: int = 24, face_px: int = 512) -> list[Row]:
+def measure_renderer(device: str, *, seconds: float = 3.0) -> list[Row]:
     """Measure all rows on a device ("cpu" or "cuda").
 
     Args:
         device: where to render.
         seconds: how long each row is measured, after a warm-up.
-        panoramas: number of made-up panoramas, all resident.
-        face_px: their face size (Matterport's default: 512).
     """
-    store = _MadeUp(panoramas, face_px)
+    store = _MadeUp()
     return _cpu_rows(store, seconds) if device == "cpu" else _gpu_rows(store, seconds, device)
 
 
@@ -109,8 +107,9 @@ def _rate(
 class _MadeUp(PanoramaStore):
     """Panoramas with texture at all scales and noise-free depth, at random orientations, in memory."""
 
-    def __init__(self, count: int, face_px: int) -> None:
+    def __init__(self) -> None:
         super().__init__(Path("made-up"))
+        count, face_px = 24, 512  # Matterport's face size
         random, size = np.random.default_rng(0), (6 * face_px, face_px)
         ids, position, ones = tuple(f"{row:032x}" for row in range(count)), np.zeros((count, 3)), np.ones(count)
         rotation, edges = Rotation.random(count, random_state=0).as_matrix(), np.zeros((count, count), bool)

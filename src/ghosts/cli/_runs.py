@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ghosts.cli._out import check_out_folder
 from ghosts.config import GoalExperiment, Precision, require, to_dict
@@ -44,9 +44,19 @@ def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
     known = {item.instr_id for name in files for item in each_instruction(root.episodes(name))}
     for name in names:
         if name not in known:
-            raise UnknownNameError(
-                "episode", name, nearest_episodes(name, known), f"{data} (ghosts episodes --data {data} lists them)"
-            )
+            where = f"{data} (ghosts episodes --data {data} lists them)"
+            raise UnknownNameError("episode", name, nearest_episodes(name, known), where)
+
+
+class HeldOut(NamedTuple):
+    """Training buildings that runs have not seen."""
+
+    every: int | None
+    """See `config.TrainConfig.hold_out`; the first run's."""
+    scans: frozenset[str]
+    """Held out by any of the runs."""
+    by: str
+    """Of whom it is true that they were trained on these: "no run", or "not every run"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +103,30 @@ class EvalOptions:
 
         return [ensemble_of(runs)] if self.ensemble else runs
 
-    def chosen(self, splits: Splits, root: DataRoot) -> Splits:
+    def held_out(self, runs: Sequence[Run], root: DataRoot) -> HeldOut:
+        """Which training buildings the runs have not seen; without runs, those that are held out by default.
+
+        Raises:
+            ConfigError: the runs hold out different buildings, and a split is asked for that depends on it.
+        """
+        from ghosts.data.examples import DEV_UNSEEN, TRAIN, split_buildings
+
+        every = list(dict.fromkeys(run.reading.hold_out for run in runs if run.iteration is not None)) or [None]
+        unseen = [frozenset(split_buildings(root, number)[1]) for number in every]
+        if len(set(unseen)) > 1 and (not self.split or {TRAIN, DEV_UNSEEN} & set(self.split)):
+            raise ConfigError(
+                f"the runs were not trained on the same buildings (train.hold_out: {', '.join(map(str, every))}), so "
+                f"{TRAIN} and {DEV_UNSEEN} are not the same for all; name other splits: --split {SEEN}"
+            )
+        return HeldOut(every[0], unseen[0].union(*unseen[1:]), "no run" if len(set(unseen)) == 1 else "not every run")
+
+    def chosen(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> Splits:
         """The examples to score, by split.
 
         Args:
             splits: all examples of the data root.
             root: for messages.
+            held_out: what the runs have not seen.
 
         Raises:
             ConfigError: there is nothing but a training split.
@@ -113,27 +141,23 @@ class EvalOptions:
         for name in names:
             if name not in splits:
                 raise UnknownNameError("split", name, splits, str(root.path))
-        trained = {example.scan for example in splits[TRAIN]}
-        left_out = {name: self.trained_only and name == SEEN for name in names}
+        left_out = {SEEN: held_out.scans} if self.trained_only else {}
         chosen = {
-            name: evenly([item for item in splits[name] if item.scan in trained or not left_out[name]], self.examples)
+            name: evenly([item for item in splits[name] if item.scan not in left_out.get(name, ())], self.examples)
             for name in names
         }
         if self.reword:
             chosen = {name: [replace(item, text=reword(item.text)) for item in items] for name, items in chosen.items()}
         return chosen
 
-    def notes(self, splits: Splits, root: DataRoot) -> list[str]:
+    def notes(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
         """What to say of seen buildings that the runs were not trained on, because they are held out."""
-        from ghosts.data.examples import TRAIN
-
-        trained = {example.scan for example in splits[TRAIN]}
-        scored = self.chosen(splits, root).get(SEEN, [])
-        away = [example.scan for example in scored if example.scan not in trained]
+        scored = self.chosen(splits, root, held_out).get(SEEN, [])
+        away = [example.scan for example in scored if example.scan in held_out.scans]
         if not away:
             return []
         return [
-            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that no run was trained on "
+            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that {held_out.by} was trained on "
             f"({', '.join(sorted(set(away)))}); --trained-only leaves them out"
         ]
 

@@ -94,9 +94,9 @@ class Growth:
     data: Path | None = None
     """A data root that suits the preset; a made-up one by default."""
     batch: tuple[int, ...] = ()
-    """Episodes an iteration to measure, instead of the default ones; likewise the next three."""
+    """Episodes per iteration to measure, instead of the default ones, as in the next three."""
     map: tuple[int, ...] = ()
-    """Cells a side of the map."""
+    """Cells per side of the map."""
     headings: tuple[int, ...] = ()
     """Heading bins (1, 4, 8)."""
     houses: tuple[int, ...] = ()
@@ -256,7 +256,7 @@ def viewer_rows(options: Viewer) -> list[dict[str, Any]]:
 def growth_rows(options: Growth) -> list[dict[str, Any]]:
     """Measure, print and draw the growth of training's cost."""
     import torch
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from ghosts.bench.growth import AXES, TINY_RANGES, Ranges, measure_growth
     from ghosts.bench.growth_plot import draw_growth

@@ -16,13 +16,13 @@ from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
 from ghosts.cli._options import names_of
 from ghosts.cli._progress import told
-from ghosts.cli._runs import EvalOptions, group_runs
+from ghosts.cli._runs import EvalOptions, HeldOut, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import PRESETS, preset
 
 if TYPE_CHECKING:
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Example
@@ -93,7 +93,7 @@ def main(arguments: list[str]) -> None:
 def _evaluate_goal(options: EvalGoal) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.data.dataset import DataShelf
-    from ghosts.evaluate.goal import evaluate_goal
+    from ghosts.evaluate.goal import Execution, evaluate_goal
     from ghosts.evaluate.table import ScoredRun, markdown_table, summarise, text_table
     from ghosts.files import write_json, write_text
     from ghosts.weights.checkpoint import provenance
@@ -102,13 +102,16 @@ def _evaluate_goal(options: EvalGoal) -> None:
     runs = _goal_runs(options)
     fabric = launch(options.device, options.devices)
     root, shelf, scored = DataRoot(options.data), DataShelf(1), []
+    held_out = options.held_out(runs, root)
     for run in runs:
-        data = shelf.get(root, run.reading)
-        settings = {"batch": options.batch, "threads": options.threads, "precision": options.precision}
+        # What needs no training is scored on the splits of what was trained.
+        needs_none = run.iteration is None
+        data = shelf.get(root, replace(run.reading, hold_out=held_out.every) if needs_none else run.reading)
         scores = {}
-        for split, examples in options.chosen(data.splits, root).items():
+        for split, examples in options.chosen(data.splits, root, held_out).items():
             with told(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
-                scores[split] = evaluate_goal(run.model, data, examples, fabric, report=report, **settings)  # type: ignore[arg-type]
+                how = Execution(fabric, options.batch, options.threads, options.precision, report)
+                scores[split] = evaluate_goal(run.model, data, examples, how)  # type: ignore[arg-type]
         scored.append((run.experiment, ScoredRun(run.name, run.experiment.train.seed, run.iteration, scores)))
     if not fabric.is_global_zero:
         return
@@ -118,7 +121,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(text_table(summary, split), end="\n\n")
-    notes = options.notes(data.splits, root)
+    notes = options.notes(data.splits, root, held_out)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
@@ -188,16 +191,18 @@ def _evaluate_vln(options: EvalVln) -> None:
             run.agent(planner=planner)  # says so before the data is read where it cannot act
     fabric = launch(options.device, options.devices)
     root, shelf = DataRoot(options.data), DataShelf(1)
-    runs_scores = [item for run in runs for item in _score_run(options, run, shelf.get(root, run.reading), fabric)]
+    held_out, runs_scores = options.held_out(runs, root), []
+    for run in runs:
+        runs_scores += _score_run(options, run, shelf.get(root, run.reading), held_out, fabric)
     models: dict[str, dict[str, list[NavScores]]] = {}
     taken: dict[str, dict[str, float]] = {}
     for name, group in group_runs(runs_scores).items():
         models[name] = {split: [run.scores[split] for _, run in group] for split in group[0][1].scores}
         taken[name] = {split: sum(run.seconds[split] for _, run in group) for split in models[name]}
     steps = runs[0].reading.steps if runs else LanguageConfig.steps
-    splits = load_splits(root, steps)
+    splits = load_splits(root, steps, held_out.every)
     for name in options.walkers:
-        models[name], taken[name] = _score_baseline(name, root, options.chosen(splits, root))
+        models[name], taken[name] = _score_baseline(name, root, options.chosen(splits, root, held_out))
     summary = summarise_vln(models, published=not (root.path / "world.json").is_file())  # which houses have
     seconds = {split: {name: taken[name][split] for name in models} for split in summary["splits"]}
     summary["experiments"] = {run.name: to_dict(run.experiment) for run in runs}
@@ -206,7 +211,7 @@ def _evaluate_vln(options: EvalVln) -> None:
         return
     for split in summary["splits"]:
         print(vln_text(summary, split, seconds), end="\n\n")
-    notes = options.notes(splits, root)
+    notes = options.notes(splits, root, held_out)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         tables = "\n\n".join([*(vln_markdown(summary, split, seconds) for split in summary["splits"]), *notes])
@@ -226,21 +231,25 @@ def _ways(options: EvalVln, run: Run) -> list[bool]:
     return ways
 
 
-def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> list[tuple[GoalExperiment, VlnRun]]:
+def _score_run(
+    options: EvalVln, run: Run, data: Dataset, held_out: HeldOut, fabric: Fabric
+) -> list[tuple[GoalExperiment, VlnRun]]:
     """A run with its policy, and with the planner where that is asked for."""
-    from ghosts.evaluate.vln import walk_and_score
+    from ghosts.evaluate.goal import Execution
+    from ghosts.evaluate.vln import score_walks, walk_split
 
     found = []
     for planner in _ways(options, run):
         scores, seconds = {}, {}
-        for split, examples in options.chosen(data.splits, data.root).items():
+        for split, examples in options.chosen(data.splits, data.root, held_out).items():
             since = time.perf_counter()
             with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
-                settings = {"planner": planner, "batch": options.batch, "precision": options.precision}
-                scores[split] = walk_and_score(run, data, examples, fabric, report=report, **settings)  # type: ignore[arg-type]
+                how = Execution(fabric, options.batch, precision=options.precision, report=report)
+                paths = walk_split(run, data, examples, how, planner=planner)
+                scores[split] = score_walks(data.root, examples, paths)
             seconds[split] = time.perf_counter() - since
-        how = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
-        experiment = replace(run.experiment, name=", ".join([run.experiment.name, *how]))
+        ways = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
+        experiment = replace(run.experiment, name=", ".join([run.experiment.name, *ways]))
         found.append((experiment, VlnRun(run.name, scores, seconds)))
     return found
 

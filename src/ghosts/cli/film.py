@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ghosts.cli._continuous import film_drive
 from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
 from ghosts.cli._progress import told
 from ghosts.cli._runs import Walk, check_episodes
+from ghosts.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Options:
     """Split; an unseen one by default."""
     walk: Walk = "agent"
     """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
+    drive: bool = False
+    """In a procedural house: let the first run drive without a graph, camera and map side by side."""
     photo: bool = False
     """Draw on a map painted from the photos instead of the plan (needs images)."""
 
@@ -36,11 +40,15 @@ def main(arguments: list[str]) -> None:
     options = parse(Options, "film", arguments, __doc__)
     check_out_file(options.out, "a film", (".mp4", ".gif"))
     check_episodes(options.data, options.split, [options.episode] if options.episode else [])
+    if options.drive and (options.photo or options.walk != "agent" or len(options.run) > 1):
+        raise ConfigError("--drive films one run that drives by itself; leave out --photo, --walk and further --run")
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.view.film import check_film, write_film
     from ghosts.view.open import open_world
 
     check_film(options.out)
+    if options.drive:
+        return film_drive(options.data, options.run, options.split, options.episode, options.out)
     library, world, minds, split = open_world(options.data, options.run, options.split, options.episode)
     question = library.question(
         minds[0], split, options.episode or library.first(minds[0], split), fixed=options.walk == "fixed"

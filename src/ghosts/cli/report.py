@@ -117,8 +117,8 @@ def _episodes(options: Options, library: Library, minds: list[Mind], split: str)
 def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluation, list[tuple[str, str]]]:
     """How the models do on the split, and which of its episodes are worth looking into."""
     from ghosts.data.examples import evenly
-    from ghosts.evaluate.goal import evaluate_goal
-    from ghosts.evaluate.vln import walk_and_score
+    from ghosts.evaluate.goal import Execution, evaluate_goal
+    from ghosts.evaluate.vln import score_walks, walk_split
     from ghosts.view.report import Evaluation
     from ghosts.view.report_scores import Listed, choose_episodes
 
@@ -126,13 +126,12 @@ def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluati
     goals, walks = {}, {}
     for mind in minds:
         with told(f"goal prediction ({mind.name})") as report:
-            goals[mind.name] = evaluate_goal(mind.model, mind.data, examples, batch=16, report=report)
+            goals[mind.name] = evaluate_goal(mind.model, mind.data, examples, Execution(batch=16, report=report))
         if options.walk == "agent" and mind.has_filter and not mind.run.on_true_beliefs:
             with told(f"walking ({mind.name})") as report:
-                planner = mind.acts == "planner"
-                walks[mind.name] = walk_and_score(
-                    mind.run, mind.data, examples, planner=planner, batch=16, report=report
-                )
+                how, planner = Execution(batch=16, report=report), mind.acts == "planner"
+                paths = walk_split(mind.run, mind.data, examples, how, planner=planner)
+                walks[mind.name] = score_walks(mind.data.root, examples, paths)
     # A model that does not walk by itself is compared by what it predicts.
     errors = [walks[name].error_m if name in walks else item.error_m.mean(1) for name, item in goals.items()]
     names = [example.instr_id for example in examples]

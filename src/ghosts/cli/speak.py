@@ -1,7 +1,7 @@
 """Tell a walk in words: `ghosts speak --data ROOT --scan SCAN --walk START --walk GOAL`; or thousands of them.
 
 `--paths N --out FILE` draws paths of the training buildings like R2R's and writes them with what the speaker says, in
-R2R's format, for `ghosts train goal --spoken FILE`.
+R2R's format, for `ghosts train goal --spoken FILE`. `--score SPLIT` compares its words with people's.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ghosts.errors import ConfigError
 
 if TYPE_CHECKING:
     from ghosts.data.dataset import Dataset
+    from ghosts.data.examples import Example
     from ghosts.run.load import Run
 
 
@@ -39,6 +40,8 @@ class Options:
     """Tell this many paths of the training buildings instead."""
     out: Path | None = None
     """File for them (.json)."""
+    score: str = ""
+    """Tell the paths of this split instead, in the likeliest words, and say how close they are to people's."""
     temperature: float = 0.6
     """Of the words said about them: 0 says the likeliest."""
     seed: int = 0
@@ -53,7 +56,7 @@ class Options:
         require(
             self.heading is None or math.isfinite(self.heading), "--heading must be a number of degrees", self.heading
         )
-        if bool(self.paths) == bool(self.walk):
+        if bool(self.paths) + bool(self.walk) + bool(self.score) != 1:
             raise ConfigError(
                 "nothing to tell, or two things; use --scan SCAN --walk START --walk GOAL, or --paths N --out FILE"
             )
@@ -81,7 +84,24 @@ def main(arguments: list[str]) -> None:
         heading = None if options.heading is None else math.radians(options.heading)
         print(describe(run, data, options.scan, options.walk, heading))
         return
-    _tell(options, run, data)
+    if options.score:
+        _score(options, run, data)
+    else:
+        _tell(options, run, data)
+
+
+def _score(options: Options, run: Run, data: Dataset) -> None:
+    from ghosts.devices import choose_device
+    from ghosts.evaluate.speech import score_speech
+    from ghosts.run.speak import tell_paths
+
+    people: dict[str, list[Example]] = {}
+    for example in data.examples(options.score):
+        people.setdefault(example.instr_id.rsplit("_", 1)[0], []).append(example)
+    said = tell_paths(run, data, [examples[0] for examples in people.values()], device=choose_device(options.device))
+    scores = score_speech(said, [[example.text for example in examples] for examples in people.values()])
+    told = f"{len(said)} paths of {options.score}"
+    print(f"{told} beside people's words: BLEU {scores.bleu:.3f}, ROUGE-L {scores.rouge:.3f}, CIDEr {scores.cider:.3f}")
 
 
 def _tell(options: Options, run: Run, data: Dataset) -> None:

@@ -62,6 +62,7 @@ def _write(options: Submit) -> None:
     from ghosts.cli.eval import repeatable_products
     from ghosts.data.dataset import open_dataset
     from ghosts.data.examples import make_examples
+    from ghosts.evaluate.goal import Execution
     from ghosts.evaluate.submission import write_submission
     from ghosts.evaluate.vln import walk_split
     from ghosts.run.load import load_run
@@ -76,8 +77,8 @@ def _write(options: Submit) -> None:
     episodes = root.episodes(options.split)
     data = open_dataset(root, run.reading, also=sorted({episode.scan for episode in episodes}))
     examples = make_examples(root, episodes, run.reading.steps)
-    fabric = launch(options.device)
-    paths = walk_split(run, data, examples, fabric, planner=options.planner, batch=options.batch)
+    how = Execution(launch(options.device), options.batch)
+    paths = walk_split(run, data, examples, how, planner=options.planner)
     walked = {example.instr_id: path for example, path in zip(examples, paths)}
     count = write_submission(options.out, root, options.split, walked)
     print(f"written: {options.out}, {count} instructions of split {options.split}")

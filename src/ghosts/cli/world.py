@@ -29,33 +29,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class Options(WorldConfig):
     """Make a world of procedural houses (--out), draw one (--show), export houses (--export), or measure a data root
     (--stats)."""
 
     out: Path | None = None
     """Folder to write; with --show, the picture (PNG, SVG or PDF)."""
-    houses: int = 20
-    """Number of houses."""
     seed: int = 0
-    """Seed of the world; with --show, of the house."""
-    paths: int = 77
-    """Most paths per house (R2R: 77)."""
-    unseen: float = 0.15
-    """Share of the houses kept for val_unseen."""
-    seen: float = 0.07
-    """Share of a training house's paths kept for val_seen."""
-    faces: int = 256
-    """Side of a skybox face in pixels."""
-    storeys: tuple[int, int] = WorldConfig.storeys
-    """Least and most storeys of a house."""
-    rooms: tuple[int, int] = WorldConfig.rooms
-    """Least and most rooms of a house, hallways included."""
-    area: tuple[float, float] = WorldConfig.area
-    """Least and most floor of a house in m²."""
+    """Seed of the world; with --show, of the house. The same seed gives the same graph and text, byte for byte."""
     images: bool = True
     """Render skyboxes (--no-images: graph and text only)."""
+    landmarks: bool = False
+    """Also write rooms and things as landmarks, in R2R's words: what --no-images leaves to be seen."""
+    shards: bool = False
+    """Write the training split as one file per house, so that training streams thousands of them; needs --seen 0."""
     workers: int = 0
     """Processes; 0 = one per core."""
     device: str = "cpu"
@@ -75,7 +63,7 @@ class Options:
     texel: float = 0.025
     """With --export, side of a texel of the baked light in metres."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # what a world may be is asked when one is made
         require(self.seed >= 0, "--seed must not be negative", self.seed)
         require(self.workers >= 0, "--workers must not be negative", self.workers)
         require(0.005 <= self.texel <= 1.0, "--texel must lie in 0.005..1", self.texel)
@@ -98,30 +86,38 @@ def main(arguments: list[str]) -> None:
 
 
 def _make(root: Path, options: Options) -> None:
-    settings = {field.name: getattr(options, field.name) for field in fields(WorldConfig)}
-    config = WorldConfig(**settings)
+    config = WorldConfig(**{field.name: getattr(options, field.name) for field in fields(WorldConfig)})
     device = options.device
     if device != "cpu":
         from ghosts.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
 
         device = choose_device(device).type
-    workers = options.workers or os.cpu_count() or 1
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes of torchrun that share this machine
+    workers = options.workers or max(1, (os.cpu_count() or 1) // here)
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    share = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     with Progress(*columns, console=console) as progress:
-        houses = progress.add_task("graphs and text", total=config.houses)
+        mine = len(range(config.houses)[share[0] :: share[1]])
+        houses = progress.add_task("graphs and text", total=mine)
         # About 45 viewpoints per house until the true number is known.
-        panoramas = progress.add_task("panoramas", total=config.houses * 45, visible=options.images)
+        panoramas = progress.add_task("panoramas", total=mine * 45, visible=options.images)
 
         def report(what: str, count: int) -> None:
             progress.advance(houses if what == "house" else panoramas, count)
 
-        world = make_world(root, config, images=options.images, workers=workers, device=device, report=report)
+        settings = {"images": options.images, "workers": workers, "device": device, "share": share}
+        world = make_world(root, config, report=report, **settings)  # type: ignore[arg-type]
+        if world is None:
+            print(
+                f"process {share[0]}: done; other houses are missing (still being made, or run the same command again)"
+            )
+            return
         total = sum(house["viewpoints"] for house in world["houses"].values())
         progress.update(panoramas, total=total, completed=total)
     console.print(
         f"{root}: {config.houses} houses, {total} viewpoints, "
-        + ", ".join(f"{world['statistics'][f'paths, {split}']} paths {split}" for split in world["splits"])
+        + ", ".join(f"{world['statistics'].get(f'paths, {split}', 0)} paths {split}" for split in world["splits"])
     )
 
 
@@ -148,12 +144,11 @@ def _show(options: Options) -> None:
     from ghosts.world.houses.graph.sight import things_seen
     from ghosts.world.houses.graph.viewpoints import connectivity, make_graph
     from ghosts.world.houses.make import make_house
-    from ghosts.world.houses.plan.layout import HouseSize
     from ghosts.world.houses.words.instructions import Teller
 
     target = options.out or Path(f"house-{options.seed}.png")
     check_out_file(target, "a contact sheet" if options.sheet else "a floor plan", (".png", ".svg", ".pdf"))
-    house = make_house(options.seed, HouseSize(options.storeys, options.rooms, options.area))
+    house = make_house(options.seed, options.size)
     graph = make_graph(house)
     known = f"house {house.name}, seed {options.seed}: {len(house.rooms)} rooms, {len(graph.viewpoints)} viewpoints"
     if options.sheet:

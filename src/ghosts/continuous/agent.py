@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -21,7 +22,10 @@ from ghosts.config import require
 from ghosts.continuous.drive import Senses, drive
 from ghosts.continuous.episode import STOP, TURN_RIGHT
 from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
+from ghosts.errors import ConfigError
 from ghosts.geometry import TAU
+from ghosts.run.load import load_run
+from ghosts.run.tracker import load_tracker
 from ghosts.types import Grid, Pose
 
 Score = Callable[[Candidates, Tensor, Tensor, Grid], Tensor]
@@ -180,6 +184,23 @@ class ContinuousAgent:
         chosen = int(scores.argmax())
         self.watch(Look(here, estimate, tuple(places), tuple(scores.tolist()), chosen))
         return places[chosen]
+
+
+def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> ContinuousAgent:
+    """The agent that drives on a run's belief.
+
+    Args:
+        run: a run's folder, a checkpoint, or the name of shipped weights.
+        backbone: whose features the run was trained on.
+        planner: chooses instead of the run's policy.
+
+    Raises:
+        ConfigError: the run was not trained to act, and no planner is asked for.
+    """
+    loaded = load_run(run)
+    if not (loaded.acts or planner):
+        raise ConfigError(f"{run} predicts goals and was not trained to act; add --planner")
+    return ContinuousAgent(load_tracker(run, backbone), loaded.planner() if planner else None)
 
 
 def _candidates(places: list[Place], start: Pose, device: torch.device) -> Candidates:

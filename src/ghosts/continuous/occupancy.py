@@ -154,7 +154,7 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
     Args:
         space: what is known.
         x_m: where the body stands.
-        y_m: likewise.
+        y_m: where the body stands.
         z_m: height of the ground there.
         body_m: distance that is kept from obstacles.
         height_m: of the body.

@@ -23,7 +23,7 @@ class CeScores:
 
     distance_to_goal: float
     success: float
-    """1 when stopped within 3 m of the goal, else 0; likewise the shares below."""
+    """1 when stopped within 3 m of the goal, else 0; the other shares lie between them."""
     spl: float
     ndtw: float
     sdtw: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from ghosts.config import MapperConfig
 from ghosts.data.bank import TileBank, stored_bank
@@ -13,16 +12,13 @@ from ghosts.errors import ConfigError, DataError
 from ghosts.world.dataroot import DataRoot
 
 
-def load_tile_bank(
-    root: DataRoot, scans: Sequence[str], reading: Reading, folder: Path | None = None
-) -> tuple[TileBank, str]:
+def load_tile_bank(root: DataRoot, scans: Sequence[str], reading: Reading) -> tuple[TileBank, str]:
     """The stored tiles of some buildings, memory-mapped. Nothing is made here.
 
     Args:
         root: the data.
         scans: buildings that must be there, up to date and undamaged.
         reading: what the tiles must fit.
-        folder: of the tiles; `tiles/` of the root by default.
 
     Returns:
         The bank (its features are one float16 tensor over the file), and the tiles' fingerprint.
@@ -36,8 +32,8 @@ def load_tile_bank(
             f"train.variants is {len(reading.rotations)}, but images cannot be rotated by any angle; "
             "use --train.variants 1 (and --train.quarters for quarter rotations)"
         )
-    path = (folder or root.path / FOLDER) / JOINED
-    command = _command(root, reading, folder)
+    path = root.path / FOLDER / JOINED
+    command = _command(root, reading)
     if not path.is_file():
         raise DataError(
             "no tiles of this data root",
@@ -80,9 +76,8 @@ def load_tile_bank(
     return stored_bank(stored, rows), settings.fingerprint
 
 
-def _command(root: DataRoot, reading: Reading, folder: Path | None) -> str:
+def _command(root: DataRoot, reading: Reading) -> str:
     """What makes the tiles that are wanted."""
     clip_m = reading.height_clip_m
     words = f"ghosts tiles --data {root.path} --backbone FILE --cell-m {reading.grid.cell_m:g}"
-    words += f" --height-clip-m {clip_m:g}" if clip_m != MapperConfig.height_clip_m else ""
-    return words + (f" --out {folder}" if folder is not None else "")
+    return words + (f" --height-clip-m {clip_m:g}" if clip_m != MapperConfig.height_clip_m else "")

@@ -254,9 +254,7 @@ def write_part(
     write_tiles(folder / PARTS / f"{scan}.safetensors", settings, [(building, tiles)])
 
 
-def find_tiles(
-    folder: Path, root: DataRoot, settings: TileSettings, scans: Iterable[str], *, trusted: bool = False
-) -> dict[str, StoredTiles]:
+def find_tiles(folder: Path, root: DataRoot, settings: TileSettings, scans: Iterable[str]) -> dict[str, StoredTiles]:
     """Buildings whose tiles are there, whole and up to date, with the file that holds them.
 
     Args:
@@ -264,13 +262,12 @@ def find_tiles(
         root: the data.
         settings: what tiles must have been made with.
         scans: buildings asked for.
-        trusted: leave checksums alone.
     """
     found = {}
     files = {path: opened for path in _candidates(folder) if (opened := _try(path)) and opened.settings == settings}
     for scan in scans:
         for path in (folder / PARTS / f"{scan}.safetensors", folder / JOINED):
-            if path in files and _usable(files[path], root, scan, trusted):
+            if path in files and _usable(files[path], root, scan):
                 found[scan] = files[path]
                 break
     return found
@@ -287,11 +284,11 @@ def _try(path: Path) -> StoredTiles | None:
         return None
 
 
-def _usable(stored: StoredTiles, root: DataRoot, scan: str, trusted: bool) -> bool:
+def _usable(stored: StoredTiles, root: DataRoot, scan: str) -> bool:
     building = next((building for building in stored.buildings if building.scan == scan), None)
     if building is None or not unchanged(root, building):
         return False
-    return trusted or checksum(stored.tiles(scan)[1]) == building.checksum
+    return checksum(stored.tiles(scan)[1]) == building.checksum
 
 
 def join_parts(folder: Path, root: DataRoot, settings: TileSettings, scans: Sequence[str]) -> bool:

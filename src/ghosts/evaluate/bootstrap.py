@@ -45,17 +45,16 @@ def draw_paths(instr_ids: Sequence[str], samples: int = SAMPLES, seed: int = SEE
     return Draws(path.ravel(), times.astype(float))
 
 
-def mean_interval(values: Float[np.ndarray, " n"], draws: Draws, level: float = LEVEL) -> tuple[float, float]:
+def mean_interval(values: Float[np.ndarray, " n"], draws: Draws) -> tuple[float, float]:
     """Confidence interval of the mean over instructions.
 
     Args:
         values: one per instruction.
         draws: of their paths.
-        level: share of the samples inside.
     """
     total = np.bincount(draws.path, values, draws.paths)
     count = np.bincount(draws.path, minlength=draws.paths).astype(float)
-    return _percentiles((draws.times @ total) / (draws.times @ count), level)
+    return _percentiles((draws.times @ total) / (draws.times @ count))
 
 
 def calibration_interval(
@@ -63,14 +62,13 @@ def calibration_interval(
     confidence: Float[np.ndarray, "n s"],
     draws: Draws,
     bins: int,
-    level: float = LEVEL,
 ) -> tuple[float, float]:
     """Confidence interval of the expected calibration error, over all instructions and time steps."""
     which = confidence_bin(confidence, bins)
     gap = np.zeros((draws.paths, bins))
     np.add.at(gap, (draws.path[:, None], which), success - confidence)
     count = np.bincount(draws.path, minlength=draws.paths) * float(success.shape[1])
-    return _percentiles(np.abs(draws.times @ gap).sum(1) / (draws.times @ count), level)
+    return _percentiles(np.abs(draws.times @ gap).sum(1) / (draws.times @ count))
 
 
 def confidence_bin(confidence: Float[np.ndarray, "*n"], bins: int) -> Int[np.ndarray, "*n"]:
@@ -78,7 +76,7 @@ def confidence_bin(confidence: Float[np.ndarray, "*n"], bins: int) -> Int[np.nda
     return np.clip((confidence * bins).astype(int), 0, bins - 1)
 
 
-def _percentiles(samples: Float[np.ndarray, " k"], level: float) -> tuple[float, float]:
-    tail = 50.0 * (1.0 - level)
+def _percentiles(samples: Float[np.ndarray, " k"]) -> tuple[float, float]:
+    tail = 50.0 * (1.0 - LEVEL)
     low, high = np.percentile(samples, [tail, 100.0 - tail])
     return float(low), float(high)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.model import Prediction, Predictor
@@ -49,26 +49,62 @@ class GoalScores:
         """Error below 3 m."""
         return self.error_m < SUCCESS_M
 
-    def calibration_error(self, bins: int = CALIBRATION_BINS) -> float:
+    def calibration_error(self) -> float:
         """Expected calibration error of the confidence, over all time steps."""
-        confidence, success = self.confidence.ravel(), self.success.ravel()
+        confidence, success, bins = self.confidence.ravel(), self.success.ravel(), CALIBRATION_BINS
         which = confidence_bin(confidence, bins)
         counts = np.bincount(which, minlength=bins)
         gaps = np.abs(np.bincount(which, success, bins) - np.bincount(which, confidence, bins))
         return float(gaps.sum() / max(counts.sum(), 1))
 
 
+@dataclass(frozen=True)
+class Execution:
+    """How an evaluation is worked through; the scores are the same, however many processes share it."""
+
+    fabric: Fabric | None = None
+    """Processes that share the batches; all of them get all results. The CPU by default."""
+    batch: int = 64
+    """Instructions at a time."""
+    threads: int = 2
+    """That make batches of goal prediction."""
+    precision: Precision = "32-true"
+    """Of the networks; the filter's recursion runs in float32."""
+    report: Callable[[int, int], None] = lambda done, total: None
+    """Called with the instructions done by now, and with all of them."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model runs."""
+        return self.fabric.device if self.fabric is not None else torch.device("cpu")
+
+    @property
+    def shared(self) -> bool:
+        """Whether several processes share the batches."""
+        return self.fabric is not None and self.fabric.world_size > 1
+
+    def starts(self, count: int) -> list[int]:
+        """First instructions of the batches of this process, of `count` instructions.
+
+        Whole batches are shared out, so that results do not depend on how many processes share them.
+        """
+        rank, world = (self.fabric.global_rank, self.fabric.world_size) if self.fabric is not None else (0, 1)
+        return list(range(0, count, self.batch))[rank::world]
+
+    def summed(self, part: Tensor) -> Tensor:
+        """The sum of all processes' parts, on the CPU."""
+        if self.fabric is None or not self.shared:
+            return part
+        return torch.as_tensor(self.fabric.all_reduce(part.to(self.device), reduce_op="sum")).cpu()
+
+
 def evaluate_goal(
     model: Predictor,
     data: Dataset,
     examples: Sequence[Example],
-    fabric: Fabric | None = None,
+    how: Execution = Execution(),
     *,
     steps: int = TIME_STEPS,
-    batch: int = 64,
-    threads: int = 2,
-    precision: Precision = "32-true",
-    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> GoalScores:
     """Predict every instruction's goal at every time step of its fixed walk.
 
@@ -76,39 +112,32 @@ def evaluate_goal(
         model: a row of Table 1; it is moved to the device, and left in evaluation mode.
         data: what it reads.
         examples: instructions.
-        fabric: processes that share the batches; all of them get all scores, the same as one process alone. The CPU by
-            default.
+        how: they are worked through.
         steps: time steps.
-        batch: instructions at a time.
-        threads: that make batches.
-        precision: of the networks; the filter's recursion runs in float32.
-        report: called with the instructions done by now, and with all of them.
 
     Raises:
         DataError: there is nothing to evaluate, or a belief is not finite.
     """
     check_any(data, examples)
-    device, rank, world = processes(fabric)
+    device, batch = how.device, how.batch
     data = data.to(device)
     if isinstance(model, nn.Module):
         model.to(device).eval()
     walks = [data.walk(example, steps, walk_seed(WALK_SEED, example.instr_id)) for example in examples]
-    # Whole batches are shared out, so that the numbers do not depend on how many share them.
-    starts = list(range(0, len(examples), batch))[rank::world]
+    starts = how.starts(len(examples))
     columns = torch.zeros(5, len(examples), steps)
     with closing(
-        prefetch(lambda at: data.batch(examples[at : at + batch], walks[at : at + batch]), starts, threads)
+        prefetch(lambda at: data.batch(examples[at : at + batch], walks[at : at + batch]), starts, how.threads)
     ) as batches:
         for at, drawn in zip(starts, batches):
             seen = data.load(drawn, device)
-            with networks_in(precision, device):
+            with networks_in(how.precision, device):
                 prediction = model.predict(seen.briefing, seen.seen)
             scores = score_goal(prediction, seen.path_xy_m[:, -1])
             found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2)])
             columns[:, at : at + batch] = found.cpu()
-            report(min(at + batch, len(examples)), len(examples))
-    if fabric is not None and world > 1:
-        columns = torch.as_tensor(fabric.all_reduce(columns.to(device), reduce_op="sum")).cpu()
+            how.report(min(at + batch, len(examples)), len(examples))
+    columns = how.summed(columns)
     lost = int((~columns.isfinite()).any(0).any(1).sum())
     if lost:
         problem = f"the belief is not finite for {lost} of {len(examples)} instructions"
@@ -116,11 +145,6 @@ def evaluate_goal(
     error, nll, confidence, seen_goal, area = columns.numpy()
     names = tuple(example.instr_id for example in examples)
     return GoalScores(names, error, seen_goal > 0.5, area, nll, confidence)
-
-
-def processes(fabric: Fabric | None) -> tuple[torch.device, int, int]:
-    """Device, number of this process, and how many there are; one on the CPU where there is no fabric."""
-    return (fabric.device, fabric.global_rank, fabric.world_size) if fabric is not None else (torch.device("cpu"), 0, 1)
 
 
 def check_any(data: Dataset, examples: Sequence[Example]) -> None:

@@ -9,14 +9,13 @@ from functools import partial
 from typing import Any
 
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.act.walkers import WalkerName, walk_baseline
-from ghosts.config import Precision
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
 from ghosts.data.walks import walk_seed
-from ghosts.evaluate.goal import check_any, processes
+from ghosts.evaluate.goal import Execution, check_any
 from ghosts.evaluate.navigation import NavScores, score_paths
 from ghosts.precision import networks_in
 from ghosts.run.load import Run
@@ -24,36 +23,19 @@ from ghosts.run.rollout import World, walk_episodes
 from ghosts.world.dataroot import DataRoot
 
 Report = Callable[[int, int], None]
+WALKS = Execution(batch=128)
+"""How splits are walked unless told otherwise."""
 WALK_SEED = 2018
 """Of the random baseline's walks."""
-
-
-def walk_and_score(
-    run: Run,
-    data: Dataset,
-    examples: Sequence[Example],
-    fabric: Fabric | None = None,
-    *,
-    planner: bool = False,
-    batch: int = 128,
-    precision: Precision = "32-true",
-    report: Report = lambda done, total: None,
-) -> NavScores:
-    """Walk every instruction, and score the walks; see `walk_split`."""
-    paths = walk_split(run, data, examples, fabric, planner=planner, batch=batch, precision=precision, report=report)
-    return score_walks(data.root, examples, paths)
 
 
 def walk_split(
     run: Run,
     data: Dataset,
     examples: Sequence[Example],
-    fabric: Fabric | None = None,
+    how: Execution = WALKS,
     *,
     planner: bool = False,
-    batch: int = 128,
-    precision: Precision = "32-true",
-    report: Report = lambda done, total: None,
 ) -> list[list[int]]:
     """Walk every instruction; deterministic for a given batch size.
 
@@ -61,12 +43,8 @@ def walk_split(
         run: acts; its model is moved to the device, and its mode is left as it was.
         data: what it reads.
         examples: instructions.
-        fabric: processes that share the batches; all of them get all walks, the same as one process alone. The CPU by
-            default.
+        how: they are worked through; it is told after every step how many walks have ended by now.
         planner: let the planner choose instead of the learned policy.
-        batch: instructions at a time.
-        precision: of the networks; the filter's recursion runs in float32.
-        report: called after every step with the walks that have ended by now, and with all of them.
 
     Returns:
         Rows of the viewpoints walked through, the start first.
@@ -75,20 +53,20 @@ def walk_split(
         DataError: there is nothing to walk.
     """
     check_any(data, examples)
-    device, rank, count = processes(fabric)
+    device, batch = how.device, how.batch
     agent, was_training = run.agent(planner=planner), run.model.training
     run.model.to(device).eval()
     world = World(data.to(device), device)
     paths: list[list[int]] = [[] for _ in examples]
-    # Whole batches are shared out, so that the walks do not depend on how many share them.
-    for at in list(range(0, len(examples), batch))[rank::count]:
+    for at in how.starts(len(examples)):
         episodes = world.begin(examples[at : at + batch])
-        with torch.no_grad(), deterministic(), networks_in(precision, device):
-            beliefs = world.true_beliefs(episodes, run.experiment.model) if run.on_true_beliefs else None
-            told = partial(_tell, report, at, len(examples))
-            paths[at : at + batch] = walk_episodes(agent, world, episodes, beliefs=beliefs, keep=told).paths
+        with torch.no_grad(), deterministic(), networks_in(how.precision, device):
+            if run.on_true_beliefs:
+                episodes = world.with_true_beliefs(episodes, run.experiment.model)
+            told = partial(_tell, how.report, at, len(examples))
+            paths[at : at + batch] = walk_episodes(agent, world, episodes, keep=told).paths
     run.model.train(was_training)
-    return _shared(paths, fabric) if fabric is not None and count > 1 else paths
+    return _shared(paths, how.fabric) if how.fabric is not None and how.shared else paths
 
 
 def _tell(report: Report, before: int, total: int, thought: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ghosts.evaluate.bootstrap import draw_paths, mean_interval
+from ghosts.evaluate.bootstrap import SAMPLES, draw_paths, mean_interval
 from ghosts.evaluate.layout import markdown_rows, text_rows, with_notes
 from ghosts.evaluate.navigation import NavScores
 from ghosts.types import SUCCESS_M
@@ -50,14 +50,11 @@ def published_split(split: str) -> str:
     return "val_seen" if split in ("val_seen", "train") else "val_unseen"
 
 
-def summarise_vln(
-    models: Mapping[str, Mapping[str, Sequence[NavScores]]], samples: int = 2000, *, published: bool = True
-) -> dict[str, Any]:
+def summarise_vln(models: Mapping[str, Mapping[str, Sequence[NavScores]]], *, published: bool = True) -> dict[str, Any]:
     """All numbers of the table as plain JSON values.
 
     Args:
         models: model name to split to scores, one per seed; all on the same splits and instructions.
-        samples: of the bootstrap.
         published: whether to add the published rows; they are R2R's, and say nothing of other buildings.
     """
     splits = list(next(iter(models.values())))
@@ -65,8 +62,8 @@ def summarise_vln(
         "format": FORMAT,
         "version": VERSION,
         "success_m": SUCCESS_M,
-        "bootstrap_samples": samples,
-        "splits": {split: _split({name: runs[split] for name, runs in models.items()}, samples) for split in splits},
+        "bootstrap_samples": SAMPLES,
+        "splits": {split: _split({name: runs[split] for name, runs in models.items()}) for split in splits},
     }
     if published:
         rows = {split: {name: dict(zip(_NAMES, row)) for name, row in of.items()} for split, of in PUBLISHED.items()}
@@ -74,9 +71,9 @@ def summarise_vln(
     return summary
 
 
-def _split(models: Mapping[str, Sequence[NavScores]], samples: int) -> dict[str, Any]:
+def _split(models: Mapping[str, Sequence[NavScores]]) -> dict[str, Any]:
     first = next(iter(models.values()))[0]
-    draws = draw_paths(first.instr_ids, samples)
+    draws = draw_paths(first.instr_ids)
     rows: dict[str, Any] = {}
     for name, runs in models.items():
         columns = [run.columns() for run in runs]

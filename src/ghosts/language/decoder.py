@@ -24,7 +24,7 @@ class Latents:
     observations: Float[Tensor, "b t d"]
     """o_t = [attended words, decoder state]."""
     actions: Float[Tensor, "b t d"]
-    """a_t, likewise with its own attention."""
+    """a_t = the same with an attention of its own."""
     observation_attention: Float[Tensor, "b t l"]
     action_attention: Float[Tensor, "b t l"]
     sentence: Float[Tensor, "b e"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch import Tensor
 
 from ghosts.config import BackboneConfig, Precision
@@ -85,7 +85,7 @@ class BackboneTask(Task[tuple[int, Views], Rendered]):
         return {"experiment": settings, "houses": list(self.houses), "panoramas": len(self.panoramas)}
 
 
-def train_backbone(task: BackboneTask, fabric: Fabric, out: Path, *, threads: int = 2) -> None:
+def train_backbone(task: BackboneTask, fabric: Fabric, out: Path) -> None:
     """Train, or go on where a run to the same file stopped; writes the weights as float16.
 
     Log and state lie beside the file; the state is gone when training is done.
@@ -94,10 +94,9 @@ def train_backbone(task: BackboneTask, fabric: Fabric, out: Path, *, threads: in
         task: what is trained.
         fabric: the processes, launched.
         out: file to write (.safetensors).
-        threads: that draw views.
     """
     files = RunFiles(out.with_suffix(".state.safetensors"), out.with_suffix(".log.jsonl"))
-    train(task, fabric, files, threads=threads)
+    train(task, fabric, files)
     views = held_out_views(task.settings, len(task.panoramas))
     scale_features(task.model, task.panoramas, views, task.settings.batch)
     if fabric.is_global_zero:

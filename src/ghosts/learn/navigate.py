@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch import Tensor
 
 from ghosts.act.agent import Choose, GhostAgent, Thought
@@ -35,7 +35,7 @@ from ghosts.data.drops import Drops, draw_drops
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
 from ghosts.evaluate.navigation import score_path
-from ghosts.evaluate.vln import walk_and_score
+from ghosts.evaluate.vln import WALKS, score_walks, walk_split
 from ghosts.learn.task import EpisodeTask, Selection, Share
 from ghosts.mapping.mapper import Masks
 from ghosts.run.load import Run
@@ -122,9 +122,10 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
         """Navigation metrics on the selection."""
         if self.selection is None:
             return {}
-        precision, split = self.settings.precision, self.selection.split
+        how = replace(WALKS, fabric=fabric, precision=self.settings.precision)
+        split, examples = self.selection.split, self.selection.examples
         run = Run(self.experiment.name, self.experiment, self.model, self.data.reading)
-        means = walk_and_score(run, self.data, self.selection.examples, fabric, precision=precision).means()
+        means = score_walks(self.data.root, examples, walk_split(run, self.data, examples, how)).means()
         return {f"{split} {metric}": means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
 
 
@@ -200,9 +201,10 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         agent = GhostAgent(self.model, step_limit=most + 1)
         targets = partial(target_slots, first=episodes.first, to_goal_m=world.goal_distances(episodes))
         choose = mixed_choice(targets, plan.draws, self.navigation.own_actions)
-        beliefs = world.true_beliefs(episodes, self.experiment.model) if self.navigation.true_beliefs else None
+        if self.navigation.true_beliefs:
+            episodes = world.with_true_beliefs(episodes, self.experiment.model)
         keep = read_features if self.navigation.policy_alone else False
-        rollout = walk_episodes(agent, world, episodes, choose=choose, beliefs=beliefs, most=most, keep=keep)
+        rollout = walk_episodes(agent, world, episodes, choose=choose, most=most, keep=keep)
         advantage = None
         if self.navigation.reward:
             worth = rewards(world, episodes, rollout)

@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from lightning.fabric import Fabric
-from lightning.fabric.wrappers import _FabricOptimizer
+from lightning_fabric import Fabric
+from lightning_fabric.wrappers import _FabricOptimizer
 from torch import Tensor, nn
 
 from ghosts.config import OptimiserConfig
@@ -32,9 +32,7 @@ from ghosts.learn.schedule import learning_rate
 from ghosts.learn.task import Share, Task
 from ghosts.locks import locked
 from ghosts.precision import network_type
-from ghosts.weights.checkpoint import BEST, LAST, provenance, save_checkpoint
-
-LOG = "log.jsonl"
+from ghosts.weights.checkpoint import BEST, LAST, LOG, provenance, save_checkpoint
 
 
 @dataclass(frozen=True)

@@ -43,21 +43,16 @@ class BasicBlock(nn.Module):
 
 
 class ResNet34(nn.Module):
-    """The convolutional stages; the classifier is left out.
+    """The convolutional stages; the classifier is left out."""
 
-    Args:
-        blocks: residual blocks of the four stages.
-        width: channels of the first stage, doubled at each further one.
-    """
-
-    def __init__(self, blocks: tuple[int, int, int, int] = (3, 4, 6, 3), width: int = 64) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(3, width, 7, 2, padding=3, bias=False)
-        self.bn1 = FrozenBatchNorm2d(width)
-        self.layer1 = _stage(width, width, blocks[0], 1)
-        self.layer2 = _stage(width, 2 * width, blocks[1], 2)
-        self.layer3 = _stage(2 * width, 4 * width, blocks[2], 2)
-        self.layer4 = _stage(4 * width, 8 * width, blocks[3], 2)
+        self.conv1 = nn.Conv2d(3, 64, 7, 2, padding=3, bias=False)
+        self.bn1 = FrozenBatchNorm2d(64)
+        self.layer1 = _stage(64, 64, 3, 1)
+        self.layer2 = _stage(64, 128, 4, 2)
+        self.layer3 = _stage(128, 256, 6, 2)
+        self.layer4 = _stage(256, 512, 3, 2)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")

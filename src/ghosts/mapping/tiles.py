@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import torch
@@ -21,7 +20,6 @@ from ghosts.mapping.cells import MapCells, place_cells
 from ghosts.mapping.points import Points
 from ghosts.types import Grid
 
-Reduce = Literal["max", "sum"]
 """How features that share a cell combine: "max" for images (paper, section 4.1), "sum" for landmarks."""
 
 _SPAN = 1 << 20
@@ -66,7 +64,7 @@ def join_tiles(batches: Sequence[Tiles]) -> Tiles:
     )
 
 
-def tiles_from_points(points: Points, cell_m: float, reduce: Reduce = "max") -> Tiles:
+def tiles_from_points(points: Points, cell_m: float) -> Tiles:
     """One tile per item of the batch. Differentiable in the features: those that tie for a maximum share its gradient.
 
     The maximum is over the points alone. The released code also counts a fill value of 0, which clips negative
@@ -79,12 +77,8 @@ def tiles_from_points(points: Points, cell_m: float, reduce: Reduce = "max") -> 
     flat = item * points.valid.shape[1] + point
     source = points.features.flatten(0, 1).index_select(0, flat)
     empty = source.new_zeros(len(cells), source.shape[1])
-    if reduce == "max":
-        features = empty.scatter_reduce_(0, inverse[:, None].expand_as(source), source, "amax", include_self=False)
-    else:
-        features = empty.index_add_(0, inverse, source)
     return Tiles(
-        features=features,
+        features=empty.scatter_reduce_(0, inverse[:, None].expand_as(source), source, "amax", include_self=False),
         cells=torch.stack([cells // _SPAN % _SPAN - _SPAN // 2, cells % _SPAN - _SPAN // 2], 1).int(),
         counts=tuple(torch.bincount(cells // (_SPAN * _SPAN), minlength=len(points.valid)).tolist()),
         cell_m=cell_m,

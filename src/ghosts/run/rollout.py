@@ -53,6 +53,8 @@ class Episodes:
     """Number of the first viewpoint of each episode's building."""
     drops: Drops | None = None
     """What is hidden of each, in training."""
+    beliefs: Float[Tensor, "b t1 c y x"] | None = None
+    """True ones, instead of the filter's; see `World.with_true_beliefs`."""
 
     @property
     def start_viewpoint(self) -> Int[np.ndarray, " b"]:
@@ -110,15 +112,16 @@ class World:
         item = torch.from_numpy(chosen).to(self.device)[cells.item]
         return Percept(replace(cells, item=item, batch=len(episodes.examples)), neighbours)
 
-    def true_beliefs(self, episodes: Episodes, model: ModelConfig) -> Float[Tensor, "b t1 c y x"]:
-        """The demonstrators' true trajectories as beliefs, the start included."""
+    def with_true_beliefs(self, episodes: Episodes, model: ModelConfig) -> Episodes:
+        """The same episodes with the demonstrators' true trajectories as beliefs, the start included."""
         path, heading = (
             torch.from_numpy(part).float().to(self.device)
             for part in self.data.paths(episodes.examples, episodes.symmetries)
         )
         xy_m = torch.cat([episodes.briefing.start_xy_m[:, None], path], 1)
         heading_rad = torch.cat([episodes.briefing.start_heading_rad[:, None], heading], 1)
-        return pose_belief(xy_m, heading_rad, model.belief_grid, model.filter.sigma_m, model.filter.headings)
+        beliefs = pose_belief(xy_m, heading_rad, model.belief_grid, model.filter.sigma_m, model.filter.headings)
+        return replace(episodes, beliefs=beliefs)
 
     def goal_distances(self, episodes: Episodes) -> Float[np.ndarray, "b rows"]:
         """Shortest walk from every viewpoint of each episode's building to its goal; infinite beyond the last one."""
@@ -170,7 +173,6 @@ def walk_episodes(
     episodes: Episodes,
     *,
     choose: Choose = choose_best,
-    beliefs: Float[Tensor, "b t1 c y x"] | None = None,
     most: int | None = None,
     keep: bool | Callable[[Any], Any] = False,
 ) -> Rollout:
@@ -181,11 +183,10 @@ def walk_episodes(
         world: shows.
         episodes: from `world.begin`.
         choose: how a slot is chosen from the scores.
-        beliefs: true ones, instead of the filter's.
         most: steps after which the walk is cut off, as in training.
         keep: whether to keep the agent's thoughts (large), or what to keep of each.
     """
-    carry = agent.start(episodes.briefing, episodes.start_viewpoint, beliefs)
+    carry = agent.start(episodes.briefing, episodes.start_viewpoint, episodes.beliefs)
     paths = [[example.start] for example in episodes.examples]
     steps: list[WalkStep] = []
     while not carry.stopped.all() and (most is None or len(steps) < most):

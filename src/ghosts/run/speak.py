@@ -24,6 +24,8 @@ VIEWPOINTS, SHORTEST_M = (5, 7), 5.0
 """Of R2R's paths: viewpoints, and metres from start to goal; all are shortest walks (Anderson et al. 2018)."""
 FIRST_ID = 10_000_000
 """Path ids of told paths start here; R2R's have four digits."""
+_BATCH = 512
+"""Paths told at a time."""
 
 
 def speaker_of(run: Run) -> Speaker:
@@ -85,7 +87,6 @@ def tell_paths(
     data: Dataset,
     examples: Sequence[Example],
     *,
-    batch: int = 512,
     temperature: float = 0.0,
     seed: int = 0,
     device: torch.device | None = None,
@@ -96,7 +97,6 @@ def tell_paths(
         run: a speaker.
         data: what it reads.
         examples: paths.
-        batch: paths at a time.
         temperature: see `Speaker.tell`.
         seed: of the samples.
         device: where to; the CPU by default.
@@ -104,8 +104,8 @@ def tell_paths(
     device = device or torch.device("cpu")
     speaker, data = speaker_of(run).to(device).eval(), data.to(device)
     generator, texts = torch.Generator().manual_seed(seed), []
-    for at in range(0, len(examples), batch):
-        some = examples[at : at + batch]
+    for at in range(0, len(examples), _BATCH):
+        some = examples[at : at + _BATCH]
         tale = load_tale(data, make_tale(data, some), device)
         words = speaker.tell(tale.told, temperature=temperature, generator=generator)
         texts += [spoken_text(row, data.vocabulary) for row in words.tolist()]

@@ -1,9 +1,10 @@
-"""The top-down map for matplotlib: one function a layer, the same layers and colours as the viewer's map."""
+"""The top-down map for matplotlib: one function per layer, the same layers and colours as the viewer's map."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,26 @@ if TYPE_CHECKING:
 
 MOST_LABELS = 4
 """Candidates whose value is written on a map: the best ones; more would cover it."""
-LAYERS = ("belief", "smoothed", "prediction", "likelihood")
+Box = tuple[float, float, float, float]
+"""Left, right, bottom, top, in metres."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a map shows beside paths, start and goals."""
+
+    layer: str = "belief"
+    """belief, smoothed, prediction or likelihood."""
+    painting: Painting | None = None
+    """Drawn instead of the plan."""
+    names: bool = True
+    """Whether rooms carry theirs."""
+    graph: bool = True
+    """Whether viewpoints and edges are drawn."""
+    choices: bool = False
+    """Whether it is told what the agent does next, and what else it could do."""
+    box: Box | None = None
+    """What part; `view_box` by default."""
 
 
 def new_figure(width_in: float, height_in: float, what: str) -> Figure:
@@ -47,8 +67,8 @@ def heat_of(frame: Frame, layer: str, t: int) -> np.ndarray:
     return (frame.smoothed if layer == "smoothed" else frame.beliefs)[t]
 
 
-def view_box(record: EpisodeRecord, scene: dict[str, Any], margin_m: float = 2.0) -> tuple[float, float, float, float]:
-    """Left, right, bottom, top of what a figure of this episode should show."""
+def view_box(record: EpisodeRecord, scene: dict[str, Any]) -> Box:
+    """What a figure of this episode should show."""
     places = {point["id"]: point for point in scene["viewpoints"]}
     points = [(places[name]["x"], places[name]["y"]) for name in {*record.walk, *record.path}]
     left, bottom = corner_m(record.grid, record.origin_xy_m)
@@ -59,7 +79,7 @@ def view_box(record: EpisodeRecord, scene: dict[str, Any], margin_m: float = 2.0
             (left + (c + 0.5) * record.grid.cell_m, bottom + (r + 0.5) * record.grid.cell_m) for r, c in zip(rows, cols)
         ]
     x, y = np.array(points, float).T
-    return float(x.min() - margin_m), float(x.max() + margin_m), float(y.min() - margin_m), float(y.max() + margin_m)
+    return float(x.min() - 2.0), float(x.max() + 2.0), float(y.min() - 2.0), float(y.max() + 2.0)
 
 
 def draw_map(
@@ -68,14 +88,7 @@ def draw_map(
     record: EpisodeRecord,
     step: int,
     t: int,
-    *,
-    layer: str = "belief",
-    painting: Painting | None = None,
-    names: bool = True,
-    graph: bool = True,
-    paths: bool = True,
-    choices: bool = False,
-    box: tuple[float, float, float, float] | None = None,
+    drawn: Drawn = Drawn(),
 ) -> None:
     """Draw everything known at an agent step and a filter step.
 
@@ -85,33 +98,27 @@ def draw_map(
         record: the episode.
         step: agent step.
         t: filter step; 0 is the start.
-        layer: one of `LAYERS`.
-        painting: drawn instead of the plan.
-        names: whether rooms carry theirs.
-        graph: whether viewpoints and edges are drawn.
-        paths: whether paths, start and goals are drawn.
-        choices: whether it is told what the agent does next, and what else it could do.
-        box: left, right, bottom, top; `view_box` by default.
+        drawn: what else is shown, and how.
     """
     frame = record.frames[step]
     places = {point["id"]: point for point in scene["viewpoints"]}
     storey = places[record.walk[step]]["s"]
-    left, right, bottom, top = box or view_box(record, scene)
+    left, right, bottom, top = drawn.box or view_box(record, scene)
     axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
     axes.set_facecolor("#f3f4f5")
     axes.set_xticks([])
     axes.set_yticks([])
-    if painting is not None:
-        axes.imshow(painting.rgba, extent=painting.extent_m, zorder=1, interpolation="bilinear")
+    if drawn.painting is not None:
+        axes.imshow(drawn.painting.rgba, extent=drawn.painting.extent_m, zorder=1, interpolation="bilinear")
     else:
-        draw_plan(axes, scene, storey, names)
+        draw_plan(axes, scene, storey, drawn.names)
     _draw_unseen(axes, record, frame)
-    draw_heat(axes, heat_of(frame, layer, t), record.grid, record.origin_xy_m, likely=layer == "likelihood" and t > 0)
-    if graph:
+    likely = drawn.layer == "likelihood" and t > 0
+    draw_heat(axes, heat_of(frame, drawn.layer, t), record.grid, record.origin_xy_m, likely=likely)
+    if drawn.graph:
         draw_graph(axes, scene, storey, frame.choice.candidates)
-    if paths:
-        _draw_paths(axes, scene, record, step)
-    if choices:
+    _draw_paths(axes, scene, record, step)
+    if drawn.choices:
         _draw_choice(axes, scene, record, step, storey)
     draw_scale(axes, left, right, bottom, top)
 
@@ -150,7 +157,7 @@ def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True,
 def draw_heat(
     axes: Any, belief: np.ndarray, grid: Grid, origin_xy_m: tuple[float, float], *, likely: bool = False
 ) -> None:
-    """A belief (or a likelihood) as a heat map, with a wedge a heading where there is most of it."""
+    """A belief (or a likelihood) as a heat map, with a wedge per heading where there is most of it."""
     mass = belief.sum(0)
     top = float(mass.max()) if likely else max(0.02, float(mass.max()))
     left, bottom = corner_m(grid, origin_xy_m)

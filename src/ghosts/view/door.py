@@ -72,7 +72,7 @@ def serve(app: Any, door: socket.socket, host: str, port: int) -> None:
         app: what answers.
         door: socket that listens.
         host: its address, for messages.
-        port: likewise.
+        port: its port, for messages.
     """
     config = uvicorn.Config(
         app,

@@ -15,9 +15,8 @@ from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.evaluate.goal import CALIBRATION_BINS, GoalScores
 from ghosts.files import atomic_path
 from ghosts.view import style
-from ghosts.view.canvas import draw_heat, draw_legend, draw_map, new_figure, view_box
+from ghosts.view.canvas import Drawn, draw_heat, draw_legend, draw_map, new_figure, view_box
 from ghosts.view.paint import Painting
-from ghosts.view.question import CellView
 from ghosts.view.record import EpisodeRecord, corner_m
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ def belief_sequence(
     scene: dict[str, Any],
     step: int = -1,
     *,
-    layer: str = "belief",
-    columns: int = 4,
     painting: Painting | None = None,
 ) -> Figure:
     """The belief at the start and after each filter step, on the map of one agent step.
@@ -57,13 +54,11 @@ def belief_sequence(
         record: the episode.
         scene: its building.
         step: agent step; the last one by default.
-        layer: `canvas.LAYERS`.
-        columns: of panels; fewer where the filter has fewer steps.
         painting: drawn instead of the plan.
     """
     step = step % len(record.frames)
     count = record.filter_steps + 1
-    columns = min(columns, count)
+    columns = min(4, count)
     rows = -(-count // columns)
     box = view_box(record, scene)
     wide, tall = _PANEL_IN, _PANEL_IN * (box[3] - box[2]) / (box[1] - box[0])
@@ -77,7 +72,8 @@ def belief_sequence(
         left, bottom = _GAP_IN + col * (wide + _GAP_IN), height - head - row * each - tall
         axes = figure.add_axes((left / width, bottom / height, wide / width, tall / height))
         if t < count:
-            draw_map(axes, scene, record, step, t, layer=layer, painting=painting, names=t == 0, graph=t == 0, box=box)
+            drawn = Drawn(painting=painting, names=t == 0, graph=t == 0, box=box)
+            draw_map(axes, scene, record, step, t, drawn)
             axes.set_xlabel(_step_words(record, t), fontsize=8, labelpad=3)
         elif t == count:
             draw_legend(axes, record)
@@ -132,17 +128,14 @@ def _opaque(values: Float[np.ndarray, "y x"], stops: tuple[tuple[float, float, f
     return style.heat_rgba(values, 1.0, stops)[..., :3]
 
 
-def inside_figure(
-    record: EpisodeRecord, scene: dict[str, Any], step: int, t: int, cell: CellView | None = None
-) -> Figure:
-    """Belief before, motion kernel at a cell, prediction, likelihood and posterior, side by side.
+def inside_figure(record: EpisodeRecord, scene: dict[str, Any], step: int, t: int) -> Figure:
+    """Belief before, motion kernel at its most likely cell, prediction, likelihood and posterior, side by side.
 
     Args:
         record: the episode.
         scene: its building.
         step: agent step.
         t: filter step, 1 to T.
-        cell: the cell whose kernel is drawn (`Mind.cell`); the most likely one by default.
 
     Raises:
         ConfigError: there is no such filter step.
@@ -154,8 +147,8 @@ def inside_figure(
     wide, tall = _PANEL_IN, _PANEL_IN * max(1.0, (box[3] - box[2]) / (box[1] - box[0]))
     width, height = 5 * (wide + _GAP_IN) + _GAP_IN, tall + 0.75
     figure = new_figure(width, height, "drawing the inside of the filter")
-    kernel = cell.kernel if cell is not None else frame.kernels[t - 1]
-    row, col = (cell.row, cell.col) if cell is not None else frame.kernel_cells[t - 1].tolist()
+    kernel = frame.kernels[t - 1]
+    row, col = frame.kernel_cells[t - 1].tolist()
     weights = frame.beliefs[t - 1][:, row, col]
     mixed = np.einsum("c,cyx->yx", weights / weights.sum() if weights.sum() > 0 else weights + 1 / len(weights), kernel)
     panels = (
@@ -172,7 +165,7 @@ def inside_figure(
         if not layer:
             _draw_kernel(axes, mixed, record.grid.cell_m)
             continue
-        draw_map(axes, scene, record, step, at, layer=layer, names=False, graph=False, box=box)
+        draw_map(axes, scene, record, step, at, Drawn(layer, names=False, graph=False, box=box))
         corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]) + np.array([col, row])
         outline = corners * record.grid.cell_m + np.array(corner_m(record.grid, record.origin_xy_m))
         axes.plot(*outline.T, color=style.INK, lw=1.1, zorder=12)
@@ -214,18 +207,16 @@ def calibration_figure(scores: Mapping[str, GoalScores]) -> Figure:
     return figure
 
 
-def calibration_points(
-    confidence: Float[np.ndarray, " n"], success: Bool[np.ndarray, " n"], bins: int = CALIBRATION_BINS
-) -> list[dict[str, float]]:
+def calibration_points(confidence: Float[np.ndarray, " n"], success: Bool[np.ndarray, " n"]) -> list[dict[str, float]]:
     """Mean confidence and success of each bin that holds anything, and its share of all predictions."""
-    which = confidence_bin(confidence, bins)
+    which = confidence_bin(confidence, CALIBRATION_BINS)
     return [
         {
             "confidence": float(confidence[which == number].mean()),
             "success": float(success[which == number].mean()),
             "share": float((which == number).mean()),
         }
-        for number in range(bins)
+        for number in range(CALIBRATION_BINS)
         if (which == number).any()
     ]
 

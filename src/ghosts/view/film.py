@@ -15,7 +15,7 @@ from ghosts.errors import DataError, MissingExtraError
 from ghosts.files import atomic_path
 from ghosts.types import SUCCESS_M
 from ghosts.view import style
-from ghosts.view.canvas import draw_legend, draw_map, draw_signs, new_figure, view_box, walk_name
+from ghosts.view.canvas import Drawn, draw_legend, draw_map, draw_signs, new_figure, view_box, walk_name
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
@@ -60,8 +60,22 @@ def write_film(
     for picture, hold in film_pictures(records, scene, painting, ahead):
         pictures.append((picture, hold))
         report(sum(hold == _HOLD for _, hold in pictures), len(records[0].frames))
+    return write_pictures(path, pictures)
+
+
+def write_pictures(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int = FRAMES_A_SECOND) -> int:
+    """Write pictures as a film, whole or not at all.
+
+    Args:
+        path: ends in .mp4 or .gif.
+        pictures: each with the frames for which it is shown.
+        per_second: frames.
+
+    Returns:
+        The number of frames.
+    """
     with atomic_path(path) as temporary:
-        _write_mp4(temporary, pictures) if path.suffix.lower() == ".mp4" else _write_gif(temporary, pictures)
+        (_write_mp4 if path.suffix.lower() == ".mp4" else _write_gif)(temporary, pictures, per_second)
     return sum(hold for _, hold in pictures)
 
 
@@ -107,44 +121,41 @@ def film_pictures(
             # Between agent steps the filter is run again; its early steps change little, so they are shown once.
             if step and 0 < t < steps and t % 2:
                 continue
-            named = len(records) > 1
-            parts = [
-                film_picture(item, scene, step, min(t, item.filter_steps), box, painting, view, named)
-                for item, view in zip(records, views)
-            ]
+            parts = []
+            for item, view in zip(records, views):
+                last, at = t >= item.filter_steps, min(t, item.filter_steps)
+                drawn = Drawn(painting=painting, names=painting is None, choices=last, box=box)
+                parts.append(_film_picture(item, scene, (step, at), drawn, view, named=len(records) > 1))
             yield np.concatenate(parts, 1), _HOLD if t == steps else 1
 
 
-def film_picture(
+def _film_picture(
     record: EpisodeRecord,
     scene: dict[str, Any],
-    step: int,
-    t: int,
-    box: tuple[float, float, float, float],
-    painting: Painting | None = None,
-    view: UInt8[np.ndarray, "y x 3"] | None = None,
-    named: bool = False,
+    when: tuple[int, int],
+    drawn: Drawn,
+    view: UInt8[np.ndarray, "y x 3"] | None,
+    *,
+    named: bool,
 ) -> UInt8[np.ndarray, "h w 3"]:
     """One picture: instruction with the words of this filter step, map with belief, what the numbers say.
 
     Args:
         record: the episode.
         scene: its building.
-        step: agent step.
-        t: filter step.
-        box: left, right, bottom, top of the map.
-        painting: drawn instead of the plan.
+        when: agent step and filter step.
+        drawn: of the map.
         view: what the camera sees, shown beside the map.
         named: whether to say which model this is.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    (step, t), box = when, drawn.box or view_box(record, scene)
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.0))
     side = _CAMERA_IN if view is not None else 0.0
     width, high = 7.2 + side, 7.0 * ratio
     lines = _lines(record.words, 7.2 if named else width)
-    head = 0.2 + _LINE_IN * len(lines)
-    height = head + high + 0.78
+    height = 0.2 + _LINE_IN * len(lines) + high + 0.78
     figure = new_figure(width, height, "drawing a film")
     figure.set_dpi(100)
     axes = figure.add_axes((0.1 / width, 0.74 / height, 7.0 / width, high / height))
@@ -155,8 +166,7 @@ def film_picture(
         draw_legend(figure.add_axes((7.2 / width, 0.74 / height, 0.3, (high - tall) / height)), record)
     else:
         draw_signs(figure, record, 0.5 / height)
-    last = t == record.filter_steps
-    draw_map(axes, scene, record, step, t, painting=painting, names=painting is None, choices=last, graph=True, box=box)
+    draw_map(axes, scene, record, step, t, drawn)
     axes.set_aspect("equal", adjustable="datalim")
     _write_words(figure, record, t, lines, (width, height))
     frame = record.frames[step]
@@ -166,7 +176,7 @@ def film_picture(
     note += f"{100 * frame.confidence:.0f} % within 3 m of ✕{error}"
     if not record.own_walk:
         note += f"\n{walk_name(record)}"
-    elif last and frame.left_m is not None:
+    elif t == record.filter_steps and frame.left_m is not None:
         ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
         note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
     figure.text(0.5, (0.44 if view is None else 0.6) / height, note, ha="center", va="top", fontsize=9, color=style.INK)
@@ -179,8 +189,7 @@ def film_picture(
 
 def _lines(words: tuple[str, ...], width_in: float) -> list[list[int]]:
     """Word numbers per line."""
-    lines, number = [], 0
-    most = int(width_in / _LETTER_IN) - 4
+    lines, number, most = [], 0, int(width_in / _LETTER_IN) - 4
     for text in textwrap.wrap(" ".join(words), most, break_long_words=False, break_on_hyphens=False):
         count = len(text.split(" "))
         lines.append(list(range(number, number + count)))
@@ -189,10 +198,10 @@ def _lines(words: tuple[str, ...], width_in: float) -> list[list[int]]:
 
 
 def _write_words(figure: Any, record: EpisodeRecord, t: int, lines: list[list[int]], size: tuple[float, float]) -> None:
-    """The instruction in a fixed-width face; a bar above a word is what should be seen, one below what should be done."""
+    """The instruction in a fixed-width face: a bar above a word for what should be seen, below for what to do."""
     action = record.action_attention[t - 1] if t else np.zeros(len(record.words))
     seen = record.observation_attention[t - 1] if t else np.zeros(len(record.words))
-    (width, height), step = size, _LETTER_IN / size[0]
+    step, height = _LETTER_IN / size[0], size[1]
     for line, numbers in enumerate(lines):
         length = sum(len(record.words[k]) + 1 for k in numbers) - 1
         x, y = 0.5 - length * step / 2, 1 - (0.17 + _LINE_IN * line) / height
@@ -212,14 +221,14 @@ def _patch(corner: tuple[float, float], width: float, height: float, colour: Any
     return Rectangle(corner, width, height, facecolor=colour, lw=0, zorder=0)
 
 
-def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
+def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
     import imageio_ffmpeg
 
     height, width = pictures[0][0].shape[:2]
     writer = imageio_ffmpeg.write_frames(
         str(path),
         (width, height),
-        fps=FRAMES_A_SECOND,
+        fps=per_second,
         codec="libx264",
         quality=8,
         macro_block_size=2,
@@ -235,14 +244,14 @@ def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
         writer.close()
 
 
-def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
+def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
     """Through Pillow, which matplotlib brings along; half size and one table of colours keep it small."""
     from PIL import Image
 
     small = [cv2.resize(picture, None, fx=0.62, fy=0.62, interpolation=cv2.INTER_AREA) for picture, _ in pictures]
     table = _gif_colours(small)
     frames = [Image.fromarray(picture).quantize(palette=table, dither=Image.Dither.NONE) for picture in small]
-    wait = [round(1000 / FRAMES_A_SECOND * hold) for _, hold in pictures]
+    wait = [round(1000 / per_second * hold) for _, hold in pictures]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=wait, loop=0, optimize=True)
 
 

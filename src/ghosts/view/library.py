@@ -157,6 +157,10 @@ class Library:
         ]
         return "\n  ".join(["", *lines])
 
+    def file(self, model: str) -> Path | None:
+        """The checkpoint of a model; None for the hand-coded baseline."""
+        return self._files.get(model)
+
     def same_as(self, model: str) -> str:
         """The first model of the same file, which believes the same; empty where there is none before it."""
         before = [name for name in self._files if self._files[name] == self._files.get(model)]

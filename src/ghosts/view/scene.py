@@ -178,15 +178,12 @@ def _short(points: Any) -> list[list[float]]:
 
 
 def _room_wall(room: Room, storey: int) -> Shape:
-    half = _WALL_M / 2
-    corners = _rectangle(room.x0_m - half, room.y0_m - half, room.x1_m + half, room.y1_m + half)
-    return {"s": storey, "k": "wall", "f": WALL, "p": corners}
+    return {"s": storey, "k": "wall", "f": WALL, "p": _short(room.corners(_WALL_M / 2))}
 
 
 def _room(room: Room, storey: int) -> Shape:
-    corners = _rectangle(room.x0_m, room.y0_m, room.x1_m, room.y1_m)
-    area = (room.x1_m - room.x0_m) * (room.y1_m - room.y0_m)
-    return {"s": storey, "k": "room", "f": room_tint(room.kind), "p": corners, "t": room.kind, "a": round(area, 2)}
+    area = round(room.area_m2, 2)
+    return {"s": storey, "k": "room", "f": room_tint(room.kind), "p": _short(room.corners()), "t": room.kind, "a": area}
 
 
 def _opening(opening: Opening, storey: int) -> Shape:

@@ -27,6 +27,7 @@ from ghosts import __version__
 from ghosts.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
 from ghosts.view.film import write_film
 from ghosts.view.guard import Guard
+from ghosts.view.house3d import Houses3D, three_js
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.packed import pack
@@ -39,6 +40,7 @@ MOST_THREADS = 4
 STATIC = {
     "index.html": "text/html; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
+    "house3d.css": "text/css; charset=utf-8",
     **{
         f"{name}.js": "text/javascript; charset=utf-8"
         for name in (
@@ -53,6 +55,9 @@ STATIC = {
             "player",
             "picture",
             "saving",
+            "orbit",
+            "house3d",
+            "driving",
             "training",
             "viewer",
         )
@@ -136,6 +141,7 @@ def make_app(library: Library, hosts: frozenset[str] = frozenset(), token: str =
     _pages(app)
     _lists(app, library)
     _questions(app, library)
+    _houses(app, library, Houses3D(library))
     _errors(app)
     return app
 
@@ -289,6 +295,24 @@ def _questions(app: FastAPI, library: Library) -> None:
                 drawn.pop(body.job, None)
             data = target.read_bytes()
         return Response(data, media_type="video/mp4" if body.kind == "mp4" else "image/gif")
+
+
+def _houses(app: FastAPI, library: Library, houses: Houses3D) -> None:
+    kept = {"Cache-Control": "max-age=3600"}
+
+    @app.get("/static/vendor/three.module.min.js")
+    def three() -> Response:
+        return Response(three_js(), media_type=STATIC["core.js"], headers=kept)
+
+    @app.get("/api/house")
+    def house(world: NameQuery, scan: NameQuery) -> Response:
+        _known_scan(library, world, scan)
+        return Response(houses.file(world, scan), media_type="model/gltf-binary", headers=kept)
+
+    @app.post("/api/drive")
+    def drive(body: Ask) -> dict[str, Any]:
+        _, question = _question(library, body)
+        return houses.drive(body.world, body.model, question)
 
 
 def _known_scan(library: Library, world: str, scan: str) -> None:

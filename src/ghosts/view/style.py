@@ -18,7 +18,7 @@ INK, PAPER, UNSEEN, WALL = "#1f2428", "#ffffff", "#8d979e", "#3b3b3b"
 BELIEF = ((1.0, 0.96, 0.90), (0.99, 0.68, 0.42), (0.90, 0.33, 0.05), (0.50, 0.06, 0.02))
 """Stops of the belief's colours, evenly spaced: pale to dark vermilion (its lightness falls all the way)."""
 LIKELIHOOD = ((0.97, 0.97, 1.0), (0.62, 0.79, 0.88), (0.19, 0.51, 0.74), (0.03, 0.19, 0.42))
-"""Likewise of a likelihood: pale to dark blue."""
+"""Stops of a likelihood's colours: pale to dark blue."""
 MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Of models beside each other in a plot."""
 ROOM_TINTS = {

@@ -9,8 +9,7 @@ from typing import Any
 
 from ghosts.errors import DataError
 from ghosts.files import is_finite
-from ghosts.learn.trainer import LOG
-from ghosts.weights.checkpoint import BEST, LAST
+from ghosts.weights.checkpoint import BEST, LAST, LOG
 
 MOST_ROWS = 400
 """Rows of a log that a page gets; of longer ones some are left out, evenly."""

@@ -26,7 +26,7 @@ from ghosts.files import atomic_path, parse_json, read_bytes
 
 FORMAT, OLD_FORMAT = 3, 2
 """In the old one, weights had other names, see `_renamed`."""
-LAST, BEST = "last.safetensors", "best.safetensors"
+LAST, BEST, LOG = "last.safetensors", "best.safetensors", "log.jsonl"
 BACKBONE = "small-backbone"
 """What the checkpoint of a backbone calls its kind; runs of `ghosts train` have none."""
 

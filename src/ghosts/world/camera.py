@@ -50,7 +50,7 @@ class FacePart:
     first: Int64[np.ndarray, " r"]
     """Of each row's interval, counted from the left of the box."""
     last: Int64[np.ndarray, " r"]
-    """Likewise; before the first where a row shows nothing of the face."""
+    """Of each row's interval; before the first where a row shows nothing of the face."""
     texel_from_pixel: Float[np.ndarray, "3 3"]
     """Homography from the pixels of the box to texels of the face, its border included."""
     inside: UInt8[np.ndarray, "r c"] | None = None

@@ -14,9 +14,8 @@ from jaxtyping import Bool, Float
 from ghosts.errors import ConfigError
 
 RADIUS = 5
-SIGMA_SPACE = (12.0, 5.0, 8.0)
-SIGMA_RANGE = (0.2, 0.08, 0.02)
-"""One entry a pyramid level, finest first."""
+SIGMAS = ((12.0, 0.2), (5.0, 0.08), (8.0, 0.02))
+"""Standard deviations in pixels and in intensity, one pair per pyramid level, finest first."""
 _CHUNK = 8192  # pixels at a time: all arrays of a chunk stay in the second-level cache
 _RIDGE = 0.1  # square pixels; neighbours on one side have a variance of about 2
 _FARTHEST = 0.4  # a plane may leave the mean of its neighbours by this share of it
@@ -26,8 +25,6 @@ def fill_depth(
     depth: Float[np.ndarray, "h w"],
     intensity: Float[np.ndarray, "h w"],
     missing: Bool[np.ndarray, "h w"],
-    sigma_space: tuple[float, ...] = SIGMA_SPACE,
-    sigma_range: tuple[float, ...] = SIGMA_RANGE,
     *,
     planes: bool = False,
 ) -> Float[np.ndarray, "h w"]:
@@ -37,8 +34,6 @@ def fill_depth(
         depth: any unit.
         intensity: guide in 0..1.
         missing: where depth is to be filled; elsewhere it is returned as it is.
-        sigma_space: standard deviations in pixels, one a pyramid level, finest first.
-        sigma_range: standard deviations in intensity, likewise.
         planes: fit a plane to the weighted neighbours instead of taking their mean (the toolbox's way). A hole at the
             border of the image, which sees one side only, then goes on as its rim does.
 
@@ -47,11 +42,7 @@ def fill_depth(
     """
     if not depth.shape == intensity.shape == missing.shape:
         raise ConfigError(f"depth {depth.shape}, intensity {intensity.shape} and mask {missing.shape} differ in size")
-    if len(sigma_space) != len(sigma_range):
-        raise ConfigError(
-            f"{len(sigma_space)} space and {len(sigma_range)} range deviations; give one of each per level"
-        )
-    levels = [_level(depth, intensity, missing, number) for number in range(len(sigma_space))]
+    levels = [_level(depth, intensity, missing, number) for number in range(len(SIGMAS))]
     # Below the coarsest level nothing is known; one pixel stands for it.
     filled, valid = np.zeros((1, 1), depth.dtype), np.zeros((1, 1), bool)
     shade = np.zeros((1, 1), intensity.dtype)
@@ -63,8 +54,7 @@ def fill_depth(
         # Callers that keep surfaces apart by intensities farther apart than 1 do not want one's depth in another.
         known = ~holes | (valid[pick] & (np.abs(guide - shade[pick]) <= 1.0))
         values = np.where(holes, filled[pick], values)
-        sigmas = sigma_space[number], sigma_range[number]
-        filled, valid = _filter_holes(values, guide, holes, known, sigmas, planes)
+        filled, valid = _filter_holes(values, guide, holes, known, SIGMAS[number], planes)
         shade = guide
     return filled
 

@@ -105,13 +105,13 @@ def check_plane(image: np.ndarray, path: Path, kind: np.dtype, form: str, hint: 
         raise DataError(f"expected {form} with one channel, found {found}", file=path, hint=hint)
 
 
-def write_image(path: Path, image: np.ndarray, *, quality: int = 92) -> None:
+def write_image(path: Path, image: np.ndarray) -> None:
     """Write an RGB, 16-bit or label image atomically; the suffix chooses the format."""
     with atomic_path(path) as temporary:
         if image.ndim == 3:
             image = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
         # Level 2 takes a third of zlib's default time on 16-bit depth, for 13 % more bytes.
-        options = [cv2.IMWRITE_JPEG_QUALITY, quality]
+        options = [cv2.IMWRITE_JPEG_QUALITY, 92]
         if path.suffix.lower() == ".png":
             options = [cv2.IMWRITE_PNG_COMPRESSION, 2]
         if not cv2.imwrite(str(temporary), image, options):

@@ -172,6 +172,7 @@ Ghosts.Player = class {
     this.each("words", "words", (box, { header, map }) => Ghosts.drawWords(box, header, map.t, { onchange: this.callbacks.onword }), readers);
     this.each("inside", "inside", (box, { header, map, told }) => Ghosts.drawInside(box, header, map.frame, map.t, told));
     this.each("attention", "", (box, { header, map }) => Ghosts.drawAttention(box, header, map.t, (t) => this.go(this.step, t)));
+    this.onrefresh?.();
   }
 
   // A part of the page, once for each model; models are named where there are several.

@@ -209,7 +209,7 @@ class _Sample:
     distance: Float32[np.ndarray, "y x"]
     """0 where there is no reading."""
     weight: Float32[np.ndarray, "y x"]
-    """Likewise; greater near the optical axis, less where the reading may be that of the other side of an edge."""
+    """Greater near the optical axis, less where the reading may be that of the other side of an edge; 0 without one."""
     sure: Bool[np.ndarray, "y x"]
     """Readings that are not of the border of a surface."""
 

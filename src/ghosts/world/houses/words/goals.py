@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool
 
+from ghosts.types import SUCCESS_M
 from ghosts.world.houses.graph.paths import HousePath
 from ghosts.world.houses.graph.viewpoints import HouseGraph, distances_m
 from ghosts.world.houses.house import House
 from ghosts.world.houses.words.reader import Claim, read
 from ghosts.world.houses.words.truth import contradicted, fits
 from ghosts.world.houses.words.walk import Walk, sample_walk
-
-SUCCESS_M = 3.0
-"""A goal nearer to the true one than this counts as reached (R2R's success)."""
 
 
 class Goals:
