@@ -15,7 +15,7 @@ from ghosts.cli._continuous import EvalCe, evaluate_ce
 from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
 from ghosts.cli._progress import told
-from ghosts.cli._runs import EvalOptions, group_runs
+from ghosts.cli._runs import EvalOptions, PragmaticOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import PRESETS, preset
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ghosts.data.examples import Example
     from ghosts.evaluate.navigation import NavScores
     from ghosts.run.load import Run
+    from ghosts.run.pragmatic import Pragmatist
     from ghosts.world.dataroot import DataRoot
 
 
@@ -50,7 +51,7 @@ class EvalGoal(EvalOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalVln(EvalOptions):
+class EvalVln(EvalOptions, PragmaticOptions):
     """Navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW, CLS with intervals; on R2R beside the published rows.
     Writes vln.json (the same at every run), vln.md and speed.json (seconds) to --out."""
 
@@ -185,9 +186,13 @@ def _evaluate_vln(options: EvalVln) -> None:
     for run in runs:
         for planner in _ways(options, run):
             run.agent(planner=planner)  # says so before the data is read where it cannot act
+    options.check_pragmatic(runs, options.planner)
     fabric = launch(options.device, options.devices)
     root, shelf = DataRoot(options.data), DataShelf(1)
-    runs_scores = [item for run in runs for item in _score_run(options, run, shelf.get(root, run.reading), fabric)]
+    speaker = options.pragmatist(root, fabric.device)
+    runs_scores = [
+        item for run in runs for item in _score_run(options, run, shelf.get(root, run.reading), fabric, speaker)
+    ]
     models: dict[str, dict[str, list[NavScores]]] = {}
     taken: dict[str, dict[str, float]] = {}
     for name, group in group_runs(runs_scores).items():
@@ -225,7 +230,9 @@ def _ways(options: EvalVln, run: Run) -> list[bool]:
     return ways
 
 
-def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> list[tuple[GoalExperiment, VlnRun]]:
+def _score_run(
+    options: EvalVln, run: Run, data: Dataset, fabric: Fabric, speaker: Pragmatist | None
+) -> list[tuple[GoalExperiment, VlnRun]]:
     """A run with its policy, and with the planner where that is asked for."""
     from ghosts.evaluate.vln import walk_and_score
 
@@ -236,9 +243,10 @@ def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> lis
             since = time.perf_counter()
             with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
                 settings = {"planner": planner, "batch": options.batch, "precision": options.precision}
-                scores[split] = walk_and_score(run, data, examples, fabric, report=report, **settings)  # type: ignore[arg-type]
+                settings |= {"pragmatic": speaker, "report": report}
+                scores[split] = walk_and_score(run, data, examples, fabric, **settings)  # type: ignore[arg-type]
             seconds[split] = time.perf_counter() - since
-        how = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
+        how = ["planner"] * planner + ["true beliefs"] * run.on_true_beliefs + ["pragmatic"] * (speaker is not None)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *how]))
         found.append((experiment, VlnRun(run.name, scores, seconds)))
     return found

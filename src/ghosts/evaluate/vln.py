@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from lightning.fabric import Fabric
 
+from ghosts.act.agent import choose_best
 from ghosts.act.walkers import WalkerName, walk_baseline
 from ghosts.config import Precision
 from ghosts.data.dataset import Dataset
@@ -20,6 +21,7 @@ from ghosts.evaluate.goal import check_any, processes
 from ghosts.evaluate.navigation import NavScores, score_paths
 from ghosts.precision import networks_in
 from ghosts.run.load import Run
+from ghosts.run.pragmatic import Pragmatist
 from ghosts.run.rollout import World, walk_episodes
 from ghosts.world.dataroot import DataRoot
 
@@ -35,12 +37,14 @@ def walk_and_score(
     fabric: Fabric | None = None,
     *,
     planner: bool = False,
+    pragmatic: Pragmatist | None = None,
     batch: int = 128,
     precision: Precision = "32-true",
     report: Report = lambda done, total: None,
 ) -> NavScores:
     """Walk every instruction, and score the walks; see `walk_split`."""
-    paths = walk_split(run, data, examples, fabric, planner=planner, batch=batch, precision=precision, report=report)
+    settings = {"planner": planner, "pragmatic": pragmatic, "batch": batch, "precision": precision}
+    paths = walk_split(run, data, examples, fabric, report=report, **settings)  # type: ignore[arg-type]
     return score_walks(data.root, examples, paths)
 
 
@@ -51,6 +55,7 @@ def walk_split(
     fabric: Fabric | None = None,
     *,
     planner: bool = False,
+    pragmatic: Pragmatist | None = None,
     batch: int = 128,
     precision: Precision = "32-true",
     report: Report = lambda done, total: None,
@@ -64,6 +69,7 @@ def walk_split(
         fabric: processes that share the batches; all of them get all walks, the same as one process alone. The CPU by
             default.
         planner: let the planner choose instead of the learned policy.
+        pragmatic: a speaker that has a say in where to stop.
         batch: instructions at a time.
         precision: of the networks; the filter's recursion runs in float32.
         report: called after every step with the walks that have ended by now, and with all of them.
@@ -86,7 +92,9 @@ def walk_split(
         with torch.no_grad(), deterministic(), networks_in(precision, device):
             beliefs = world.true_beliefs(episodes, run.experiment.model) if run.on_true_beliefs else None
             told = partial(_tell, report, at, len(examples))
-            paths[at : at + batch] = walk_episodes(agent, world, episodes, beliefs=beliefs, keep=told).paths
+            choose = choose_best if pragmatic is None else pragmatic.choosing(episodes)
+            walked = walk_episodes(agent, world, episodes, choose=choose, beliefs=beliefs, keep=told)
+            paths[at : at + batch] = walked.paths
     run.model.train(was_training)
     return _shared(paths, fabric) if fabric is not None and count > 1 else paths
 
