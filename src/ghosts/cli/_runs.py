@@ -167,6 +167,19 @@ class EvalOptions:
             chosen = {name: [replace(item, text=reword(item.text)) for item in items] for name, items in chosen.items()}
         return chosen
 
+    def unread(self, run: Run, splits: Splits, root: DataRoot) -> list[str]:
+        """What a run does not read of the instructions it is scored on."""
+        from ghosts.language.tokens import unread
+
+        known = run.reading.vocabulary
+        if known is None:
+            return []
+        return [
+            f"{run.name}, {name}: {line}"
+            for name, examples in self.chosen(splits, root).items()
+            for line in unread(known, [example.text for example in examples])
+        ]
+
     def notes(self, splits: Splits, root: DataRoot) -> list[str]:
         """What to say of seen buildings that the runs were not trained on, because they are held out."""
         from ghosts.data.examples import TRAIN
