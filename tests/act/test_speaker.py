@@ -99,7 +99,6 @@ def test_samples_follow_the_distribution_and_the_seed(data: Dataset, speaker: Sp
     assert_close(counts, scores.softmax(0).detach(), atol=0.04, rtol=0)
 
 
-@pytest.mark.xfail(strict=True, reason="the backward LSTM over stops starts in the padding")
 def test_padding_of_shorter_paths_does_not_matter(data: Dataset, speaker: Speaker) -> None:
     """A path of three viewpoints beside one of five."""
     both, alone = tale_of(data, [18, 6]), tale_of(data, [18])

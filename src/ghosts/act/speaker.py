@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ghosts.act.model import CellFeatures, Vectors
 from ghosts.config import ModelConfig, SpeakerConfig
@@ -102,8 +103,10 @@ class Speaker(nn.Module):
         views = torch.tanh(self.seen(self.dropout(around)) + self.direction + self.move(told.moves)[:, :, None])
         views = views * ~empty[..., None]
         mean = views.sum(2) / (~empty).sum(2, keepdim=True).clamp(min=1)
-        states, _ = self.steps(self.dropout(torch.cat([mean, self.move(told.moves)], -1)))
-        states = states * told.stops[..., None]
+        entered = self.dropout(torch.cat([mean, self.move(told.moves)], -1))
+        # Packed: the way back starts at the end of each path, not in the padding after it.
+        packed = pack_padded_sequence(entered, told.stops.sum(1).cpu(), batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.steps(packed)[0], batch_first=True, total_length=stops)
         values = torch.cat([views.flatten(1, 2), states], 1)
         hidden = torch.cat([(empty | ~told.stops[..., None]).flatten(1), ~told.stops], 1)
         penalty = torch.zeros_like(hidden, dtype=values.dtype).masked_fill(hidden, float("-inf"))
