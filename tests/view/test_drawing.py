@@ -23,7 +23,7 @@ from ghosts.belief.filter import FilterTrace
 from ghosts.errors import ConfigError, DataError, MissingExtraError
 from ghosts.evaluate.goal import GoalScores
 from ghosts.evaluate.navigation import NavScores
-from ghosts.view.canvas import Drawn, choice_label, draw_map, heat_of, new_figure, view_box, walk_name
+from ghosts.view.canvas import MapLayers, choice_label, draw_map, heat_of, new_figure, view_box, walk_name
 from ghosts.view.figures import (
     attention_figure,
     belief_sequence,
@@ -188,7 +188,7 @@ def test_a_film_of_two_models(record: EpisodeRecord, scene: dict[str, Any], libr
 def test_the_next_move_is_drawn(record: EpisodeRecord, scene: dict[str, Any]) -> None:
     figure = new_figure(4.0, 4.0, "a test")
     axes = figure.add_subplot()
-    draw_map(axes, scene, record, 2, 4, Drawn(choices=True, names=False))
+    draw_map(axes, scene, record, 2, 4, MapLayers(choices=True, names=False))
     choice = record.frames[2].choice
     texts = {text.get_text() for text in axes.texts}
     assert choice_label(choice, choice.chosen) in texts

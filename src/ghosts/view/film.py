@@ -15,7 +15,7 @@ from ghosts.errors import DataError, MissingExtraError
 from ghosts.files import atomic_path
 from ghosts.types import SUCCESS_M
 from ghosts.view import style
-from ghosts.view.canvas import Drawn, draw_map, draw_signs, new_figure, view_box, walk_name
+from ghosts.view.canvas import MapLayers, draw_map, draw_signs, new_figure, view_box, walk_name
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
@@ -105,8 +105,8 @@ def film_pictures(
             parts = []
             for item in records:
                 last, at = t >= item.filter_steps, min(t, item.filter_steps)
-                drawn = Drawn(painting=painting, names=painting is None, choices=last, box=box)
-                parts.append(_film_picture(item, scene, (step, at), drawn, view, named=len(records) > 1))
+                layers = MapLayers(painting=painting, names=painting is None, choices=last, box=box)
+                parts.append(_film_picture(item, scene, (step, at), layers, view, named=len(records) > 1))
             yield np.concatenate(parts, 1), _HOLD if t == steps else 1
 
 
@@ -114,7 +114,7 @@ def _film_picture(
     record: EpisodeRecord,
     scene: dict[str, Any],
     when: tuple[int, int],
-    drawn: Drawn,
+    layers: MapLayers,
     view: UInt8[np.ndarray, "y x 3"] | None,
     *,
     named: bool,
@@ -125,13 +125,13 @@ def _film_picture(
         record: the episode.
         scene: its building.
         when: agent step and filter step.
-        drawn: of the map.
+        layers: of the map.
         view: what the camera sees, shown under the map.
         named: whether to say which model this is.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    (step, t), box = when, drawn.box or view_box(record, scene)
+    (step, t), box = when, layers.box or view_box(record, scene)
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.3))
     lines = _lines(record.words)
     width, head = 7.2, 0.25 + 0.24 * len(lines)
@@ -142,7 +142,7 @@ def _film_picture(
     axes = figure.add_axes((0.014, (0.74 + camera) / height, 0.972, 7.0 * ratio / height))
     if view is not None:
         figure.add_axes((0.014, 0.74 / height, 0.972, (camera - 0.08) / height), xticks=[], yticks=[]).imshow(view)
-    draw_map(axes, scene, record, step, t, drawn)
+    draw_map(axes, scene, record, step, t, layers)
     axes.set_aspect("equal", adjustable="datalim")
     _write_words(figure, record, t, lines, height)
     draw_signs(figure, record, 0.5 / height)
