@@ -249,7 +249,7 @@ def test_the_outcome_comes_first(record: EpisodeRecord, scene: dict[str, Any]) -
     assert "stops less than 3 m, by the shortest walk, from where the instruction leads" in page
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert [item["left_m"] for item in data["list"]] == [0.5, 2.9, 3.1, None]
-    walks = NavScores(("7_0", "8_0"), *np.zeros((2, 2)), *np.array([[False, True]] * 2), *np.zeros((4, 2)))
+    walks = NavScores(("7_0", "8_0"), {"SR": np.array([0.0, 1.0])})
     listed = [Listed("7_0", "x", "go <b>", 4.0, 1.0), Listed("8_0", "x", "stop", 1.0, 2.0)]
     told = build_report("t", "a", shown, Assets({}), Evaluation(listed, {"<s>": walks}, {"other": _scores()}))
     assert "<b>1 of 2 arrived</b> <span>&lt;s&gt;, walking by itself</span>" in told
