@@ -16,7 +16,7 @@ from ghosts.belief.kernel import (
     displace,
     displacements,
     egocentric_rotation,
-    on_map,
+    stays_on_map,
 )
 from ghosts.belief.motion import FactorisedMotion, JointMotion, build_motion, factorised_kernels, joint_kernel
 from ghosts.config import FilterConfig, MotionConfig
@@ -265,8 +265,8 @@ def test_contradicting_parts_leave_the_mass_where_it_is(spread: float) -> None:
         assert bool(values.grad.isfinite().all())
 
 
-def test_on_map() -> None:
-    inside = on_map(3, 4, 5)
+def test_stays_on_map() -> None:
+    inside = stays_on_map(3, 4, 5)
     assert inside[:, 0, 0].reshape(3, 3).tolist() == [[False, False, False], [False, True, True], [False, True, True]]
     assert bool(inside[:, 1:3, 1:4].all())
     assert int(inside.sum()) == int(np.prod([3 * 4 - 2, 3 * 5 - 2]))

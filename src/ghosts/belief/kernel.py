@@ -124,7 +124,7 @@ def on_device(
 
 
 @lru_cache(maxsize=64)
-def on_map(size: int, rows: int, cols: int, device: torch.device | None = None) -> Bool[Tensor, "k y x"]:
+def stays_on_map(size: int, rows: int, cols: int, device: torch.device | None = None) -> Bool[Tensor, "k y x"]:
     """Whether a displacement from a cell ends on the map."""
     with torch.inference_mode(False):
         delta = torch.from_numpy(displacements(size)).to(device)
@@ -181,7 +181,7 @@ class JointKernel:
         return torch.einsum("nkyx,nckyx->ncyx", ahead, self.weights)
 
     def dense(self) -> Float[Tensor, "n c ok y x"]:
-        """The weights."""
+        """See `Kernel`."""
         return self.weights
 
 

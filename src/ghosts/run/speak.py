@@ -1,6 +1,6 @@
 """A trained speaker at work: any path of a building in words, and thousands of them as training data.
 
-`describe` tells one path; `sample_paths` and `tell_paths` make episodes in R2R's format of paths drawn like R2R's.
+`describe` tells one path; `paths_like_r2r` and `tell_paths` make episodes in R2R's format of paths drawn like R2R's.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def tell_paths(
     return texts
 
 
-def sample_paths(data: Dataset, count: int, seed: int = 0) -> list[Example]:
+def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
     """Paths of the training buildings, drawn like R2R's: as many per building as it has of R2R's, all different.
 
     Raises:
