@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from ghosts.data.dataset import Dataset
 from ghosts.data.examples import TRAIN
 from ghosts.data.symmetry import Symmetry
 from ghosts.data.telling import Tale, load_tale, make_tale
+from ghosts.errors import DataError
 from landmark_world import load, make_landmark_root, small_experiment
 
 SETTINGS = SpeakerConfig(hidden=12, encoded=10, sectors=8, rings_m=(1.5,), dropout=0.3)
@@ -83,6 +85,15 @@ def test_what_it_tells_is_likeliest_word_by_word(data: Dataset, speaker: Speaker
     assert torch.equal(scores.argmax(-1)[kept], words[kept])
     cold = speaker.tell(tale.told, longest=12, temperature=1e-4, generator=torch.Generator().manual_seed(1))
     assert torch.equal(cold, words)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_scores_that_are_not_finite_are_an_error(data: Dataset, speaker: Speaker, temperature: float) -> None:
+    huge = copy.deepcopy(speaker)
+    for value in huge.parameters():
+        value.data *= 1e30
+    with pytest.raises(DataError, match="the scores of the words are not finite"):
+        huge.tell(tale_of(data, [0]).told, longest=3, temperature=temperature)
 
 
 def test_samples_follow_the_distribution_and_the_seed(data: Dataset, speaker: Speaker) -> None:

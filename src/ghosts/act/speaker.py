@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ghosts.act.model import CellFeatures, Vectors
+from ghosts.belief.histogram import NOT_FINITE
 from ghosts.config import ModelConfig, SpeakerConfig
+from ghosts.errors import DataError
 from ghosts.geometry import TAU
 from ghosts.language.encoder import Encoder
 from ghosts.mapping.cells import MapCells
@@ -174,6 +176,9 @@ class Speaker(nn.Module):
             longest: most words.
             temperature: 0 for the likeliest word; 1 samples from the model's distribution, less from its peaks.
             generator: of the samples, on the CPU.
+
+        Raises:
+            DataError: the weights overflow.
         """
         scenery = self.look(told)
         state, device = self.begin(scenery), scenery.values.device
@@ -182,6 +187,8 @@ class Speaker(nn.Module):
         for _ in range(longest):
             state, wanted = self.step(state, self.words.embed(word[:, None]), scenery)
             logits = self.logits(wanted)[:, 0]
+            if not logits.isfinite().all():
+                raise DataError("the scores of the words are not finite", hint=NOT_FINITE)
             logits[:, 0] = float("-inf")
             word = logits.argmax(-1)
             if temperature > 0.0:
