@@ -116,7 +116,7 @@ def _rows(kind: str, what: str, unit: str, modules: list[Path], root: Path, seco
 
     against = len(modules) > 1
     if kind == "start":
-        yield row(what, unit, "seconds", -1)
+        yield row(what, unit, "seconds", -1, ratio("cpu_rate", 1))
         yield row("their memory", "MB", "more_mb", -1)
         yield Row(kind, "the first start ever", unit, first, None, None)
     else:
