@@ -118,10 +118,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(text_table(summary, split), end="\n\n")
-    notes = [
-        *options.notes(data.splits, root),
-        *(line for run in runs for line in options.unread(run, data.splits, root)),
-    ]
+    notes = options.notes(data.splits, root) + options.unread(runs, data.splits, root)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
@@ -213,7 +210,7 @@ def _evaluate_vln(options: EvalVln) -> None:
         return
     for split in summary["splits"]:
         print(vln_text(summary, split, seconds), end="\n\n")
-    notes = [*options.notes(splits, root), *(line for run in runs for line in options.unread(run, splits, root))]
+    notes = options.notes(splits, root) + options.unread(runs, splits, root)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         tables = "\n\n".join([*(vln_markdown(summary, split, seconds) for split in summary["splits"]), *notes])
