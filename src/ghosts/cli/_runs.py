@@ -192,17 +192,16 @@ class EvalOptions:
             chosen = {name: [replace(item, text=reword(item.text)) for item in items] for name, items in chosen.items()}
         return chosen
 
-    def unread(self, run: Run, splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
-        """What a run does not read of the instructions it is scored on."""
+    def unread(self, runs: Sequence[Run], splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
+        """What runs do not read of the instructions they are scored on."""
         from ghosts.language.tokens import unread
 
-        known = run.reading.vocabulary
-        if known is None:
-            return []
         return [
             f"{run.name}, {name}: {line}"
+            for run in runs
+            if run.reading.vocabulary is not None
             for name, examples in self.chosen(splits, root, held_out).items()
-            for line in unread(known, [example.text for example in examples])
+            for line in unread(run.reading.vocabulary, [example.text for example in examples])
         ]
 
     def notes(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:

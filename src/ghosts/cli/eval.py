@@ -122,10 +122,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(text_table(summary, split), end="\n\n")
-    notes = [
-        *options.notes(data.splits, root, held_out),
-        *(line for run in runs for line in options.unread(run, data.splits, root, held_out)),
-    ]
+    notes = options.notes(data.splits, root, held_out) + options.unread(runs, data.splits, root, held_out)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
@@ -217,10 +214,7 @@ def _evaluate_vln(options: EvalVln) -> None:
         return
     for split in summary["splits"]:
         print(vln_text(summary, split, seconds), end="\n\n")
-    notes = [
-        *options.notes(splits, root, held_out),
-        *(line for run in runs for line in options.unread(run, splits, root, held_out)),
-    ]
+    notes = options.notes(splits, root, held_out) + options.unread(runs, splits, root, held_out)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         tables = "\n\n".join([*(vln_markdown(summary, split, seconds) for split in summary["splits"]), *notes])

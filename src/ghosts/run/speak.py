@@ -116,8 +116,11 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
     """Paths of the training buildings, drawn like R2R's: as many per building as it has of R2R's, all different.
 
     Raises:
-        DataError: the buildings have no such path.
+        DataError: the buildings have no such path, or are streamed.
     """
+    if data.stream is not None:
+        hint = "name a data root whose training split is one file"
+        raise DataError("paths are drawn of training buildings held whole", file=data.root.path, hint=hint)
     random = np.random.default_rng(seed)
     share: dict[str, int] = {}
     for example in data.splits[TRAIN]:
