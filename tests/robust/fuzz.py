@@ -27,6 +27,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -305,6 +306,8 @@ def fuzz(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    for name in ("tyro", *(f"ghosts.cli.{pair.words.split()[0]}" for pair in PAIRS)):
+        import_module(name)  # once, not in every fork
     folder = Path(tempfile.mkdtemp(prefix="ghosts-fuzz-"))
     fuzzer = Fuzzer(folder, options.seed)
     until, tried, turn = time.monotonic() + 60.0 * options.minutes, 0, 0
