@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 
 from ghosts.act.agent import choose_best
 from ghosts.act.walkers import WalkerName, walk_baseline
@@ -23,6 +22,9 @@ from ghosts.run.load import Run
 from ghosts.run.pragmatic import Pragmatist
 from ghosts.run.rollout import World, walk_episodes
 from ghosts.world.dataroot import DataRoot
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 Report = Callable[[int, int], None]
 WALKS = Execution(batch=128)
