@@ -29,6 +29,7 @@ from ghosts.data.reading import reading_of
 from ghosts.learn.goal import goal_task
 from ghosts.learn.trainer import RunFiles, train
 from ghosts.mapping.label_tiles import LabelTiles, ragged_rows, starts_of
+from ghosts.weights.checkpoint import LOG
 from ghosts.world.dataroot import DataRoot
 
 AXES = ("batch", "map", "headings", "houses")

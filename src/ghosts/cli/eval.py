@@ -107,7 +107,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
         for split, examples in options.chosen(data.splits, root).items():
             with told(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
                 how = Execution(fabric, options.batch, options.threads, options.precision, report)
-                scores[split] = evaluate_goal(run.model, data, examples, how)
+                scores[split] = evaluate_goal(run.model, data, examples, how)  # type: ignore[arg-type]  # asked before
         scored.append((run.experiment, ScoredRun(run.name, run.experiment.train.seed, run.iteration, scores)))
     if not fabric.is_global_zero:
         return
