@@ -1,16 +1,79 @@
-"""Shape checks, left out where they would check the same calls thousands of times."""
+"""Shapes and types of annotations, checked while tests run (jaxtyping and beartype)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from jaxtyping import config
+import jaxtyping
+from jaxtyping import config, install_import_hook
+
+_SHAPE = re.compile(r"\b(Bool|Float|Int|Num|Shaped|UInt)(8|16|32|64)?\[")
+_with_shapes = jaxtyping.jaxtyped
+
+
+def install() -> None:
+    """Check every function of the package that is imported from now on.
+
+    jaxtyping binds the sizes of named axes and checks arguments twice, which takes 20 µs per call. That is left to
+    functions whose annotations have axes. The others get beartype alone, when they are first called: a process calls
+    few of the 2 600.
+    """
+    jaxtyping.jaxtyped = checked  # what the hook writes above each function and class
+    install_import_hook("ghosts", "beartype.beartype")
+
+
+def checked(thing: Any = None, *, typechecker: Callable[[Any], Any]) -> Any:
+    """As `jaxtyping.jaxtyped`: a function, method or property that is checked, or a data class whose fields are."""
+    again = functools.partial(checked, typechecker=typechecker)
+    if thing is None:
+        return again
+    if inspect.isclass(thing):
+        if dataclasses.is_dataclass(thing) and not hasattr(thing.__init__, "__wrapped__"):
+            thing.__init__ = again(thing.__init__)  # type: ignore[misc]
+        return thing
+    if isinstance(thing, classmethod | staticmethod):
+        return type(thing)(again(thing.__func__))
+    if isinstance(thing, property):
+        return property(*(part and again(part) for part in (thing.fget, thing.fset, thing.fdel)))
+    if any(_SHAPE.search(str(text)) for text in thing.__annotations__.values()):
+        return _with_shapes(thing, typechecker=typechecker)
+    return _with_types(thing, typechecker)
+
+
+def _with_types(function: Callable[..., Any], typechecker: Callable[[Any], Any]) -> Callable[..., Any]:
+    check: Callable[..., Any] | None = None
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        nonlocal check
+        if config.jaxtyping_disable:
+            return function(*args, **kwargs)
+        if check is None:
+            names = function.__globals__
+            function.__annotations__ = {key: _hint(text, names) for key, text in function.__annotations__.items()}
+            check = typechecker(function)
+        return check(*args, **kwargs)
+
+    return call
+
+
+def _hint(text: Any, names: dict[str, Any]) -> Any:
+    """What an annotation says; anything where it names what only a type checker knows (as jaxtyping has it)."""
+    try:
+        return eval(text, names) if isinstance(text, str) else text
+    except NameError:
+        return Any
 
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Without run-time checks of shapes, which take half of the time of small computations.
+    """Without checks, which take up to half of the time of small computations.
 
     For long work whose functions other tests call with checks: learning to the end, houses of many seeds.
     """

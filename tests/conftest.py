@@ -14,13 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from jaxtyping import install_import_hook
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Workers fill the cores (make test): threads beyond that only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
-    install_import_hook("ghosts", "beartype.beartype")
+    import checks
+
+    checks.install()
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
 
 
@@ -30,7 +31,7 @@ def import_heavy() -> None:
     gc.disable()
     # What a checked module imports is compiled from source (the hook looks for bytecode of its own): 2 500 modules.
     for heavy in (
-        *("beartype", "cv2", "fastapi", "gymnasium", "lightning.fabric", "matplotlib.pyplot", "safetensors.torch"),
+        *("beartype", "cv2", "fastapi", "gymnasium", "lightning_fabric", "matplotlib.pyplot", "safetensors.torch"),
         *("scipy.stats", "torch", "tyro"),
     ):
         with suppress(ImportError):  # extras

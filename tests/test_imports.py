@@ -57,8 +57,10 @@ HOUSE_ORDER = [
     "body",
     "assets",
     "words",
+    "landmarks",
     "statistics",
     "summary",
+    "index",
     "world",
     "check",
 ]

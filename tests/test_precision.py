@@ -138,7 +138,7 @@ def test_commands_on_a_cpu_without_half_precision(
     tables = []
     for half in ([], ["--half"]):
         precision._say.cache_clear()
-        run = ["--run", str(tmp_path / "auto"), "--device", "cpu", "--data", str(root), "--splits", "val_seen"]
+        run = ["--run", str(tmp_path / "auto"), "--device", "cpu", "--data", str(root), "--split", "val_seen"]
         main(["eval", "goal", *run, "--examples", "4", *half])
         printed = capsys.readouterr()
         tables.append(printed.out)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.learn.goal import FilterTask

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.config import NavigationConfig, Seq2SeqConfig, VlnExperiment
 from ghosts.learn.trainer import RunFiles, train

@@ -5,7 +5,7 @@ from typing import Any as _Any
 
 from ghosts import processor as _processor  # noqa: F401 (first of all: it settles what torch may use)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _SHORT = {
     "load_tracker": "ghosts.run.tracker",

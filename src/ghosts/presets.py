@@ -88,6 +88,12 @@ def landmarks_spoken() -> GoalExperiment:
     return replace(base, name="landmarks-spoken", train=train)
 
 
+def landmarks_houses() -> GoalExperiment:
+    """The improved filter in thousands of houses shown as landmarks, streamed: to start R2R's from (`--warm-start`)."""
+    base = landmarks_improved()
+    return replace(base, name="landmarks-houses", train=replace(base.train, evaluate_every=1300))
+
+
 def landmarks_filter_xy() -> GoalExperiment:
     """Filter (x, y): heading left out of the state."""
     base = landmarks_filter()
@@ -311,6 +317,7 @@ PRESETS: dict[str, Callable[[], GoalExperiment]] = {
         landmarks_near,
         landmarks_improved,
         landmarks_spoken,
+        landmarks_houses,
         landmarks_filter_xy,
         landmarks_filter_joint,
         landmarks_lingunet,

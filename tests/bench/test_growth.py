@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 import ghosts.bench.growth
 from ghosts.bench.growth import AXES, Point, Ranges, measure_growth, restrict

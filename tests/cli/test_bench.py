@@ -77,7 +77,7 @@ def test_simulator_prints_both_and_their_ratio(
     for text in ("free headings [free]", "312", "156", " 2 ", "0.25", "1,234", "both took turns", "drawn by"):
         assert text in printed
     assert [row["what"] for row in json.loads(out.read_text())["rows"]] == ["free headings", "started", "sweeps"]
-    bench.main(["simulator", "--only", "free", "start"])
+    bench.main(["simulator", "--only", "free", "--only", "start"])
     assert asked[1] == (3.0, None, ("free", "start"))
     assert "1,234" not in capsys.readouterr().out
     with pytest.raises(ConfigError, match="--against measures on --device cpu, got 'cuda'"):
@@ -98,7 +98,7 @@ def test_growth_prints_writes_and_draws(
 
     monkeypatch.setattr(ghosts.bench.growth, "measure_growth", fake)
     out = tmp_path / "growth.json"
-    bench.main(["growth", "--batch", "8", "512", "--out", str(out)])
+    bench.main(["growth", "--batch", "8", "--batch", "512", "--out", str(out)])
     ranges = replace(TINY_RANGES, batch=(8, 512))
     assert asked == {"preset": "tiny", "ranges": ranges, "data": None, "iterations": 10, "threads": 2}
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -39,7 +40,7 @@ def depth(root: Path, row: int = 1) -> Path:
 
 def run(root: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:
     try:
-        main(["doctor", str(root), *more])
+        main(["doctor", "--data", str(root), *more])
         code = 0
     except SystemExit as stop:
         code = int(stop.code or 0)
@@ -97,6 +98,23 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
         "faces of 16 px, colour has 32 px",
         "ghosts prepare",
     ),
+    "labels": (
+        lambda root: colour(root).with_name(f"{colour(root).name[:-9]}label_small.png").write_bytes(b"x" * 99),
+        "neither a JPEG nor a PNG",
+        "ghosts prepare",
+    ),
+    "smaller labels": (
+        lambda root: paint(
+            colour(root).with_name(f"{colour(root).name[:-9]}label_small.png"), np.zeros((16, 96), np.uint8)
+        ),
+        "faces of 16 px, colour has 32 px",
+        "ghosts prepare",
+    ),
+    "a pipe for a list": (
+        lambda root: ((root / "connectivity/scans.txt").unlink(), os.mkfifo(root / "connectivity/scans.txt")),
+        "not a regular file",
+        "copy <scan>_conn",
+    ),
     "two sizes": (
         lambda root: write_skybox(root / PICTURES, viewpoint_id(2), 1, 16),
         "faces of different sizes: 16 px",
@@ -149,6 +167,8 @@ OPTIONS = "--faces 64 --colour undistorted --origin top-left --no-parallax"
 def prepared(path: Path, **faces: int) -> Path:
     """A root whose depth files carry the notes of `ghosts prepare`; a building a name, with faces of so many pixels."""
     make_image_root(path, {"train": tuple(faces)})
+    for file in (path / "scans").rglob("*_skybox_label_small.png"):
+        file.unlink()  # only houses have labels
     for scan, face_px in faces.items():
         random = np.random.default_rng(face_px)
         note = make_note(replace(NOTED, faces=face_px), Prepared(0.0, 0.0, 0.1, 1.0, 0.0))
@@ -183,7 +203,7 @@ def test_advice_keeps_the_settings_of_the_pictures(tmp_path: Path) -> None:
     shutil.rmtree(root / "scans" / "c")
     tasks = {task.name: task for task in diagnose(root).tasks}
     assert tasks["simulator with pictures"].next == f"{command} --scan b {OPTIONS} --again"
-    assert tasks["training, paper"].next == f"{command} --scan a b c {OPTIONS} --again"
+    assert tasks["training, paper"].next == f"{command} --scan a --scan b --scan c {OPTIONS} --again"
     shutil.rmtree(root / "scans")
     assert diagnose(root).tasks[0].next == f"{command} --faces 128"  # all that is left is the summary
 
@@ -235,7 +255,7 @@ def test_a_sample_looks_at_some(root: Path) -> None:
 
 def test_no_root_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["doctor", str(tmp_path / "none")])
+        main(["doctor", "--data", str(tmp_path / "none")])
     assert stop.value.code == 1
     assert "expected a data root" in capsys.readouterr().err
 
@@ -264,7 +284,7 @@ def test_a_folder_that_is_no_root_is_told_what_it_is(
         (tmp_path / make).parent.mkdir(parents=True)
         (tmp_path / make).write_bytes(b"")
     with pytest.raises(SystemExit) as stop:
-        main(["doctor", str(tmp_path)])
+        main(["doctor", "--data", str(tmp_path)])
     assert stop.value.code == 1
     text = capsys.readouterr().err
     assert f"{tmp_path}: {what}" in text

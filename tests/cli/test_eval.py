@@ -7,16 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.cli import main
-from ghosts.cli._runs import group_runs
+from ghosts.cli._runs import EvalOptions, group_runs
+from ghosts.data.examples import load_splits
+from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import GoalScores, evaluate_goal
 from ghosts.evaluate.table import ScoredRun
 from ghosts.learn.goal import goal_task
 from ghosts.learn.task import Selection
 from ghosts.learn.trainer import RunFiles, train
-from ghosts.run.load import load_run
+from ghosts.run.load import Run, load_run
+from ghosts.world.dataroot import DataRoot
 from landmark_world import SCANS, load, make_landmark_root, small_experiment
 
 
@@ -37,7 +40,7 @@ def test_table_of_two_seeds_and_the_hand_coded_row(world: Path, capsys: pytest.C
     out = world / "table"
     runs = ["--run", str(world / "run0"), "--run", str(world / "run1" / "best.safetensors")]
     arguments = ["eval", "goal", "--preset", "hand-coded", *runs, "--data", str(world / "root"), "--device", "cpu"]
-    main([*arguments, "--splits", "val_seen,dev_unseen", "--examples", "6", "--out", str(out)])
+    main([*arguments, "--split", "val_seen", "--split", "dev_unseen", "--examples", "6", "--out", str(out)])
     summary = json.loads((out / "goal.json").read_text())
     assert list(summary["splits"]) == ["val_seen", "dev_unseen"]
     split = summary["splits"]["dev_unseen"]
@@ -72,9 +75,9 @@ def test_held_out_buildings_are_scored_and_named(
     paths = json.loads((root / "r2r" / "R2R_train.json").read_text())
     chosen = [record | {"path_id": 1000 + record["path_id"]} for record in paths if record["scan"] in SCANS[2:4]]
     (root / "r2r" / "R2R_val_seen.json").write_text(json.dumps(chosen))
-    words = ["--data", str(root), "--splits", "val_seen", "--device", "cpu"]
+    words = ["--data", str(root), "--split", "val_seen", "--device", "cpu"]
     note = f"val_seen: 24 of 48 instructions lie in buildings that no run was trained on ({SCANS[3]}); --trained-only"
-    for kind in (["goal", "--preset", "hand-coded"], ["vln", "--baselines", "stop"]):
+    for kind in (["goal", "--preset", "hand-coded"], ["vln", "--baseline", "stop"]):
         main(["eval", *kind, *words, "--out", str(tmp_path)])
         printed = capsys.readouterr().out
         assert "val_seen: 48 instructions of 16 paths" in printed
@@ -84,6 +87,31 @@ def test_held_out_buildings_are_scored_and_named(
         printed = capsys.readouterr().out
         assert "val_seen: 24 instructions of 8 paths" in printed
         assert "no run was trained on" not in printed
+
+
+def test_what_was_held_out_is_the_runs_own(world: Path) -> None:
+    """A run that was trained on all buildings has seen all of them, whatever is held out by default."""
+    root, run = DataRoot(world / "root"), load_run(world / "run0")
+    everywhere = replace(run, reading=replace(run.reading, hold_out=0))
+    examples = load_splits(root, run.reading.steps)["train"] + load_splits(root, run.reading.steps)["dev_unseen"]
+    splits, held = {"train": examples, "val_seen": examples}, {SCANS[3]}
+
+    def said(options: EvalOptions, *runs: Run) -> tuple[list[str], set[str]]:
+        held_out = options.held_out(runs, root)
+        chosen = replace(options, trained_only=True).chosen(splits, root, held_out)
+        return options.notes(splits, root, held_out), {item.scan for item in chosen["val_seen"]}
+
+    options, scans = EvalOptions(splits="val_seen"), {item.scan for item in examples}
+    assert said(options, everywhere) == ([], scans)
+    notes, scored = said(options, run)
+    assert f"buildings that no run was trained on ({SCANS[3]})" in notes[0]
+    assert scored == scans - held
+    notes, scored = said(options, everywhere, run)
+    assert f"buildings that not every run was trained on ({SCANS[3]})" in notes[0]
+    assert scored == scans - held
+    for options in (EvalOptions(), EvalOptions(splits="dev_unseen")):
+        with pytest.raises(ConfigError, match=r"not trained on the same buildings \(train.hold_out: 0, None\)"):
+            options.held_out([everywhere, run], root)
 
 
 def test_all_splits_by_default(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +131,7 @@ def test_all_splits_by_default(world: Path, capsys: pytest.CaptureFixture[str]) 
         (["--preset", "tiny"], "preset 'tiny' needs training; run: ghosts train goal --preset tiny"),
         (["--preset", "hand-coder"], "did you mean 'hand-coded'?"),
         (["--run", "no/such/run"], "no such run"),
-        (["--preset", "hand-coded", "--splits", "val_sen"], "unknown split 'val_sen'"),
+        (["--preset", "hand-coded", "--split", "val_sen"], "unknown split 'val_sen'"),
         (["--preset", "hand-coded", "--batch", "0"], "--batch must be at least 1, got 0"),
         (["--preset", "hand-coded", "--examples", "-3"], "--examples must not be negative, got -3"),
     ],
@@ -118,8 +146,8 @@ def test_wrong_words(world: Path, arguments: list[str], message: str, capsys: py
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["goal", "--preset", "hand-coded"], "nothing but a training split; to score that, add --splits train"),
-        (["vln"], "nothing but a training split; to score that, add --splits train"),
+        (["goal", "--preset", "hand-coded"], "nothing but a training split; to score that, add --split train"),
+        (["vln"], "nothing but a training split; to score that, add --split train"),
     ],
 )
 def test_nothing_to_score(
@@ -155,7 +183,7 @@ def test_an_unknown_evaluation(arguments: list[str], message: str, capsys: pytes
         ([], "usage: ghosts eval [-h] {goal,vln,ce}", ("Table 1", "Table 2")),
         (["--help"], "usage: ghosts eval [-h] {goal,vln,ce}", ("Table 1", "Table 2")),
         (["goal", "--help"], "usage: ghosts eval goal [-h]", ("--run", "--preset", "--trained-only", "--threads")),
-        (["vln", "--help"], "usage: ghosts eval vln [-h]", ("--run", "--planner", "--trained-only", "--baselines")),
+        (["vln", "--help"], "usage: ghosts eval vln [-h]", ("--run", "--planner", "--trained-only", "--baseline")),
     ],
 )
 def test_help_at_every_level(

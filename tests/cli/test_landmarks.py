@@ -79,7 +79,7 @@ def test_makes_a_complete_root_with_r2r(raw: Path, tmp_path: Path, capsys: pytes
 
 def test_a_root_of_some_buildings_is_complete_in_itself(raw: Path, tmp_path: Path) -> None:
     out, r2r = tmp_path / "root", str(with_more_buildings(raw) / "r2r")
-    ghosts(arguments(raw, out, "--r2r", r2r, "--scans", "tiny1", "--scans", "tiny3"))
+    ghosts(arguments(raw, out, "--r2r", r2r, "--scan", "tiny1", "--scan", "tiny3"))
     root = DataRoot(out)
     assert (root.scans, root.splits) == (["tiny1", "tiny3"], ["train"])
     assert sorted(file.name for file in (out / "connectivity").iterdir()) == [
@@ -88,7 +88,7 @@ def test_a_root_of_some_buildings_is_complete_in_itself(raw: Path, tmp_path: Pat
     assert [episode.scan for episode in root.episodes("train")] == ["tiny1", "tiny3"]
     assert [finding for finding in diagnose(out).findings if finding.part != "images"] == []
     # What was there before stays a part of it.
-    ghosts(arguments(raw, out, "--r2r", r2r, "--scans", "tiny4", "--scans", "tiny1"))
+    ghosts(arguments(raw, out, "--r2r", r2r, "--scan", "tiny4", "--scan", "tiny1"))
     root = DataRoot(out)
     assert (root.scans, root.splits) == (["tiny1", "tiny3", "tiny4"], ["train", "val_unseen"])
     assert [finding for finding in diagnose(out).findings if finding.part != "images"] == []
@@ -98,9 +98,9 @@ def test_buildings_without_training_paths_are_refused_before_the_work(
     raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        ghosts(arguments(with_more_buildings(raw), tmp_path / "root", "--r2r", str(raw / "r2r"), "--scans", "tiny4"))
+        ghosts(arguments(with_more_buildings(raw), tmp_path / "root", "--r2r", str(raw / "r2r"), "--scan", "tiny4"))
     told = capsys.readouterr().err
-    assert "R2R_train.json: no path through tiny4; add a building with training paths, such as --scans tiny1" in told
+    assert "R2R_train.json: no path through tiny4; add a building with training paths, such as --scan tiny1" in told
     assert not (tmp_path / "root").exists()
 
 
@@ -126,6 +126,10 @@ def test_says_what_to_copy(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     ("break_it", "message"),
     [
         (lambda raw: (raw / "regions" / f"{SCAN}.panorama_to_region.txt").unlink(), "panorama_to_region.txt"),
+        (
+            lambda raw: (raw / "regions" / f"{SCAN}.panorama_to_region.txt").write_text("0 w 0 b\n"),
+            f"viewpoints of this file and of {SCAN}_connectivity.json differ",
+        ),
         (lambda raw: (raw / "connectivity" / f"{SCAN}_connectivity.json").unlink(), "no <scan>_connectivity.json"),
         (lambda raw: (raw / "BBox" / f"{SCAN}_v.json").write_text("{"), "not valid JSON"),
         (lambda raw: (raw / "r2r" / "R2R_train.json").unlink(), "no R2R_*.json in this folder"),
@@ -141,5 +145,5 @@ def test_errors_exit_with_one_line(raw: Path, tmp_path: Path, capsys, break_it, 
 
 def test_unknown_scan_suggests(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        ghosts(arguments(raw, tmp_path / "root", "--scans", "tiny2"))
+        ghosts(arguments(raw, tmp_path / "root", "--scan", "tiny2"))
     assert "did you mean 'tiny1'" in capsys.readouterr().err

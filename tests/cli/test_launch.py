@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lightning.fabric import Fabric
-from lightning.fabric.utilities.rank_zero import rank_zero_only
+from lightning_fabric import Fabric
+from lightning_fabric.utilities.rank_zero import rank_zero_only
 
 from ghosts.cli._launch import launch, placement
 from ghosts.errors import ConfigError

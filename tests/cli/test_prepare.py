@@ -249,9 +249,9 @@ def test_a_panorama_that_lacks_files_is_told(
     downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kinds = ("matterport_skybox_images", "undistorted_camera_parameters")
-    sources = [str(downloads / "v1" / "scans" / SCAN / f"{kind}.zip") for kind in kinds]
+    sources = [word for kind in kinds for word in ("--raw", str(downloads / "v1" / "scans" / SCAN / f"{kind}.zip"))]
     with pytest.raises(SystemExit) as stop:
-        main(["prepare", "--raw", *sources, "--out", str(tmp_path / "root"), "--workers", "1"])
+        main(["prepare", *sources, "--out", str(tmp_path / "root"), "--workers", "1"])
     assert stop.value.code == 1
     assert "_d0_0.png and 17 more missing" in capsys.readouterr().out
 

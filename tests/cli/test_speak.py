@@ -45,7 +45,7 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_a_walk_in_words(root: Path, speaker: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    walk = ["--data", str(root), "--scan", "comb3", "--walk", viewpoint_id(300), viewpoint_id(306)]
+    walk = ["--data", str(root), "--scan", "comb3", "--walk", viewpoint_id(300), "--walk", viewpoint_id(306)]
     main(["speak", *walk])
     text = capsys.readouterr().out
     assert text.count("\n") == 1
@@ -99,13 +99,13 @@ def test_mistakes_are_answered_in_a_line(root: Path, tmp_path: Path, capsys: pyt
     data = ("--data", str(root))
     for words, told in (
         ((*data, "--scan", "comb0", "--walk", here), f"a walk needs two viewpoints or more, got {here}"),
-        ((*data, "--scan", "comb9", "--walk", here, here), "unknown scan 'comb9'"),
-        ((*data, "--scan", "comb0", "--walk", here, "x"), "unknown viewpoint 'x' in scan comb0"),
+        ((*data, "--scan", "comb9", "--walk", here, "--walk", here), "unknown scan 'comb9'"),
+        ((*data, "--scan", "comb0", "--walk", here, "--walk", "x"), "unknown viewpoint 'x' in scan comb0"),
         (
-            (*data, "--run", "landmarks-agent", "--scan", "comb0", "--walk", here, here),
+            (*data, "--run", "landmarks-agent", "--scan", "comb0", "--walk", here, "--walk", here),
             "landmarks-agent does not speak",
         ),
-        ((*data, "--run", "speeker", "--scan", "comb0", "--walk", here, here), "speeker: no such run"),
+        ((*data, "--run", "speeker", "--scan", "comb0", "--walk", here, "--walk", here), "speeker: no such run"),
         ((*data, "--paths", "3", "--out", str(tmp_path / "told.txt")), "told.txt"),
     ):
         line = failed(capsys, *words)
@@ -121,7 +121,7 @@ def test_a_building_without_landmarks(tmp_path: Path, capsys: pytest.CaptureFixt
     (root / "connectivity" / "other_connectivity.json").write_text(source.read_text())
     with (root / "connectivity" / "scans.txt").open("a") as file:
         file.write("other\n")
-    walk = ("--data", str(root), "--scan", "other", "--walk", viewpoint_id(0), viewpoint_id(2))
+    walk = ("--data", str(root), "--scan", "other", "--walk", viewpoint_id(0), "--walk", viewpoint_id(2))
     line = failed(capsys, *walk)
     assert line.startswith(f"ghosts speak: {root / 'landmarks' / 'other.json'}: no such file")
     landmarks = json.loads((root / "landmarks" / "comb0.json").read_text()) | {"scan": "other"}

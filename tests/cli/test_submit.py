@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from act.test_speaker import speaker_experiment
 from ghosts.cli import main
 from ghosts.run.load import find_checkpoint
 from ghosts.weights.checkpoint import load_checkpoint, save_checkpoint
 from landmark_world import make_landmark_root
+from view_fixtures import save_untrained
 
 TINY = ("--train.iterations", "2", "--train.checkpoint-every", "2", "--train.evaluate-every", "2")
 
@@ -57,7 +59,7 @@ def test_wrong_submissions_exit_with_one(world: Path, capsys: pytest.CaptureFixt
 
 def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("eval", "vln", "--run", world / "agent", "--run", world / "seq2seq", "--planner", "--data", world / "root")
-    run(*words, "--splits", "dev_unseen", "--examples", "6", "--out", world / "table", "--device", "cpu")
+    run(*words, "--split", "dev_unseen", "--examples", "6", "--out", world / "table", "--device", "cpu")
     summary = json.loads((world / "table" / "vln.json").read_text())
     rows = summary["splits"]["dev_unseen"]["models"]
     assert list(rows) == ["tiny-agent", "tiny-agent, planner", "tiny-seq2seq", "random", "stop", "shortest"]
@@ -69,16 +71,34 @@ def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.Captu
     assert "instructions/s" in text
     speed = json.loads((world / "table" / "speed.json").read_text())
     assert set(speed["seconds"]["dev_unseen"]) == set(rows)
-    run(*words, "--splits", "dev_unseen", "--examples", "6", "--out", world / "again", "--device", "cpu")
+    run(*words, "--split", "dev_unseen", "--examples", "6", "--out", world / "again", "--device", "cpu")
     # Nothing in the file says when or where it was written: two evaluations are equal byte by byte.
     assert (world / "again" / "vln.json").read_bytes() == (world / "table" / "vln.json").read_bytes()
-    run(*words, "--splits", "dev_unseen", "--examples", "6", "--out", world / "small", "--device", "cpu", "--batch", 2)
+    run(*words, "--split", "dev_unseen", "--examples", "6", "--out", world / "small", "--device", "cpu", "--batch", 2)
     assert json.loads((world / "small" / "vln.json").read_text())["splits"] == summary["splits"]
+
+
+def test_a_speaker_has_a_say(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    speaker = save_untrained(world / "speaker.safetensors", world / "root", speaker_experiment())
+    place = ("--run", world / "agent", "--data", world / "root", "--device", "cpu", "--pragmatic", speaker)
+    run("eval", "vln", *place, "--splits", "dev_unseen", "--baselines", "", "--examples", 2)
+    assert "tiny-agent, pragmatic" in capsys.readouterr().out
+    run("submit", *place, "--out", world / "said.json")
+    assert "9 instructions of split test" in capsys.readouterr().out
+    policy = "--pragmatic weighs the choices of a learned policy on a belief; leave out --planner"
+    for words, message in (
+        (("--planner",), policy),
+        (("--pragmatic-weight", -1), "--pragmatic-weight must not be negative, got -1"),
+        (("--pragmatic", "landmarks-agent"), "landmarks-agent does not speak"),
+    ):
+        with pytest.raises(SystemExit, match="1"):
+            run("eval", "vln", *place, *words)
+        assert message in capsys.readouterr().err
 
 
 def test_published_rows_are_not_set_beside_procedural_houses(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marker = world / "root" / "world.json"
-    words = ("eval", "vln", "--baselines", "stop", "--data", world / "root", "--splits", "dev_unseen", "--examples", 2)
+    words = ("eval", "vln", "--baseline", "stop", "--data", world / "root", "--split", "dev_unseen", "--examples", 2)
     for houses in (True, False):
         if houses:
             marker.write_text("{}")
@@ -99,9 +119,9 @@ def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str])
         "ghosts submit: goal predicts goals and was not trained to act; add --planner": ("submit", "--run", goal),
         "ghosts eval: goal predicts goals and was not trained to act; add": ("eval", "vln", "--run", goal),
         f"{true} acts on the true trajectory, which no test split shows": ("submit", "--run", true),
-        "did you mean 'random'": ("eval", "vln", "--baselines", "randon"),
-        "nothing to evaluate": ("eval", "vln", "--baselines", ""),
-        "unknown split 'val_unsen'": ("eval", "vln", "--splits", "val_unsen"),
+        "did you mean 'random'": ("eval", "vln", "--baseline", "randon"),
+        "nothing to evaluate": ("eval", "vln", "--baseline", "none"),
+        "unknown split 'val_unsen'": ("eval", "vln", "--split", "val_unsen"),
         f"{words} predicts no goals; score how it acts with: ghosts eval vln --run {words}": (
             "eval",
             "goal",
@@ -121,7 +141,7 @@ def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str])
 
 def test_goal_evaluation_reads_an_agents_filter(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(
-        *("eval", "goal", "--run", world / "agent", "--data", world / "root", "--splits", "dev_unseen"),
+        *("eval", "goal", "--run", world / "agent", "--data", world / "root", "--split", "dev_unseen"),
         *("--examples", "4", "--device", "cpu", "--threads", "0"),
     )
     assert "Success rate" in capsys.readouterr().out

@@ -46,7 +46,7 @@ def test_each_part_can_be_left_out(data: Path, tmp_path: Path, option: str, miss
     shown = {reading.labels.labels[number].kind for number in np.unique(tiles.label)}
     assert shown == {"structure", "object", "room"} - missing
     table = tmp_path / "table"
-    where = ["--data", str(data), "--splits", "dev_unseen", "--device", "cpu", "--out", str(table)]
+    where = ["--data", str(data), "--split", "dev_unseen", "--device", "cpu", "--out", str(table)]
     main(["eval", "goal", "--run", str(run), *where])
     (summary,) = table.glob("*.json")
     assert len(json.loads(summary.read_text())["splits"]["dev_unseen"]["models"]["tiny"]["success"]["steps"]) == 8

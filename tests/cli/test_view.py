@@ -11,7 +11,7 @@ import pytest
 uvicorn = pytest.importorskip("uvicorn", reason="the viewer needs ghosts[web]")
 pytest.importorskip("fastapi", reason="the viewer needs ghosts[web]")
 
-pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])")
+pytest.importorskip("httpx2", reason="the tests' client needs httpx2 (ghosts[dev])")
 
 from fastapi.testclient import TestClient  # noqa: E402
 

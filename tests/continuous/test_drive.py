@@ -21,8 +21,8 @@ from ghosts.act.candidates import Candidates
 from ghosts.act.planner import Planner
 from ghosts.act.tracker import GoalTracker
 from ghosts.cli import eval as eval_command
-from ghosts.cli._continuous import drive_demo, make_agent
-from ghosts.continuous.agent import ContinuousAgent, Habits, Look
+from ghosts.cli._continuous import drive_demo
+from ghosts.continuous.agent import ContinuousAgent, Habits, Look, make_agent
 from ghosts.continuous.drive import drive
 from ghosts.continuous.drivers import DRIVERS, make_driver
 from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
@@ -247,7 +247,16 @@ def answer_file(world: Path, path: Path) -> Path:
 def test_eval_ce_scores_baselines_and_answers(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = answer_file(world, tmp_path / "perfect.json")
     out = tmp_path / "scores"
-    options = ["--baselines", "stop,oracle", "--answers", str(told), "--examples", "4", "--out", str(out)]
+    drivers = ["--baseline", "stop", "--baseline", "oracle"]
+    options = [
+        *drivers,
+        "--answers",
+        str(told),
+        "--examples",
+        "4",
+        "--out",
+        str(out),
+    ]
     eval_command.main(["ce", "--data", str(world), *options])
     printed = capsys.readouterr().out
     assert "perfect, walked" in printed
@@ -260,10 +269,10 @@ def test_eval_ce_scores_baselines_and_answers(world: Path, tmp_path: Path, capsy
 
 
 def test_eval_ce_tells_what_it_cannot_do(world: Path, root: Path) -> None:
-    with pytest.raises(ConfigError, match=r"nothing to evaluate; name --run RUN, --answers FILE or --baselines oracle"):
-        eval_command.main(["ce", "--data", str(world), "--baselines", ""])
+    with pytest.raises(ConfigError, match=r"nothing to evaluate; name --run RUN, --answers FILE or --baseline oracle"):
+        eval_command.main(["ce", "--data", str(world), "--baseline", "none"])
     with pytest.raises(UnknownNameError, match="unknown baseline 'shortest'"):
-        eval_command.main(["ce", "--data", str(world), "--baselines", "shortest"])
+        eval_command.main(["ce", "--data", str(world), "--baseline", "shortest"])
     with pytest.raises(ConfigError, match="--examples must not be negative, got -1"):
         eval_command.main(["ce", "--data", str(world), "--examples", "-1"])
 
@@ -276,7 +285,7 @@ def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
     other = next(iter(each_instruction(root.episodes("train"))))
     with pytest.raises(DataError, match="no answer; name the file of this split"):
         choose(open_episode(Residences(world, SMALL), root, other))
-    monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=False))
+    monkeypatch.setattr("ghosts.continuous.agent.load_run", lambda run: SimpleNamespace(acts=False))
     with pytest.raises(ConfigError, match="was not trained to act; add --planner"):
         make_agent(Path("some-filter"), Path("houses-backbone"))
 
@@ -285,7 +294,7 @@ def test_the_demo_drives_and_draws(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()))
-    monkeypatch.setattr("ghosts.cli._continuous.make_agent", lambda run, backbone: driver)
+    monkeypatch.setattr("ghosts.continuous.agent.make_agent", lambda run, backbone: driver)
     monkeypatch.setattr("ghosts.cli.world.main", lambda arguments: None)
     monkeypatch.setattr("ghosts.continuous.residence.TRAINED", SMALL)
     with unchecked():

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from checks import unchecked
 from ghosts.config import BackboneConfig

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch.testing import assert_close
 
 from ghosts.act.baselines import HandCoded, _from_heat, hand_coded_heat

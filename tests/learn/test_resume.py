@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from safetensors.torch import load, save
 
 from crafted import respoilt, write_checkpoint

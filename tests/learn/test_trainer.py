@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch.testing import assert_close
 
 from ghosts.config import BaselineConfig, GoalExperiment, TrainConfig

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
+from crafted import respoilt, write_checkpoint
 from ghosts.config import VlnExperiment
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import Drops
@@ -24,10 +25,12 @@ from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError, DataError
 from ghosts.learn.goal import goal_task
 from ghosts.learn.navigate import Choices, NavBatch, NavigationTask, WalkPlan
+from ghosts.learn.start import POLICY
 from ghosts.learn.task import Share
 from ghosts.learn.trainer import RunFiles, train
-from ghosts.learn.vln import POLICY, check_start, navigation_task
+from ghosts.learn.vln import check_start, navigation_task
 from ghosts.presets import landmarks_agent, landmarks_improved, landmarks_seq2seq
+from ghosts.run.load import find_checkpoint
 from ghosts.run.rollout import World
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
@@ -192,3 +195,15 @@ def test_warm_start_refuses_what_was_trained_on_other_data(folder: Path, goal_ru
     other = replace(data, reading=replace(data.reading, vocabulary=words))
     with pytest.raises(DataError, match=r"other data \(another vocabulary\).*train both on the same data root"):
         navigation_task(experiment, other, warm_start=goal_run)
+
+
+def test_warm_start_refuses_weights_of_another_kind(folder: Path, goal_run: Path, tmp_path: Path) -> None:
+    experiment = vln_experiment({}, {"iterations": 0})
+    data, file = load(folder, experiment), find_checkpoint(goal_run)
+    whole = respoilt(file, tmp_path / "x.safetensors", lambda name, value: value.int() if "mapper" in name else value)
+    with pytest.raises(DataError, match=r"a model of other sizes .*whole numbers, expected numbers with a fraction"):
+        navigation_task(experiment, data, warm_start=whole)
+    stored = load_checkpoint(file)
+    more = write_checkpoint(tmp_path / "y.safetensors", stored.tensors | {"model/other": torch.ones(1)}, stored.about)
+    with pytest.raises(DataError, match="the model has no other"):
+        navigation_task(experiment, data, warm_start=more)

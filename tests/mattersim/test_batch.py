@@ -144,6 +144,14 @@ def test_batches_and_their_sizes(root: Path) -> None:
     assert [state.step for state in sim.getState()] == [2, 2]
 
 
+def test_a_heading_that_is_no_number(root: Path) -> None:
+    sim = simulator(root, setRenderingEnabled=False)
+    sim.newEpisode([SCAN], [viewpoint_id(0)], [0], [0])
+    with pytest.raises(ValueError, match="a heading must be finite, got inf"):
+        sim.makeAction([0], [math.inf], [0])
+    assert sim.getState()[0].step == 0
+
+
 def test_elevation_limits(root: Path) -> None:
     sim = simulator(root, setRenderingEnabled=False)
     assert not sim.setElevationLimits(0.1, 0.5)
@@ -169,8 +177,8 @@ def test_random_episodes_are_the_original_s(navigation: Path) -> None:
     sim.setRenderingEnabled(False)
     sim.setBatchSize(2)
     sim.setSeed(7)
-    for rows in ([0, 44], [13, 10], [35, 25]):
-        sim.newRandomEpisode(["17DRP5sb8fy"] * 2)
+    for rows, listed in (([0, 44], 2), ([13, 10], 3), ([25, 15], 2)):  # one beyond the batch takes a random number
+        sim.newRandomEpisode(["17DRP5sb8fy"] * listed)
         states = sim.getState()
         assert [state.location.ix for state in states] == rows
         assert [state.heading for state in states] == pytest.approx([0.8264762952590881, 2.881783770664272], abs=1e-12)

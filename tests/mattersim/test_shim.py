@@ -18,13 +18,23 @@ NEWER = f"""
 import sys
 import MatterSim
 sim = MatterSim.Simulator()
-sim.setNavGraphPath(sys.argv[1])
-sim.setRenderingEnabled(False)
+sim.setNavGraphPath(sys.argv[1].encode())
+sim.setRenderingEnabled(None)
+for name, *values in (
+    ("BatchSize", -1), ("BatchSize", 2.0), ("CacheSize", "9"), ("Seed", 2**31), ("CameraVFOV", "1"),
+    ("DepthEnabled", "False"), ("NavGraphPath", 3), ("CameraResolution", 640.0, 480),
+):
+    try:
+        print("accepted", name, getattr(sim, "set" + name)(*values))
+    except TypeError:
+        pass
 sim.initialize()
 for wrong in (
     lambda: sim.newEpisode({SCAN!r}, "", 0, 0), lambda: sim.newEpisode([{SCAN!r}], [""], 0, 0),
     lambda: sim.makeAction([0.0], [0], [0]), lambda: sim.makeAction([-1], [0], [0]), lambda: sim.makeAction(0, 0, 0),
     lambda: sim.newEpisode([{SCAN!r}], [{viewpoint_id(0)!r}], ["0"], [0]),
+    lambda: sim.newEpisode([{SCAN!r}], [{viewpoint_id(0)!r}], {{0: 1.0}}, [0]),
+    lambda: sim.newEpisode([{SCAN!r}], [{viewpoint_id(0)!r}], [0], b"0"),
 ):
     try:
         wrong()
@@ -72,7 +82,9 @@ def test_programs_of_both_times_run_unchanged(root: Path, tmp_path: Path) -> Non
     assert said[3] == "MatterSim: an index must not be negative, got -1 in environment 0"
     assert said[4].startswith("MatterSim: index must be a list")
     assert "str" in said[5]
-    assert said[6:] == [f"{viewpoint_id(1)} cbf ghosts.mattersim.batch"]
+    assert said[6].startswith("MatterSim: heading must be a list with an entry for each environment, got {0: 1.0}")
+    assert said[7].startswith("MatterSim: elevation must be a list with an entry for each environment, got b'0'")
+    assert said[8:] == [f"{viewpoint_id(1)} cbf ghosts.mattersim.batch"]
     assert shim.install(1, folder) == path
     assert shim.find(folder) == shim.Found(path, 1)
     said = run(OLDER, folder, root)
@@ -110,6 +122,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(shim, "site_packages", lambda: tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
     for words, said in (
         ([], "import MatterSim: no such module; to have it import ghosts: ghosts mattersim --install-shim"),
         (["--install-shim", "--version", "1"], "the older interface (one simulator, plain values) of ghosts"),
@@ -125,6 +138,9 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     with pytest.raises(SystemExit):
         command.main(["--version", "4"])
     assert "invalid choice" in capsys.readouterr().err
-    (tmp_path / "MatterSim.py").write_text("")
+    command.main(["--install-shim"])
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "MatterSim.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path / "build"))  # as PYTHONPATH does
     command.main([])
-    assert "which is not of this package" in capsys.readouterr().out
+    assert f"{tmp_path / 'build' / 'MatterSim.py'}, which is not of this package" in capsys.readouterr().out

@@ -143,6 +143,23 @@ def test_images_are_none_without_rendering_and_settings_are_fixed(root: Path) ->
     assert (sim.getState().heading, sim.getState().viewIndex) == (0.0, 12)
 
 
+def test_init_again_and_another_data_set(root: Path) -> None:
+    """As the original: the camera is that of the last `init`, and images are read from the path that is set now."""
+    sim = corridor(root)
+    sim.init()
+    sim.newEpisode(SCAN, viewpoint_id(1), 0.3, 0)
+    sim.setCameraResolution(32, 16)
+    sim.makeAction(0, 0, 0)
+    assert sim.getState().rgb.shape == (48, 64, 3)
+    sim.init()
+    sim.makeAction(0, 0, 0)
+    state = sim.getState()
+    assert (state.rgb.shape, state.step, state.heading) == ((16, 32, 3), 2, 0.3)
+    sim.setDatasetPath(str(root / "elsewhere"))
+    with pytest.raises(ValueError, match=r"Could not open skybox files at: .*elsewhere"):
+        sim.makeAction(0, 0, 0)
+
+
 def test_errors_name_files(root: Path) -> None:
     sim = corridor(root)
     folder = root / "scans" / SCAN / "matterport_skybox_images"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load, save
 
 _MANY_DIGITS = "@many digits@"
 _DEEP = "@deep@"
@@ -122,6 +124,59 @@ def spoil_json(text: str, random: np.random.Generator, count: int) -> Iterator[t
         document = json.loads(text)
         done = _change(document, place, random)
         yield f"{'.'.join(str(step) for step in place)} {done}", _written(document)
+
+
+def double_fields(text: str, random: np.random.Generator, count: int) -> Iterator[tuple[str, str]]:
+    """JSON in which an object has one field twice, with different values."""
+    starts = [place for place, letter in enumerate(text) if letter == "{"]
+    for _ in range(min(count, len(starts))):
+        place = starts[int(random.integers(0, len(starts)))] + 1
+        name = text[place:].lstrip()[:40].split('"')[1:2]
+        if name:
+            yield f"{name[0]} twice at {place}", f'{text[:place]}"{name[0]}": -7, {text[place:]}'
+
+
+def spoil_tensors(content: bytes, random: np.random.Generator, count: int) -> Iterator[Case]:
+    """A checkpoint with tensors that no training writes; its checksum is right."""
+    length = int.from_bytes(content[:8], "little")
+    metadata = json.loads(content[8 : 8 + length])["__metadata__"]
+    for _ in range(count):
+        tensors = load(content)
+        name = sorted(tensors)[int(random.integers(0, len(tensors)))]
+        kind, change = list(TENSORS.items())[int(random.integers(0, len(TENSORS)))]
+        value = tensors.pop(name)
+        changed = change(value)
+        if changed is not None:
+            tensors[name + (".x" if kind == "renamed" else "")] = np.ascontiguousarray(changed)
+        total = 0
+        for key in sorted(tensors):
+            total = zlib.crc32(tensors[key].tobytes(), total)
+        yield f"{name} {kind}", save(tensors, metadata | {"checksum": str(total)})
+
+
+def _set(value: np.ndarray, number: float) -> np.ndarray:
+    """One number of a copy is another one."""
+    spoilt = value.astype(np.float32).ravel()
+    spoilt[spoilt.size // 2 :][:1] = number
+    return spoilt.reshape(value.shape)
+
+
+TENSORS: dict[str, Callable[[np.ndarray], np.ndarray | None]] = {
+    "lost": lambda value: None,
+    "renamed": lambda value: value,
+    "all NaN": lambda value: np.full(value.shape, np.nan, np.float32),
+    "one NaN": lambda value: _set(value, math.nan),
+    "one infinite": lambda value: _set(value, -math.inf),
+    "1e38": lambda value: np.full(value.shape, 1e38, np.float32),
+    "whole numbers": lambda value: value.astype(np.int32),
+    "bytes": lambda value: value.astype(np.uint8),
+    "of double precision": lambda value: value.astype(np.float64),
+    "flat": lambda value: value.reshape(-1)[:, None],
+    "empty": lambda value: value.reshape(-1)[:0],
+    "one number": lambda value: value.reshape(-1)[:1].sum(),
+    "longer": lambda value: np.concatenate([value.reshape(-1), value.reshape(-1)]),
+}
+"""What a tensor is replaced by."""
 
 
 def _change(document: Any, place: tuple[Any, ...], random: np.random.Generator) -> str:

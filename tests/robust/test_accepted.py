@@ -51,7 +51,7 @@ def test_a_scan_listed_twice(photos: Path, tmp_path: Path, capsys: pytest.Captur
     expected = "scans.txt: listed twice (got 'houseA'); remove one of the two lines"
     assert expected in told(capsys, "tiles", "--data", root, "--backbone", "houses-backbone", "--device", "cpu")
     with pytest.raises(SystemExit):
-        main(["doctor", str(root)])
+        main(["doctor", "--data", str(root)])
     captured = capsys.readouterr()
     assert "listed twice" in captured.out
 
@@ -181,7 +181,7 @@ def test_a_summary_of_many_digits(photos: Path, tmp_path: Path, capsys: pytest.C
     root = Path(shutil.copytree(photos, tmp_path / "root"))
     (root / "prepare.json").write_text('{"scans": {"houseA": {"prepared": ' + "9" * 4000 + "}}}")
     with pytest.raises(SystemExit):
-        main(["doctor", str(root)])
+        main(["doctor", "--data", str(root)])
     assert "Traceback" not in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ghosts.cli import belief, bench, demo, doctor, prepare, report, speak, tiles, view, world
+from ghosts.cli import bench, demo, doctor, prepare, report, speak, tiles, view, world
 from ghosts.cli._launch import TrainOptions
 from ghosts.cli._runs import EvalOptions
 from ghosts.config import (
@@ -147,7 +147,7 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (PrepareConfig, {"faces": 4096}, "--faces must lie in 16..2048, got 4096"),
     (demo.Options, {"instructions": 0}, "--instructions must be at least 1, got 0"),
     (demo.Options, {"seed": 5}, "--seed must not be the one of the houses that the weights were trained on, got 5"),
-    (doctor.Options, {"root": X, "sample": -1}, "--sample must not be negative, got -1"),
+    (doctor.Options, {"data": X, "sample": -1}, "--sample must not be negative, got -1"),
     (prepare.Options, {"workers": -1}, "--workers must not be negative, got -1"),
     (prepare.Options, {"bench": -1}, "--bench must not be negative, got -1"),
     (report.Options, {"data": X, "show": 0}, "--show must be at least 1, got 0"),
@@ -159,7 +159,7 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (
         speak.Options,
         {"data": X},
-        "nothing to tell, or two things; use --scan SCAN --walk START … GOAL, or --paths N --out FILE",
+        "nothing to tell, or two things; use --scan SCAN --walk START --walk GOAL, or --paths N --out FILE",
     ),
     (speak.Options, {"data": X, "walk": ("a", "b")}, "the walk is in no building; name it with --scan"),
     (speak.Options, {"data": X, "paths": 3}, "the told paths have no file; name it with --out FILE.json"),
@@ -175,11 +175,6 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (bench.Growth, {"iterations": 0}, "--iterations must be at least 1, got 0"),
     (bench.Growth, {"threads": -1}, "--threads must not be negative, got -1"),
     (view.Options, {"port": 70000}, "--port must lie in 1..65535, got 70000"),
-    (
-        belief.Options,
-        {"data": X, "run": X, "out": X, "kinds": "png,doc"},
-        "--kinds must name png, pdf or svg, got 'png,doc'",
-    ),
     (Pose, {"x_m": 0.0, "y_m": NAN, "z_m": 0.0, "heading_rad": 0.0}, "Pose.y_m must be finite, got nan"),
     (
         Intrinsics,

@@ -23,7 +23,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the viewer's server needs ghosts[web]")
 pytest.importorskip("uvicorn", reason="the viewer's server needs ghosts[web]")
-pytest.importorskip("httpx", reason="the tests' client needs httpx (ghosts[dev])")
+pytest.importorskip("httpx2", reason="the tests' client needs httpx2 (ghosts[dev])")
 
 from fastapi.testclient import TestClient
 

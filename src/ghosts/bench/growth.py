@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 
 from ghosts.bench.synthetic import synthetic_data
 from ghosts.config import GoalExperiment
@@ -28,7 +28,7 @@ from ghosts.data.examples import TRAIN
 from ghosts.data.reading import reading_of
 from ghosts.learn.goal import goal_task
 from ghosts.learn.trainer import RunFiles, train
-from ghosts.mapping.label_tiles import LabelTiles, ragged_rows, starts_of
+from ghosts.mapping.label_tiles import starts_of
 from ghosts.weights.checkpoint import LOG
 from ghosts.world.dataroot import DataRoot
 
@@ -204,9 +204,7 @@ def restrict_bank(bank: TileBank, scans: set[str]) -> TileBank:
     owner, rows = bank.gather(tiles)
     counts, cells, labels = np.bincount(owner, minlength=len(tiles)), bank.cells[rows], bank.labels
     if labels is not None:
-        cell, picked = ragged_rows(labels.starts, rows)
-        starts = starts_of(np.bincount(cell, minlength=len(rows)))
-        labels = LabelTiles(counts, cells, starts, labels.label[picked], labels.weight[picked])
+        labels = labels.pick(tiles)
     features = bank.features[torch.from_numpy(rows)] if bank.features is not None else None
     numbers = {place: number for number, place in enumerate(places)}
     return TileBank(numbers, bank.angles_rad, starts_of(counts), cells, labels, features)

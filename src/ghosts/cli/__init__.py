@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import shutil
 import sys
+import textwrap
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -13,14 +15,15 @@ from ghosts import __version__
 from ghosts.errors import GhostsError, did_you_mean
 
 
+def names() -> list[str]:
+    """Of all commands."""
+    return [item.name for item in pkgutil.iter_modules([str(Path(__file__).parent)]) if not item.name.startswith("_")]
+
+
 def commands() -> dict[str, str]:
     """Command names and their one-line help (the first line of each module's docstring)."""
-    found = {}
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if not module.name.startswith("_"):
-            source = (Path(__file__).parent / f"{module.name}.py").read_text(encoding="utf-8")
-            found[module.name] = (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
-    return found
+    sources = {name: (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8") for name in names()}
+    return {name: (ast.get_docstring(ast.parse(source)) or "").split("\n")[0] for name, source in sources.items()}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -30,18 +33,16 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, TextIOWrapper):
             # A terminal that cannot show a character shows another; a table must not be lost for one of them.
             stream.reconfigure(errors="replace")
-    known = commands()
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        _print_help(known)
+        _print_help(commands())
         return
     name, rest = arguments[0], arguments[1:]
     if name in ("--version", "version"):
         print(f"ghosts {__version__}")
         return
-    if name not in known:
-        print(
-            f"ghosts: unknown command {name!r}{did_you_mean(name, known)} (ghosts --help lists them)", file=sys.stderr
-        )
+    if name not in names():
+        nearest = did_you_mean(name, names())
+        print(f"ghosts: unknown command {name!r}{nearest} (ghosts --help lists them)", file=sys.stderr)
         raise SystemExit(2)
     try:
         importlib.import_module(f"ghosts.cli.{name}").main(rest)
@@ -62,6 +63,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _print_help(known: dict[str, str]) -> None:
     width = max((len(name) for name in known), default=0)
+    wide = max(60, shutil.get_terminal_size((100, 24)).columns)
     print("usage: ghosts COMMAND [options]      (ghosts COMMAND --help lists a command's options)\n")
     for name, line in known.items():
-        print(f"  {name:<{width}}  {line}")
+        print(textwrap.fill(f"  {name:<{width}}  {line}", wide, subsequent_indent=" " * (width + 4)))

@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ghosts.cli._options import names_of
 from ghosts.cli._out import check_out_folder
+from ghosts.cli._progress import told as shown
 from ghosts.config import require
 from ghosts.errors import ConfigError, UnknownNameError
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class EvalCe:
     """Continuous motion in houses: VLN-CE's metrics of agents that drive. Writes ce.json and ce.md to --out."""
 
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    run: tuple[Path, ...] = ()
     """Folder of a run on images, a checkpoint, or the name of shipped weights; repeat for more."""
     backbone: Path = Path("houses-backbone")
     """The backbone that the runs were trained on."""
@@ -37,8 +38,8 @@ class EvalCe:
     """Whose instructions to follow."""
     planner: bool = False
     """Also choose with the planner instead of each run's policy."""
-    baselines: str = "random,stop,hand-coded,oracle"
-    """Drivers without a model, separated by commas."""
+    baseline: tuple[str, ...] = ()
+    """Driver without a model (random, stop, hand-coded, oracle), all by default, or `none`; repeat for more."""
     answers: Path | None = None
     """A file of ghosts submit: also drive along a discrete agent's answers."""
     examples: int = 0
@@ -52,7 +53,7 @@ class EvalCe:
 
     def __post_init__(self) -> None:
         if not self.run and not self.drivers and self.answers is None:
-            raise ConfigError("nothing to evaluate; name --run RUN, --answers FILE or --baselines oracle")
+            raise ConfigError("nothing to evaluate; name --run RUN, --answers FILE or --baseline oracle")
         require(self.examples >= 0, "--examples must not be negative", self.examples)
         if self.out is not None:
             check_out_folder(self.out)
@@ -60,23 +61,7 @@ class EvalCe:
     @property
     def drivers(self) -> list[str]:
         """Names of the baselines."""
-        return [name.strip() for name in self.baselines.split(",") if name.strip()]
-
-
-def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> ContinuousAgent:
-    """The agent that drives on a run's belief.
-
-    Raises:
-        ConfigError: the run was not trained to act, and no planner is asked for.
-    """
-    from ghosts.continuous.agent import ContinuousAgent
-    from ghosts.run.load import load_run
-    from ghosts.run.tracker import load_tracker
-
-    loaded = load_run(run)
-    if not (loaded.acts or planner):
-        raise ConfigError(f"{run} predicts goals and was not trained to act; add --planner")
-    return ContinuousAgent(load_tracker(run, backbone), loaded.planner() if planner else None)
+        return names_of(self.baseline, ("random", "stop", "hand-coded", "oracle"))
 
 
 def evaluate_ce(options: EvalCe) -> None:
@@ -132,6 +117,7 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
         console: to tell it.
     """
     from ghosts.cli import world
+    from ghosts.continuous.agent import make_agent
     from ghosts.continuous.episode import houses_of, open_episode
     from ghosts.continuous.picture import filmstrip, snapshot
     from ghosts.continuous.residence import TRAINED, Residences
@@ -149,6 +135,8 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
     for item in chosen:
         episode = open_episode(houses, opened, item)
         console.print(f"\n[italic]“{item.text}”[/italic]", soft_wrap=True)
+        for note in agent.tracker.vocabulary.read(item.text).notes():
+            console.print(f"   {note}", soft_wrap=True)
         pictures = [snapshot(episode)]
         for action in agent.follow(item.text, episode):
             episode.act(action)
@@ -168,12 +156,48 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
     console.print(f"\n{arrived} of {len(chosen)} instructions reached their goal (within {SUCCESS_M:.0f} m).")
 
 
+def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, out: Path) -> None:
+    """Run `ghosts film --drive`.
+
+    Args:
+        data: the world.
+        runs: the run that drives; the shipped agent where none is named.
+        split: an unseen one where none is named.
+        instr_id: the split's first where none is named.
+        out: the film.
+    """
+    from ghosts.continuous.agent import make_agent
+    from ghosts.continuous.episode import houses_of, open_episode
+    from ghosts.continuous.record import record_drive
+    from ghosts.continuous.residence import TRAINED, Residences
+    from ghosts.language.episodes import each_instruction
+    from ghosts.run.load import load_run
+    from ghosts.view.drive_film import write_drive_film
+
+    root = houses_of(data)
+    splits = [split] if split else sorted(root.splits, key=lambda name: ("unseen" not in name, name))
+    told = {item.instr_id: item for name in splits for item in each_instruction(root.episodes(name))}
+    if instr_id and instr_id not in told:
+        raise UnknownNameError("episode", instr_id, told)
+    item = told[instr_id] if instr_id else next(iter(told.values()))
+    run = runs[0] if runs else Path("houses-agent")
+    agent = make_agent(run, Path("houses-backbone"), planner=not load_run(run).acts)
+    print("driving …", flush=True)
+    drive = record_drive(agent, open_episode(Residences(data, TRAINED), root, item))
+    with shown("drawing actions") as report:
+        count = write_drive_film(out, drive, report)
+    ended = "arrived" if drive.scores.success else "missed"
+    done = f"{drive.scores.steps_taken:.0f} actions, {ended}, {drive.scores.distance_to_goal:.1f} m from the goal"
+    print(f"{out}: {count} pictures of a drive of episode {item.instr_id}: {done}")
+
+
 def _always(agent: ContinuousAgent, episode: ContinuousEpisode) -> ContinuousAgent:
     return agent
 
 
 def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
     """Everyone who drives, by name; what is wrong with an option is said before anybody does."""
+    from ghosts.continuous.agent import make_agent
     from ghosts.continuous.drivers import make_driver
     from ghosts.continuous.rollout import answers
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Union
+from typing import Any, Union, get_args
 
-import tyro
-
+from ghosts.cli._options import check_roots, parse_form
 from ghosts.errors import ConfigError, UnknownNameError
 
 
@@ -30,10 +29,12 @@ def parse_kind(
     word = arguments[0] if arguments else "--help"
     if word in kinds:
         # On its own: from a union, tyro's hints would name the kind without the command before it.
-        return tyro.cli(kinds[word], args=arguments[1:], prog=f"ghosts {command} {word}")
+        found = parse_form(kinds[word], f"{command} {word}", arguments[1:], get_args(kinds[word])[0].__doc__)
+        check_roots(getattr(found, "data", None))
+        return found
     if word in ("-h", "--help"):
         every: Any = Union[tuple(kinds.values())]  # noqa: UP007 (made at run time)
-        return tyro.cli(every, args=[word], prog=f"ghosts {command}", description=about)
+        return parse_form(every, command, [word], about)
     if word.startswith("-"):
         line = f"ghosts {command} {likely} {' '.join(arguments)}"
         raise ConfigError(f"name what to {verb}, {' or '.join(kinds)}, first: {line}")

@@ -12,7 +12,7 @@ from ghosts.config import GoalExperiment, Precision, require
 from ghosts.errors import ConfigError
 
 if TYPE_CHECKING:
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from ghosts.data.dataset import Dataset
     from ghosts.learn.task import Selection
@@ -70,7 +70,7 @@ def launch(device: str, devices: int = 1, precision: Precision = "32-true") -> F
         ConfigError: no such device here, or no process.
     """
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from ghosts.devices import choose_device
     from ghosts.precision import choose_precision

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
-
-import tyro
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ghosts.cli._out import check_out_folder
 from ghosts.config import GoalExperiment, Precision, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
+    import torch
+
     from ghosts.data.examples import Example
     from ghosts.run.load import Run
+    from ghosts.run.pragmatic import Pragmatist
     from ghosts.world.dataroot import DataRoot
 
     Splits = dict[str, list[Example]]
@@ -36,7 +37,7 @@ def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
     Raises:
         UnknownNameError: no such episode; the nearest are named.
     """
-    from ghosts.language.episodes import each_instruction
+    from ghosts.language.episodes import each_instruction, nearest_episodes
     from ghosts.world.dataroot import DataRoot
 
     if not names:
@@ -46,22 +47,72 @@ def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
     known = {item.instr_id for name in files for item in each_instruction(root.episodes(name))}
     for name in names:
         if name not in known:
-            raise UnknownNameError("episode", name, known, f"{data} (ghosts episodes --data {data} lists them)")
+            where = f"{data} (ghosts episodes --data {data} lists them)"
+            raise UnknownNameError("episode", name, nearest_episodes(name, known), where)
+
+
+class HeldOut(NamedTuple):
+    """Training buildings that runs have not seen."""
+
+    every: int | None
+    """See `config.TrainConfig.hold_out`; the first run's."""
+    scans: frozenset[str]
+    """Held out by any of the runs."""
+    by: str
+    """Of whom it is true that they were trained on these: "no run", or "not every run"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PragmaticOptions:
+    """A speaker that has a say in where an agent stops."""
+
+    pragmatic: Path | None = None
+    """Run of a speaker: places to stop are also weighed by how well it would have said the instruction for the way
+    there (Fried et al. 2018)."""
+    pragmatic_weight: float = 1.0
+    """Weight of the speaker's log-likelihood beside the policy's."""
+
+    def check_pragmatic(self, runs: Sequence[Run], planner: bool) -> None:
+        """Refuse what a speaker cannot have a say in, before the data is read.
+
+        Raises:
+            ConfigError: the run does not speak, or there is no policy to weigh with.
+        """
+        from ghosts.act.seq2seq import Seq2Seq
+        from ghosts.run.load import load_run
+        from ghosts.run.speak import speaker_of
+
+        require(self.pragmatic_weight >= 0.0, "--pragmatic-weight must not be negative", self.pragmatic_weight)
+        if self.pragmatic is None:
+            return
+        speaker_of(load_run(self.pragmatic))
+        if planner or any(isinstance(run.model, Seq2Seq) for run in runs):
+            raise ConfigError("--pragmatic weighs the choices of a learned policy on a belief; leave out --planner")
+
+    def pragmatist(self, root: DataRoot, device: torch.device, also: Sequence[str] = ()) -> Pragmatist | None:
+        """The speaker with what it reads of the data; None where none is named."""
+        from ghosts.data.dataset import open_dataset
+        from ghosts.run.load import load_run
+        from ghosts.run.pragmatic import Pragmatist
+
+        if self.pragmatic is None:
+            return None
+        run = load_run(self.pragmatic)
+        return Pragmatist(run, open_dataset(root, run.reading, also=also), self.pragmatic_weight, device)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvalOptions:
     """Options of every evaluation."""
 
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row;
-    of one seed, each has its own."""
+    run: tuple[Path, ...] = ()
+    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row."""
     ensemble: bool = False
     """Let the runs think as one: their beliefs are averaged."""
     data: Path = Path("data")
     """Data root."""
-    splits: str = ""
-    """Splits, separated by commas; all but train by default."""
+    split: tuple[str, ...] = ()
+    """Split to score; repeat for more. All but train by default."""
     trained_only: bool = False
     """Of splits with seen buildings (val_seen), leave out buildings that a run was not trained on."""
     out: Path | None = None
@@ -94,12 +145,30 @@ class EvalOptions:
 
         return [ensemble_of(runs)] if self.ensemble else runs
 
-    def chosen(self, splits: Splits, root: DataRoot) -> Splits:
+    def held_out(self, runs: Sequence[Run], root: DataRoot) -> HeldOut:
+        """Which training buildings the runs have not seen; without runs, those that are held out by default.
+
+        Raises:
+            ConfigError: the runs hold out different buildings, and a split is asked for that depends on it.
+        """
+        from ghosts.data.examples import DEV_UNSEEN, TRAIN, split_buildings
+
+        every = list(dict.fromkeys(run.reading.hold_out for run in runs if run.iteration is not None)) or [None]
+        unseen = [frozenset(split_buildings(root, number)[1]) for number in every]
+        if len(set(unseen)) > 1 and (not self.split or {TRAIN, DEV_UNSEEN} & set(self.split)):
+            raise ConfigError(
+                f"the runs were not trained on the same buildings (train.hold_out: {', '.join(map(str, every))}), so "
+                f"{TRAIN} and {DEV_UNSEEN} are not the same for all; name other splits: --split {SEEN}"
+            )
+        return HeldOut(every[0], unseen[0].union(*unseen[1:]), "no run" if len(set(unseen)) == 1 else "not every run")
+
+    def chosen(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> Splits:
         """The examples to score, by split.
 
         Args:
             splits: all examples of the data root.
             root: for messages.
+            held_out: what the runs have not seen.
 
         Raises:
             ConfigError: there is nothing but a training split.
@@ -108,34 +177,42 @@ class EvalOptions:
         from ghosts.data.examples import SPOKEN, TRAIN, evenly
         from ghosts.language.synonyms import reword
 
-        names = [name.strip() for name in self.splits.split(",") if name.strip()]
-        names = names or [name for name in splits if name not in (TRAIN, SPOKEN)]
+        names = list(self.split) or [name for name in splits if name not in (TRAIN, SPOKEN)]
         if not names:
-            raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --splits train")
+            raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --split train")
         for name in names:
             if name not in splits:
                 raise UnknownNameError("split", name, splits, str(root.path))
-        trained = {example.scan for example in splits[TRAIN]}
-        left_out = {name: self.trained_only and name == SEEN for name in names}
+        left_out = {SEEN: held_out.scans} if self.trained_only else {}
         chosen = {
-            name: evenly([item for item in splits[name] if item.scan in trained or not left_out[name]], self.examples)
+            name: evenly([item for item in splits[name] if item.scan not in left_out.get(name, ())], self.examples)
             for name in names
         }
         if self.reword:
             chosen = {name: [replace(item, text=reword(item.text)) for item in items] for name, items in chosen.items()}
         return chosen
 
-    def notes(self, splits: Splits, root: DataRoot) -> list[str]:
-        """What to say of seen buildings that the runs were not trained on, because they are held out."""
-        from ghosts.data.examples import TRAIN
+    def unread(self, run: Run, splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
+        """What a run does not read of the instructions it is scored on."""
+        from ghosts.language.tokens import unread
 
-        trained = {example.scan for example in splits[TRAIN]}
-        scored = self.chosen(splits, root).get(SEEN, [])
-        away = [example.scan for example in scored if example.scan not in trained]
+        known = run.reading.vocabulary
+        if known is None:
+            return []
+        return [
+            f"{run.name}, {name}: {line}"
+            for name, examples in self.chosen(splits, root, held_out).items()
+            for line in unread(known, [example.text for example in examples])
+        ]
+
+    def notes(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
+        """What to say of seen buildings that the runs were not trained on, because they are held out."""
+        scored = self.chosen(splits, root, held_out).get(SEEN, [])
+        away = [example.scan for example in scored if example.scan in held_out.scans]
         if not away:
             return []
         return [
-            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that no run was trained on "
+            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that {held_out.by} was trained on "
             f"({', '.join(sorted(set(away)))}); --trained-only leaves them out"
         ]
 

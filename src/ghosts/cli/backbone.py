@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import tyro
-
 from ghosts.cli._launch import launch
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
 from ghosts.config import BackboneConfig
 from ghosts.errors import DataError
@@ -33,7 +32,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts backbone`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts backbone", description=__doc__)
+    options = parse(Options, "backbone", arguments, __doc__)
     check_out_file(options.out, "a backbone", (".safetensors",))
     if options.out.is_file():
         hint = "remove it to train again, or choose another --out"

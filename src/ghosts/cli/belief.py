@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
 from ghosts.cli._runs import Walk, check_episodes
 from ghosts.errors import ConfigError
@@ -34,22 +34,17 @@ class Options:
     """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
     step: int = -1
     """Agent step the figures show; the last by default."""
-    kinds: str = "png"
-    """Kinds of figures, separated by commas: png, pdf, svg."""
+    kind: tuple[Literal["png", "pdf", "svg"], ...] = ()
+    """Kind of the figures, png by default; repeat for more."""
     photo: bool = False
     """Also draw the belief on a map painted from the photos (needs images)."""
     rerun: bool = False
     """Also write episode.rrd for Rerun (needs ghosts[rerun])."""
 
-    def __post_init__(self) -> None:
-        for kind in self.kinds.split(","):
-            if kind.strip() not in ("png", "pdf", "svg"):
-                raise ConfigError(f"--kinds must name png, pdf or svg, got {self.kinds!r}")
-
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts belief`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts belief", description=__doc__)
+    options = parse(Options, "belief", arguments, __doc__)
     check_out_folder(options.out)
     check_episodes(options.data, options.split, [options.episode] if options.episode else [])
     # Imported here: torch takes seconds, and wrong options should not wait for it.
@@ -66,7 +61,7 @@ def main(arguments: list[str]) -> None:
     record = opened.record
     if not -len(record.frames) <= options.step < len(record.frames):
         raise ConfigError(f"--step must lie in 0..{len(record.frames) - 1}, got {options.step}")
-    kinds = [f".{kind.strip()}" for kind in options.kinds.split(",")]
+    kinds = [f".{kind}" for kind in options.kind or ("png",)]
     painting = opened.painting(options.step) if options.photo else None
     written = write_figures(options.out, record, opened.scene, kinds, options.step, painting)
     written.append(options.out / "episode.json")
@@ -74,5 +69,5 @@ def main(arguments: list[str]) -> None:
     if options.rerun:
         written.append(options.out / "episode.rrd")
         write_rerun(written[-1], record, opened.scene)
-    print(f"episode {record.instr_id}: {record.text}")
+    print("\n".join([f"episode {record.instr_id}: {record.text}", *record.notes]))
     print("\n".join(str(path) for path in written))

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ghosts import __version__
+from ghosts.cli._kinds import parse_kind
 from ghosts.cli._out import check_out_file
 from ghosts.config import require
 from ghosts.files import write_json
@@ -137,15 +138,9 @@ class Viewer:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts bench`."""
-    options: Simulator | Houses | Model | Growth | Viewer = tyro.cli(
-        Annotated[Simulator, tyro.conf.subcommand("simulator")]
-        | Annotated[Houses, tyro.conf.subcommand("houses")]
-        | Annotated[Model, tyro.conf.subcommand("model")]
-        | Annotated[Growth, tyro.conf.subcommand("growth")]
-        | Annotated[Viewer, tyro.conf.subcommand("viewer")],
-        args=arguments,
-        prog="ghosts bench",
-    )
+    kinds = {kind.__name__.lower(): kind for kind in (Simulator, Houses, Model, Growth, Viewer)}
+    told = {name: Annotated[kind, tyro.conf.subcommand(name)] for name, kind in kinds.items()}
+    options = parse_kind("bench", "measure", told, arguments, __doc__ or "", likely="model")
     if options.out is not None:
         check_out_file(options.out, "a table of figures", (".json",))
     # The profiler that counts memory writes two lines per run otherwise.
@@ -261,7 +256,7 @@ def viewer_rows(options: Viewer) -> list[dict[str, Any]]:
 def growth_rows(options: Growth) -> list[dict[str, Any]]:
     """Measure, print and draw the growth of training's cost."""
     import torch
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from ghosts.bench.growth import AXES, TINY_RANGES, Ranges, measure_growth
     from ghosts.bench.growth_plot import draw_growth

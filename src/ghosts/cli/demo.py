@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
 from rich.console import Console
 
 from ghosts.cli._continuous import drive_demo
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
 from ghosts.config import require
 
@@ -50,7 +50,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts demo`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts demo", description=__doc__)
+    options = parse(Options, "demo", arguments, __doc__)
     check_out_folder(options.out)
     from ghosts.cli import tiles, world
 
@@ -88,6 +88,8 @@ def _walk(options: Options, root: Path, console: Console) -> None:
         rollout = walk_episodes(mind.agent, places, places.begin([example]), keep=True)
         graph = mind.root.graph(example.scan)
         console.print(f"\n[italic]“{example.text}”[/italic]", soft_wrap=True)
+        for note in mind.data.vocabulary.read(example.text).notes():
+            console.print(f"   {note}", soft_wrap=True)
         for number, step in enumerate(rollout.steps):
             console.print(_line(number, step, graph, example))
         left_m = float(graph.distance_m[rollout.paths[0][-1], example.goal])

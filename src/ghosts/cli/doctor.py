@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import tyro
 from rich.console import Console
 
+from ghosts.cli._options import parse
 from ghosts.cli._progress import told
 from ghosts.config import require
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Options:
     """Say what can be run on a data root, what is wrong or missing, and the next command."""
 
-    root: Annotated[Path, tyro.conf.Positional]
+    data: Path
     """Data root."""
     sample: int = 0
     """Panoramas of each scan to decode, evenly taken; 0 = all."""
@@ -40,12 +40,12 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts doctor`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts doctor", description=__doc__)
+    options = parse(Options, "doctor", arguments, __doc__, sound=False)
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.run.doctor import diagnose
 
     with told("panoramas", shown=not options.json) as report:
-        diagnosis = diagnose(options.root, sample=options.sample, report=report)
+        diagnosis = diagnose(options.data, sample=options.sample, report=report)
     if options.json:
         print(json.dumps(diagnosis.to_dict(), indent=1))
     else:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.config import require
 from ghosts.errors import UnknownNameError
 from ghosts.language.episodes import Instruction, each_instruction
@@ -34,7 +33,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts episodes`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts episodes", description=__doc__)
+    options = parse(Options, "episodes", arguments, __doc__)
     root = DataRoot(options.data)
     if options.scan and options.scan not in root.scans:
         raise UnknownNameError("scan", options.scan, root.scans, str(root.path))

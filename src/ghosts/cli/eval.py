@@ -14,19 +14,21 @@ import tyro
 from ghosts.cli._continuous import EvalCe, evaluate_ce
 from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
+from ghosts.cli._options import names_of
 from ghosts.cli._progress import told
-from ghosts.cli._runs import EvalOptions, group_runs
+from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import PRESETS, preset
 
 if TYPE_CHECKING:
-    from lightning.fabric import Fabric
+    from lightning_fabric import Fabric
 
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Example
     from ghosts.evaluate.navigation import NavScores
     from ghosts.run.load import Run
+    from ghosts.run.pragmatic import Pragmatist
     from ghosts.world.dataroot import DataRoot
 
 
@@ -35,7 +37,7 @@ class EvalGoal(EvalOptions):
     """Goal prediction (Table 1): error, success, what was seen and calibration at every time step. Writes goal.json and
     goal.md to --out."""
 
-    preset: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    preset: tuple[str, ...] = ()
     """A model that needs no training (hand-coded), by name."""
     batch: int = 64
     """Instructions at a time."""
@@ -50,27 +52,27 @@ class EvalGoal(EvalOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalVln(EvalOptions):
+class EvalVln(EvalOptions, PragmaticOptions):
     """Navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW, CLS with intervals; on R2R beside the published rows.
     Writes vln.json (the same at every run), vln.md and speed.json (seconds) to --out."""
 
     planner: bool = False
     """Also act with the planner on each run's filter; the only way for runs of `ghosts train goal`."""
-    baselines: str = "random,stop,shortest"
-    """Baselines without a model, separated by commas."""
+    baseline: tuple[str, ...] = ()
+    """Walker without a model (random, stop or shortest), all of them by default, or `none`; repeat for more."""
     batch: int = 128
     """Instructions at a time."""
 
     def __post_init__(self) -> None:
         if not self.run and not self.walkers:
-            raise ConfigError("nothing to evaluate; name --run RUN or --baselines random,stop,shortest")
+            raise ConfigError("nothing to evaluate; name --run RUN or --baseline random")
         require(self.batch >= 1, "--batch must be at least 1", self.batch)
         super().__post_init__()
 
     @property
     def walkers(self) -> list[str]:
         """Names of the baselines."""
-        return [name.strip() for name in self.baselines.split(",") if name.strip()]
+        return names_of(self.baseline, ("random", "stop", "shortest"))
 
 
 def main(arguments: list[str]) -> None:
@@ -101,13 +103,16 @@ def _evaluate_goal(options: EvalGoal) -> None:
     runs = _goal_runs(options)
     fabric = launch(options.device, options.devices)
     root, shelf, scored = DataRoot(options.data), DataShelf(1), []
+    held_out = options.held_out(runs, root)
     for run in runs:
-        data = shelf.get(root, run.reading)
+        # What needs no training is scored on the splits of what was trained.
+        needs_none = run.iteration is None
+        data = shelf.get(root, replace(run.reading, hold_out=held_out.every) if needs_none else run.reading)
         scores = {}
-        for split, examples in options.chosen(data.splits, root).items():
+        for split, examples in options.chosen(data.splits, root, held_out).items():
             with told(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
                 how = Execution(fabric, options.batch, options.threads, options.precision, report)
-                scores[split] = evaluate_goal(run.model, data, examples, how)  # type: ignore[arg-type]  # asked before
+                scores[split] = evaluate_goal(run.model, data, examples, how)  # type: ignore[arg-type]
         scored.append((run.experiment, ScoredRun(run.name, run.experiment.train.seed, run.iteration, scores)))
     if not fabric.is_global_zero:
         return
@@ -117,7 +122,10 @@ def _evaluate_goal(options: EvalGoal) -> None:
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(text_table(summary, split), end="\n\n")
-    notes = options.notes(data.splits, root)
+    notes = [
+        *options.notes(data.splits, root, held_out),
+        *(line for run in runs for line in options.unread(run, data.splits, root, held_out)),
+    ]
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
@@ -185,18 +193,22 @@ def _evaluate_vln(options: EvalVln) -> None:
     for run in runs:
         for planner in _ways(options, run):
             run.agent(planner=planner)  # says so before the data is read where it cannot act
+    options.check_pragmatic(runs, options.planner)
     fabric = launch(options.device, options.devices)
     root, shelf = DataRoot(options.data), DataShelf(1)
-    runs_scores = [item for run in runs for item in _score_run(options, run, shelf.get(root, run.reading), fabric)]
+    speaker = options.pragmatist(root, fabric.device)
+    held_out, runs_scores = options.held_out(runs, root), []
+    for run in runs:
+        runs_scores += _score_run(options, run, shelf.get(root, run.reading), held_out, fabric, speaker)
     models: dict[str, dict[str, list[NavScores]]] = {}
     taken: dict[str, dict[str, float]] = {}
     for name, group in group_runs(runs_scores).items():
         models[name] = {split: [run.scores[split] for _, run in group] for split in group[0][1].scores}
         taken[name] = {split: sum(run.seconds[split] for _, run in group) for split in models[name]}
     steps = runs[0].reading.steps if runs else LanguageConfig.steps
-    splits = load_splits(root, steps)
+    splits = load_splits(root, steps, held_out.every)
     for name in options.walkers:
-        models[name], taken[name] = _score_baseline(name, root, options.chosen(splits, root))
+        models[name], taken[name] = _score_baseline(name, root, options.chosen(splits, root, held_out))
     summary = summarise_vln(models, published=not (root.path / "world.json").is_file())  # which houses have
     seconds = {split: {name: taken[name][split] for name in models} for split in summary["splits"]}
     summary["experiments"] = {run.name: to_dict(run.experiment) for run in runs}
@@ -205,7 +217,10 @@ def _evaluate_vln(options: EvalVln) -> None:
         return
     for split in summary["splits"]:
         print(vln_text(summary, split, seconds), end="\n\n")
-    notes = options.notes(splits, root)
+    notes = [
+        *options.notes(splits, root, held_out),
+        *(line for run in runs for line in options.unread(run, splits, root, held_out)),
+    ]
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         tables = "\n\n".join([*(vln_markdown(summary, split, seconds) for split in summary["splits"]), *notes])
@@ -225,7 +240,9 @@ def _ways(options: EvalVln, run: Run) -> list[bool]:
     return ways
 
 
-def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> list[tuple[GoalExperiment, VlnRun]]:
+def _score_run(
+    options: EvalVln, run: Run, data: Dataset, held_out: HeldOut, fabric: Fabric, speaker: Pragmatist | None
+) -> list[tuple[GoalExperiment, VlnRun]]:
     """A run with its policy, and with the planner where that is asked for."""
     from ghosts.evaluate.goal import Execution
     from ghosts.evaluate.vln import score_walks, walk_split
@@ -233,14 +250,14 @@ def _score_run(options: EvalVln, run: Run, data: Dataset, fabric: Fabric) -> lis
     found = []
     for planner in _ways(options, run):
         scores, seconds = {}, {}
-        for split, examples in options.chosen(data.splits, data.root).items():
+        for split, examples in options.chosen(data.splits, data.root, held_out).items():
             since = time.perf_counter()
             with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
                 how = Execution(fabric, options.batch, precision=options.precision, report=report)
-                paths = walk_split(run, data, examples, how, planner=planner)
+                paths = walk_split(run, data, examples, how, planner=planner, pragmatic=speaker)
                 scores[split] = score_walks(data.root, examples, paths)
             seconds[split] = time.perf_counter() - since
-        ways = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
+        ways = ["planner"] * planner + ["true beliefs"] * run.on_true_beliefs + ["pragmatic"] * (speaker is not None)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *ways]))
         found.append((experiment, VlnRun(run.name, scores, seconds)))
     return found

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
 
 
@@ -22,7 +21,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts export`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts export", description=__doc__)
+    options = parse(Options, "export", arguments, __doc__)
     check_out_file(options.out, "a checkpoint", (".safetensors",))
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.run.load import export_run

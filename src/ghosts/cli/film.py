@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
-
+from ghosts.cli._continuous import film_drive
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
 from ghosts.cli._progress import told
 from ghosts.cli._runs import Walk, check_episodes
+from ghosts.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Options:
     """Data root."""
     out: Path
     """Film to write: .mp4 or .gif."""
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    run: tuple[Path, ...] = ()
     """Folder of a run, or a checkpoint; repeat to show models side by side."""
     episode: str = ""
     """Instruction, for instance 1000_0; the split's first by default."""
@@ -28,20 +29,26 @@ class Options:
     """Split; an unseen one by default."""
     walk: Walk = "agent"
     """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
+    drive: bool = False
+    """In a procedural house: let the first run drive without a graph, camera and map side by side."""
     photo: bool = False
     """Draw on a map painted from the photos instead of the plan (needs images)."""
 
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts film`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts film", description=__doc__)
+    options = parse(Options, "film", arguments, __doc__)
     check_out_file(options.out, "a film", (".mp4", ".gif"))
     check_episodes(options.data, options.split, [options.episode] if options.episode else [])
+    if options.drive and (options.photo or options.walk != "agent" or len(options.run) > 1):
+        raise ConfigError("--drive films one run that drives by itself; leave out --photo, --walk and further --run")
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.view.film import check_film, write_film
     from ghosts.view.open import open_world
 
     check_film(options.out)
+    if options.drive:
+        return film_drive(options.data, options.run, options.split, options.episode, options.out)
     library, world, minds, split = open_world(options.data, options.run, options.split, options.episode)
     question = library.question(
         minds[0], split, options.episode or library.first(minds[0], split), fixed=options.walk == "fixed"
@@ -55,3 +62,5 @@ def main(arguments: list[str]) -> None:
         )
     print("".join(f"{line}\n" for line in library.twins()), end="")
     print(f"{options.out}: {count} pictures of episode {question.instr_id}: {question.text}")
+    for mind, record in zip(minds, records):
+        print("".join(f"{mind.name}: {note}\n" for note in record.notes), end="")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import tyro
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.files import write_json
@@ -39,13 +39,13 @@ class Options:
     """Data root to write to."""
     r2r: Path | None = None
     """Folder with R2R_<split>.json: paths of these buildings go to the data root, with their connectivity files."""
-    scans: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
-    """Only these buildings; give the option once for each."""
+    scan: tuple[str, ...] = ()
+    """Only this building; repeat for more."""
 
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts landmarks`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts landmarks", description=Options.__doc__)
+    options = parse(Options, "landmarks", arguments, Options.__doc__)
     check_out_folder(options.out)
     console = Console()
     scans = chosen_scans(options)
@@ -82,10 +82,10 @@ def chosen_scans(options: Options) -> list[str]:
             file=options.connectivity,
             hint="give --connectivity the folder of the original simulator that holds them",
         )
-    for scan in options.scans:
+    for scan in options.scan:
         if scan not in found:
             raise UnknownNameError("scan", scan, found, str(options.connectivity))
-    return [scan for scan in found if scan in options.scans] if options.scans else found
+    return [scan for scan in found if scan in options.scan] if options.scan else found
 
 
 def connected(folder: Path) -> list[str]:
@@ -106,7 +106,7 @@ def check_paths(folder: Path, scans: Sequence[str]) -> None:
     episodes = load_episodes(file)
     if not any(episode.scan in scans for episode in episodes):
         # Which buildings are unseen is known by the training split alone, so that every model needs one.
-        hint = f"add a building with training paths, such as --scans {episodes[0].scan}"
+        hint = f"add a building with training paths, such as --scan {episodes[0].scan}"
         raise DataError(f"no path through {', '.join(scans[:5])}", file=file, hint=hint)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.config import require
 from ghosts.mattersim import shim
 
@@ -27,7 +26,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts mattersim`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts mattersim", description=__doc__)
+    options = parse(Options, "mattersim", arguments, __doc__)
     if options.install_shim:
         shim.install(options.version)
     elif options.remove_shim:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
 from ghosts.config import require
 from ghosts.errors import ConfigError
@@ -33,11 +33,11 @@ class Options:
     """Make a data root of the raw Matterport3D release."""
 
     raw: tuple[Path, ...] = ()
-    """Folders that hold the scans, or zip files of the release."""
+    """Folder that holds the scans, or a zip file of the release; repeat for more."""
     out: Path = Path("data")
     """Data root to write."""
     scan: tuple[str, ...] = ()
-    """Scans to prepare; all by default."""
+    """Only this building; repeat for more."""
     connectivity: Path | None = None
     """Folder of navigation graphs to take into the root."""
     r2r: Path | None = None
@@ -64,12 +64,12 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts prepare`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts prepare", description=__doc__)
+    options = parse(Options, "prepare", arguments, __doc__)
     if options.bench:
         _bench(options)
         return
     if not options.raw:
-        raise ConfigError("nothing to prepare; name --raw FOLDER (or zip files)")
+        raise ConfigError("nothing to prepare; name --raw FOLDER (or a zip file)")
     check_out_folder(options.out)
     if not _prepare(options):
         raise SystemExit(1)
@@ -175,7 +175,7 @@ def _report(root: Path, summary: dict[str, Any], failed: dict[Any, str], console
         console.print(f"… and {len(problems) - 20} more in the summary")
     if waiting:
         console.print(f"{waiting} panoramas of other processes are not made yet")
-    console.print(f"summary: {path}; next: ghosts doctor {root}", soft_wrap=True)
+    console.print(f"summary: {path}; next: ghosts doctor --data {root}", soft_wrap=True)
     return not summary["missing"]
 
 

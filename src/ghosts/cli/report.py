@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file, check_out_folder
 from ghosts.cli._progress import told
 from ghosts.cli._runs import Walk, check_episodes
@@ -31,7 +30,7 @@ class Options:
 
     data: Path
     """Data root."""
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    run: tuple[Path, ...] = ()
     """Folder of a run, or a checkpoint; repeat to compare models side by side."""
     baseline: bool = False
     """Also compare with the hand-coded baseline."""
@@ -41,9 +40,9 @@ class Options:
     """Split; an unseen one by default."""
     walk: Walk = "agent"
     """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
-    episode: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    episode: tuple[str, ...] = ()
     """Show this instruction instead of evaluating the split; repeat for more."""
-    record: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    record: tuple[Path, ...] = ()
     """Show this episode record (JSON, of this data root), with or without a run; repeat for more."""
     examples: int = 200
     """Instructions of the split that are evaluated, evenly spaced; 0 = all."""
@@ -61,7 +60,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts report`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts report", description=__doc__)
+    options = parse(Options, "report", arguments, __doc__)
     check_out_file(options.out, "a report", (".html", ".htm"))
     check_episodes(options.data, options.split, options.episode)
     if options.figures is not None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_folder
+from ghosts.errors import DataError
 from ghosts.weights import FILTERS, read_about, shipped
 
 
@@ -22,21 +22,26 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts runs`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts runs", description=__doc__)
+    options = parse(Options, "runs", arguments, __doc__)
     if options.folder != Options.folder:
         check_folder(options.folder, "--folder")
+    damaged = []
     rows = [("--run", "what", "does", "sees", "iteration")]
     rows += [row(name, read_about(file) or {}, name in FILTERS) for name, file in shipped().items()]
     for file in sorted(options.folder.rglob("*.safetensors")):
-        about = read_about(file)
-        if about is not None and file.stem in ("best", "last"):
+        if file.stem in ("best", "last"):
             # A folder alone means its best checkpoint.
-            rows.append(row(str(file.parent if file.stem == "best" else file), about))
+            name, about = str(file.parent if file.stem == "best" else file), read_about(file)
+            damaged += [file] if about is None else []
+            rows.append((name, "damaged", "", "", "") if about is None else row(name, about))
     widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
     for cells in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
     if len(rows) == 1 + len(shipped()):
         print(f"no runs in {options.folder}/ yet; train one with: ghosts train goal --out {options.folder}/NAME")
+    if damaged:
+        hint = "copy it again, or remove it"
+        raise DataError("no checkpoint, or a damaged one", file=damaged[0], hint=hint)
 
 
 def row(name: str, about: dict[str, Any], only_filter: bool = False) -> tuple[str, str, str, str, str]:
@@ -51,5 +56,7 @@ def row(name: str, about: dict[str, Any], only_filter: bool = False) -> tuple[st
     if "model" not in experiment:
         return name, "backbone", "for ghosts tiles", "images", ""
     does = "predicts goals" if only_filter or "navigation" not in experiment else "walks by itself"
+    if "speaker" in experiment:
+        does = "tells walks in words"
     sees = "images" if about.get("labels") is None else "landmarks"
     return name, str(experiment.get("name", "?")), does, sees, str(about.get("iteration", ""))

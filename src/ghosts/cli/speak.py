@@ -1,4 +1,4 @@
-"""Tell a walk in words: `ghosts speak --data ROOT --scan SCAN --walk START GOAL`; or thousands of them, to train on.
+"""Tell a walk in words: `ghosts speak --data ROOT --scan SCAN --walk START --walk GOAL`; or thousands of them.
 
 `--paths N --out FILE` draws paths of the training buildings like R2R's and writes them with what the speaker says, in
 R2R's format, for `ghosts train goal --spoken FILE`. `--score SPLIT` compares its words with people's.
@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
 from ghosts.config import require
 from ghosts.errors import ConfigError
@@ -34,7 +33,7 @@ class Options:
     scan: str = ""
     """Building."""
     walk: tuple[str, ...] = ()
-    """Viewpoints of the walk, from start to goal; those that are no neighbours are joined by the shortest walk."""
+    """A viewpoint of the walk; repeat from start to goal. Others are joined by the shortest walk."""
     heading: float | None = None
     """Where the walker looks at the start, in degrees clockwise from north (+y); along the walk by default."""
     paths: int = 0
@@ -59,7 +58,7 @@ class Options:
         )
         if bool(self.paths) + bool(self.walk) + bool(self.score) != 1:
             raise ConfigError(
-                "nothing to tell, or two things; use --scan SCAN --walk START … GOAL, or --paths N --out FILE"
+                "nothing to tell, or two things; use --scan SCAN --walk START --walk GOAL, or --paths N --out FILE"
             )
         if self.walk and not self.scan:
             raise ConfigError("the walk is in no building; name it with --scan")
@@ -69,7 +68,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts speak`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts speak", description=__doc__)
+    options = parse(Options, "speak", arguments, __doc__)
     if options.out is not None:
         check_out_file(options.out, "a file of told paths", (".json",))
     # Imported here: torch takes seconds, and `--help` should not wait for it.

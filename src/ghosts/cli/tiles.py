@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
 from ghosts.config import MapperConfig, require
 
@@ -51,7 +51,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts tiles`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts tiles", description=__doc__)
+    options = parse(Options, "tiles", arguments, __doc__)
     if options.out is not None:
         check_out_folder(options.out)
     # Imported here: torch takes seconds, and `--help` should not wait for it.

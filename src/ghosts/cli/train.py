@@ -33,6 +33,8 @@ class TrainGoal(TrainOptions):
     """Everything that defines the run; starts from the preset."""
     out: Path = Path("runs/goal")
     """Folder of the run: checkpoints and log."""
+    warm_start: Path | None = None
+    """Run or checkpoint that training starts from; of other data, words and labels are taken by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +113,12 @@ def _train(options: TrainGoal | TrainVln | TrainSpeaker) -> None:
     from ghosts.learn.task import Task
     from ghosts.learn.trainer import RunFiles, train
     from ghosts.learn.vln import check_start, navigation_task
+    from ghosts.run.load import find_checkpoint
 
+    # Before the data is read, which takes longer.
+    if isinstance(options, TrainGoal) and options.warm_start is not None:
+        find_checkpoint(options.warm_start)
     if isinstance(options, TrainVln):
-        # Before the data is read, which takes longer.
         check_start(options.experiment, options.out, options.warm_start)
     data, selection = open_training(options, options.experiment)
     fabric = launch(options.device, options.devices, options.experiment.train.precision)
@@ -124,5 +129,5 @@ def _train(options: TrainGoal | TrainVln | TrainSpeaker) -> None:
     elif isinstance(options, TrainSpeaker):
         task = SpeakerTask(options.experiment, data, selection)
     else:
-        task = goal_task(options.experiment, data, selection)
+        task = goal_task(options.experiment, data, selection, options.warm_start)
     train(task, fabric, RunFiles.of(options.out), threads=options.threads, tensorboard=options.tensorboard)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -24,20 +23,19 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 class Options:
     """Look into models in the browser: pick or type an instruction, step, look around, open the filter."""
 
-    data: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    data: tuple[Path, ...] = ()
     """Data root; repeat for more."""
-    run: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    run: tuple[Path, ...] = ()
     """Folder of a run, or a checkpoint; repeat to compare models."""
-    watch: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Folder of a run that is still training: its log is drawn, and every new checkpoint is read and shown; repeat
-    for more."""
+    watch: tuple[Path, ...] = ()
+    """Folder of a run that still trains: its log is drawn, every new checkpoint is shown; repeat for more."""
     baseline: bool = True
     """Offer the hand-coded baseline as well, on the first model's map (--no-baseline: leave it out)."""
     host: str = "127.0.0.1"
     """Address to listen on. Anything but this machine's own lets others in, who need the token in the address."""
     token: bool = True
     """Ask others for a token, a new one at every start (--no-token: let everybody in)."""
-    allow_host: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    allow_host: tuple[str, ...] = ()
     """Name by which browsers may call it besides its address, such as this machine's; repeat for more."""
     port: int = 8471
     """Port to listen on."""
@@ -51,7 +49,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts view`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts view", description=__doc__)
+    options = parse(Options, "view", arguments, __doc__)
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
-
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
 
 
@@ -22,7 +21,7 @@ class Options:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts weights`."""
-    options = tyro.cli(Options, args=arguments, prog="ghosts weights", description=__doc__)
+    options = parse(Options, "weights", arguments, __doc__)
     if options.out is not None:
         check_out_file(options.out)
     # Imported here: torch takes seconds, and `--help` should not wait for it.

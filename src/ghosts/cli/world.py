@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ghosts.cli._assets import export
+from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file, check_out_folder
 from ghosts.config import require
 from ghosts.errors import ConfigError
@@ -40,6 +40,10 @@ class Options(WorldConfig):
     """Seed of the world; with --show, of the house. The same seed gives the same graph and text, byte for byte."""
     images: bool = True
     """Render skyboxes (--no-images: graph and text only)."""
+    landmarks: bool = False
+    """Also write rooms and things as landmarks, in R2R's words: what --no-images leaves to be seen."""
+    shards: bool = False
+    """Write the training split as one file per house, so that training streams thousands of them; needs --seen 0."""
     workers: int = 0
     """Processes; 0 = one per core."""
     device: str = "cpu"
@@ -67,7 +71,7 @@ class Options(WorldConfig):
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts world`."""
-    options = tyro.cli(Options, prog="ghosts world", description=__doc__, args=arguments)
+    options = parse(Options, "world", arguments, __doc__)
     if options.stats is not None:
         _print_statistics(options.stats)
     elif options.show:
@@ -88,23 +92,32 @@ def _make(root: Path, options: Options) -> None:
         from ghosts.devices import choose_device  # here: torch takes seconds, and the CPU does not need it
 
         device = choose_device(device).type
-    workers = options.workers or os.cpu_count() or 1
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes of torchrun that share this machine
+    workers = options.workers or max(1, (os.cpu_count() or 1) // here)
     console = Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    share = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     with Progress(*columns, console=console) as progress:
-        houses = progress.add_task("graphs and text", total=config.houses)
+        mine = len(range(config.houses)[share[0] :: share[1]])
+        houses = progress.add_task("graphs and text", total=mine)
         # About 45 viewpoints per house until the true number is known.
-        panoramas = progress.add_task("panoramas", total=config.houses * 45, visible=options.images)
+        panoramas = progress.add_task("panoramas", total=mine * 45, visible=options.images)
 
         def report(what: str, count: int) -> None:
             progress.advance(houses if what == "house" else panoramas, count)
 
-        world = make_world(root, config, images=options.images, workers=workers, device=device, report=report)
+        settings = {"images": options.images, "workers": workers, "device": device, "share": share}
+        world = make_world(root, config, report=report, **settings)  # type: ignore[arg-type]
+        if world is None:
+            print(
+                f"process {share[0]}: done; other houses are missing (still being made, or run the same command again)"
+            )
+            return
         total = sum(house["viewpoints"] for house in world["houses"].values())
         progress.update(panoramas, total=total, completed=total)
     console.print(
         f"{root}: {config.houses} houses, {total} viewpoints, "
-        + ", ".join(f"{world['statistics'][f'paths, {split}']} paths {split}" for split in world["splits"])
+        + ", ".join(f"{world['statistics'].get(f'paths, {split}', 0)} paths {split}" for split in world["splits"])
     )
 
 

@@ -121,6 +121,10 @@ class TrainConfig(OptimiserConfig):
     hold_out: int | None = None
     """Every n-th training building is held out as `dev_unseen`; 0 for none. By default every eighth, or every sixteenth
     where the data root has a `val_unseen` of its own."""
+    buildings: int = 0
+    """Train in so many of the training buildings alone, evenly taken; 0 for all."""
+    visit: int = 64
+    """Instructions taken of a building before another has its place, where training buildings are streamed."""
     spoken: float = 0.0
     """Share of episodes whose instruction a speaker said (`--spoken FILE`; Fried et al. 2018)."""
     spoken_until: float = 0.7
@@ -130,8 +134,9 @@ class TrainConfig(OptimiserConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("agent_steps", "variants"):
+        for name in ("agent_steps", "variants", "visit"):
             require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
+        require(self.buildings >= 0, "train.buildings must not be negative", self.buildings)
         require(
             self.hold_out is None or self.hold_out == 0 or self.hold_out >= 2,
             "train.hold_out must be 0, or 2 at least",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -21,7 +22,10 @@ from ghosts.config import require
 from ghosts.continuous.drive import Senses, drive
 from ghosts.continuous.episode import STOP, TURN_RIGHT
 from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
+from ghosts.errors import ConfigError
 from ghosts.geometry import TAU
+from ghosts.run.load import load_run
+from ghosts.run.tracker import load_tracker
 from ghosts.types import Grid, Pose
 
 Score = Callable[[Candidates, Tensor, Tensor, Grid], Tensor]
@@ -157,13 +161,14 @@ class ContinuousAgent:
         nearest = np.min([np.linalg.norm(xy - place, axis=1) for place in taken], axis=0)
         free = (nearest > self.habits.spacing_m) & (nearest < self.habits.range_m)
         order = np.lexsort((-known.room[row, col], ~known.frontier[row, col]))
+        order = order[free[order]]
         found: list[Place] = []
-        for k in order[free[order]].tolist():
-            if all(np.hypot(*(xy[k] - place)) > self.habits.spacing_m for place in taken):
-                taken.append(xy[k])
-                i, j = int(row[k]), int(col[k])
-                xyz = (float(xy[k, 0]), float(xy[k, 1]), known.space.z0_m + CELL_M * float(known.ground[i, j]))
-                found.append(Place(xyz, from_start(xyz), float(known.distance_m[i, j]), False, (i, j)))
+        while len(order):
+            k = int(order[0])
+            i, j = int(row[k]), int(col[k])
+            xyz = (float(xy[k, 0]), float(xy[k, 1]), known.space.z0_m + CELL_M * float(known.ground[i, j]))
+            found.append(Place(xyz, from_start(xyz), float(known.distance_m[i, j]), False, (i, j)))
+            order = order[np.hypot(*(xy[order] - xy[k]).T) > self.habits.spacing_m]
         return found
 
     @torch.no_grad()
@@ -180,6 +185,23 @@ class ContinuousAgent:
         chosen = int(scores.argmax())
         self.watch(Look(here, estimate, tuple(places), tuple(scores.tolist()), chosen))
         return places[chosen]
+
+
+def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> ContinuousAgent:
+    """The agent that drives on a run's belief.
+
+    Args:
+        run: a run's folder, a checkpoint, or the name of shipped weights.
+        backbone: whose features the run was trained on.
+        planner: chooses instead of the run's policy.
+
+    Raises:
+        ConfigError: the run was not trained to act, and no planner is asked for.
+    """
+    loaded = load_run(run)
+    if not (loaded.acts or planner):
+        raise ConfigError(f"{run} predicts goals and was not trained to act; add --planner")
+    return ContinuousAgent(load_tracker(run, backbone), loaded.planner() if planner else None)
 
 
 def _candidates(places: list[Place], start: Pose, device: torch.device) -> Candidates:

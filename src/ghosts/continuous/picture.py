@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import cv2
 import numpy as np
@@ -23,9 +24,23 @@ _FINE = 16
 """OpenCV draws lines with fractions of a pixel."""
 
 
-def top_down(episode: ContinuousEpisode, side_px: int) -> UInt8[np.ndarray, "h w 3"]:
-    """The storey that the body stands on, as a square picture, north up."""
-    ground, here = episode.residence.ground, episode.stance
+Under = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""World x and y of pixels to the colour and opacity (0..1) of what lies on the floor there."""
+
+
+def top_down(
+    episode: ContinuousEpisode, side_px: int, step: int = -1, under: Under | None = None
+) -> UInt8[np.ndarray, "h w 3"]:
+    """The storey that the body stands on, as a square picture, north up.
+
+    Args:
+        episode: so far.
+        side_px: side of the picture.
+        step: after how many actions; −1 for all of them.
+        under: lies on the floor, under walk and goal, such as a belief.
+    """
+    walk = episode.walk if step < 0 else episode.walk[: step + 1]
+    ground, here = episode.residence.ground, walk[-1]
     open_ = ground.layers[here.layer].clearance_m > 0.0
     reached = np.isfinite(episode.residence.field(episode.goal).distance_m[here.layer])
     rows, cols = open_.shape
@@ -36,6 +51,12 @@ def top_down(episode: ContinuousEpisode, side_px: int) -> UInt8[np.ndarray, "h w
     colors = np.select([(open_ & near)[..., None], ~open_[..., None]], [np.array(_FLOOR), np.array(_BLOCKED)], 255)
     size = (max(1, round(cols * scale)), max(1, round(rows * scale)))
     image[: size[1], : size[0]] = cv2.resize(colors.astype(np.uint8), size, interpolation=cv2.INTER_AREA)
+
+    if under is not None:
+        col, row = ((np.arange(size[axis]) + 0.5) / scale - 0.5 for axis in (0, 1))
+        rgba = under(*np.meshgrid(ground.x0_m + CELL_M * col, ground.y0_m + CELL_M * row))
+        part = image[: size[1], : size[0]]
+        part[:] = (part * (1.0 - rgba[..., 3:]) + 255.0 * rgba[..., :3] * rgba[..., 3:] + 0.5).astype(np.uint8)
 
     def pixel(x_m: float, y_m: float) -> tuple[int, int]:
         col, row = (x_m - ground.x0_m) / CELL_M + 0.5, (y_m - ground.y0_m) / CELL_M + 0.5
@@ -51,7 +72,7 @@ def top_down(episode: ContinuousEpisode, side_px: int) -> UInt8[np.ndarray, "h w
 
     level = here.z_m
     line([(x, y) for x, y, z in episode.reference_m if abs(z - level) < 1.5], _REFERENCE)
-    line([(s.x_m, s.y_m) for s in episode.walk if abs(s.z_m - level) < 1.5], _WALK)
+    line([(s.x_m, s.y_m) for s in walk if abs(s.z_m - level) < 1.5], _WALK)
     if abs(episode.goal.z_m - level) < 1.5:
         dot(episode.goal.x_m, episode.goal.y_m, 0.25, _GOAL)
     dot(here.x_m, here.y_m, 0.22, _BODY)

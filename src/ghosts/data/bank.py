@@ -6,7 +6,7 @@ embedded by the model). Both kinds share the cells and everything that is done w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from jaxtyping import Float, Int, Int32, Int64
 from torch import Tensor
 
 from ghosts.data.tile_store import StoredTiles
-from ghosts.mapping.label_tiles import LabelTiles, label_tiles, ragged_rows, starts_of
+from ghosts.mapping.label_tiles import LabelTiles, join_label_tiles, label_tiles, ragged_rows, starts_of
 from ghosts.world.landmarks.source import LandmarkSource, landmark_tile
 
 
@@ -33,6 +33,25 @@ class TileBank:
     """(row, column) on the lattice."""
     labels: LabelTiles | None = None
     features: Float[Tensor, "n c"] | None = None
+    more: Callable[[str], TileBank] | None = None
+    """Tiles of a building that is not among `numbers` (labels alone), read when asked for."""
+
+    def part(self, places: Sequence[tuple[str, int, int]]) -> tuple[TileBank, Int64[np.ndarray, " k"]]:
+        """A bank with the tiles of some places (building, row of its graph, variant), and their numbers in it."""
+        if self.more is None or all(place[:2] in self.numbers for place in places):
+            return self, np.array([self.tile(*place) for place in places], np.int64)
+        mine: dict[str, list[int]] = {}
+        for number, (scan, _, _) in enumerate(places):
+            mine.setdefault(scan, []).append(number)
+        parts = []
+        for scan, numbers in mine.items():
+            bank = self.more(scan)
+            assert bank.labels is not None, "images are not streamed"
+            parts.append(bank.labels.pick(np.array([bank.tile(*places[number]) for number in numbers])))
+        tiles = join_label_tiles(parts)
+        found = np.empty(len(places), np.int64)
+        found[[number for numbers in mine.values() for number in numbers]] = np.arange(len(places))
+        return TileBank({}, self.angles_rad, starts_of(tiles.counts), tiles.cells, tiles), found
 
     def tile(self, scan: str, row: int, variant: int = 0) -> int:
         """Number of a viewpoint's tile."""

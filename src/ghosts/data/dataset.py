@@ -14,11 +14,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ghosts.act.model import Briefing
+from ghosts.config import TrainConfig
 from ghosts.data.bank import TileBank, landmark_bank
 from ghosts.data.batches import Batch, coverage
 from ghosts.data.drops import Drops
-from ghosts.data.examples import SPOKEN, TRAIN, Example, load_splits, load_spoken
+from ghosts.data.examples import SPOKEN, TRAIN, Example, evenly, load_splits, load_spoken, split_buildings
 from ghosts.data.reading import Reading
+from ghosts.data.stream import Stream, StreamedRoot, streamed_bank, texts_of
 from ghosts.data.symmetry import Symmetry, mirrored_words
 from ghosts.data.tile_bank import load_tile_bank
 from ghosts.data.walks import sample_walk
@@ -33,6 +35,9 @@ from ghosts.world.landmarks.labels import LabelSet
 from ghosts.world.landmarks.regions import ROOM_NAMES
 from ghosts.world.landmarks.source import LandmarkSource, labels_met, load_scene, training_labels
 
+SAMPLED = 256
+"""Streamed buildings whose words and labels are learned."""
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -45,6 +50,8 @@ class Dataset:
     """Examples by split, `train` first."""
     bank: TileBank
     """What every viewpoint shows."""
+    stream: Stream | None = None
+    """Training buildings that are read as training comes to them; `train` is empty then."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -79,18 +86,28 @@ class Dataset:
 
     @cached_property
     def _rooms(self) -> dict[str, list[int]]:
-        """Kind of room of every viewpoint, by building; −1 where it is not known."""
-        kinds, found = {letter: number for number, letter in enumerate(ROOM_NAMES)}, {}
-        for scan in self.scans:
+        return {}
+
+    def _rooms_of(self, scan: str) -> list[int]:
+        """Kind of room of every viewpoint of a building; −1 where it is not known."""
+        if scan not in self._rooms:
+            kinds = {letter: number for number, letter in enumerate(ROOM_NAMES)}
             scene = load_scene(self.root, scan)
             regions = [scene.viewpoints.get(name) for name in self.root.graph(scan).ids]
-            found[scan] = [-1 if region is None else kinds[region.room] for region in regions]
-        return found
+            self._rooms[scan] = [-1 if region is None else kinds[region.room] for region in regions]
+        return self._rooms[scan]
 
     def rooms(self, examples: Sequence[Example]) -> Int[Tensor, "b t"]:
         """Kind of room that the demonstrator is in after each filter step; −1 where it is not known (landmarks)."""
         stops = [[example.path[stop] for stop in example.stops(self.reading.steps)] for example in examples]
-        return torch.tensor([[self._rooms[item.scan][row] for row in rows] for item, rows in zip(examples, stops)])
+        return torch.tensor([[self._rooms_of(item.scan)[row] for row in rows] for item, rows in zip(examples, stops)])
+
+    def read_ahead(self, config: TrainConfig, iteration: int) -> None:
+        """Read the streamed buildings that training will soon come to; nothing where it is held whole."""
+        if self.stream is not None and self.bank.more is not None:
+            for scan in self.stream.next_buildings(config, iteration):
+                self.stream.building(scan)
+                self.bank.more(scan)
 
     def walk(self, example: Example, steps: int, random: np.random.Generator) -> list[int]:
         """Viewpoints an agent stands at while it builds its map, by the paper's rule (`walks.sample_walk`)."""
@@ -172,13 +189,15 @@ class Dataset:
     ) -> tuple[MapCells, Int[Tensor, " n"] | None]:
         """Observed cells of all steps of all walks, on the CPU: with labels, or with the rows of their features in the
         bank (`fill`)."""
-        bank, batch, steps = self.bank, len(examples), len(walks[0])
-        tiles = [
-            bank.tile(example.scan, walk[step], symmetry.variant)
-            for step in range(steps)
-            for example, walk, symmetry in zip(examples, walks, symmetries)
-        ]
-        owner, rows = bank.gather(np.array(tiles))
+        batch, steps = len(examples), len(walks[0])
+        bank, tiles = self.bank.part(
+            [
+                (example.scan, walk[step], symmetry.variant)
+                for step in range(steps)
+                for example, walk, symmetry in zip(examples, walks, symmetries)
+            ]
+        )
+        owner, rows = bank.gather(tiles)
         step, item = np.divmod(owner, batch)
         lattice = bank.cells[rows].astype(np.int64)
         for number, symmetry in enumerate(symmetries):
@@ -235,30 +254,42 @@ def open_dataset(
         DataError: the root lacks what is to be read; names the command that makes it.
         ConfigError: the data does not fit the model.
     """
-    splits = load_splits(root, reading.steps, reading.hold_out)
+    stream = None
+    if root.in_shards(TRAIN):
+        root = StreamedRoot(root.path)
+        stream = Stream(root, split_buildings(root, reading.hold_out, reading.buildings)[0], reading.steps)
+    splits = load_splits(root, reading.steps, reading.hold_out, reading.buildings)
+    trained = sorted({example.scan for example in splits[TRAIN]}) if stream is None else stream.scans
+    # Of thousands of buildings some know nearly all words and labels; the others are read by their meaning.
+    told = evenly(trained, 0 if stream is None else SAMPLED)
     if spoken is not None:
-        splits[SPOKEN] = load_spoken(root, spoken, {example.scan for example in splits[TRAIN]}, reading.steps)
+        splits[SPOKEN] = load_spoken(root, spoken, set(trained), reading.steps)
     vocabulary = reading.vocabulary
     if vocabulary is None:
-        vocabulary = build_vocabulary((example.text for example in splits[TRAIN]), open=reading.open_words)
+        texts = [example.text for example in splits[TRAIN]] if stream is None else texts_of(root, told)
+        vocabulary = build_vocabulary(texts, open=reading.open_words)
     if len(vocabulary) > reading.most_words:
         raise ConfigError(
             f"the data has {len(vocabulary)} words, the model room for {reading.most_words}; "
             f"use --model.language.vocabulary {len(vocabulary)}"
         )
-    trained = sorted({example.scan for example in splits[TRAIN]})
     used = sorted({*also, *(example.scan for examples in splits.values() for example in examples)})
     if choose_source(root, reading) == "landmarks":
-        labels = reading.labels or training_labels(root, trained)
+        labels = reading.labels or training_labels(root, told)
         if reading.landmarks.vectors:
             labels = labels_met(root, labels, used)
         source = LandmarkSource(root, labels, reading.landmarks)
         bank = landmark_bank(source, used, reading.grid.cell_m, reading.rotations)
+        if stream is not None:
+            bank = replace(bank, more=streamed_bank(root, labels, reading))
         found = replace(reading, vocabulary=vocabulary, labels=labels, tiles=None)
     else:
+        if stream is not None:
+            hint = "training splits of images are one file: make the world again without --shards"
+            raise DataError("only landmarks are streamed", file=root.path / "r2r" / "R2R_train", hint=hint)
         bank, fingerprint = load_tile_bank(root, used, reading)
         found = replace(reading, vocabulary=vocabulary, labels=None, tiles=fingerprint)
-    return Dataset(root, found, splits, bank)
+    return Dataset(root, found, splits, bank, stream)
 
 
 def choose_source(root: DataRoot, reading: Reading) -> Literal["landmarks", "images"]:

@@ -20,6 +20,9 @@ TRAIN, DEV_UNSEEN, SPOKEN = "train", "dev_unseen", "spoken"
 """`dev_unseen` is the development split: buildings of `train` that no model is trained on. `spoken` are instructions
 that a speaker said about other paths of the training buildings."""
 
+MOST_HELD_OUT = 8
+"""Buildings of `dev_unseen` where training buildings are streamed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Example:
@@ -89,16 +92,17 @@ def headings_along(graph: NavGraph, rows: tuple[int, ...], heading_rad: float) -
     return tuple(headings)
 
 
-def split_buildings(root: DataRoot, hold_out: int | None = None) -> tuple[list[str], list[str]]:
+def split_buildings(root: DataRoot, hold_out: int | None = None, buildings: int = 0) -> tuple[list[str], list[str]]:
     """Training and development-unseen buildings.
 
     The best checkpoint is chosen on buildings that no model is trained on and no table reports. R2R's public part here
     has no `val_unseen`, so every eighth building is held out to stand for it; a root that brings its own gives up every
-    sixteenth (none where there are fewer than four).
+    sixteenth (none where there are fewer than four). Of thousands of streamed buildings eight are enough.
 
     Args:
         root: the data.
         hold_out: every n-th building instead; 0 for none.
+        buildings: take so many of the training buildings alone, evenly spaced; 0 for all.
 
     Raises:
         DataError: the root has no training split, without which nobody knows which buildings are unseen.
@@ -106,27 +110,35 @@ def split_buildings(root: DataRoot, hold_out: int | None = None) -> tuple[list[s
     if TRAIN not in root.splits:
         hint = "it says which buildings are unseen, so evaluation needs it as well; copy it there from the release"
         raise DataError("no such file", file=root.path / "r2r" / "R2R_train.json", hint=hint)
-    scans = sorted({episode.scan for episode in root.episodes(TRAIN)})
+    scans, most = root.scans_of(TRAIN), None
     if hold_out is None:
         hold_out = 16 if "val_unseen" in root.splits else 8
-    held_out = scans[min(3, hold_out - 1) :: hold_out] if hold_out else []
-    return [scan for scan in scans if scan not in set(held_out)], held_out
+        most = MOST_HELD_OUT if root.in_shards(TRAIN) else None
+    held_out = scans[min(3, hold_out - 1) :: hold_out][:most] if hold_out else []
+    away = set(held_out)
+    return evenly([scan for scan in scans if scan not in away], buildings), held_out
 
 
-def load_splits(root: DataRoot, steps: int, hold_out: int | None = None) -> dict[str, list[Example]]:
+def load_splits(
+    root: DataRoot, steps: int, hold_out: int | None = None, buildings: int = 0
+) -> dict[str, list[Example]]:
     """Examples of every split that has goals by name: `train` first, without the buildings of `dev_unseen`.
+
+    Where the training split is in shards, `train` is empty: it is streamed (`data.stream`).
 
     Args:
         root: the data.
         steps: filter steps T.
         hold_out: see `split_buildings`.
+        buildings: see `split_buildings`.
     """
-    seen, held_out = split_buildings(root, hold_out)
+    seen, held_out = split_buildings(root, hold_out, buildings)
     parts = {TRAIN: set(seen), **({DEV_UNSEEN: set(held_out)} if held_out else {})}
-    splits = {
-        name: make_examples(root, [item for item in root.episodes(TRAIN) if item.scan in scans], steps)
-        for name, scans in parts.items()
-    }
+    if root.in_shards(TRAIN):
+        told = {TRAIN: [], DEV_UNSEEN: [item for scan in held_out for item in root.shard(TRAIN, scan)]}
+    else:
+        told = {name: [item for item in root.episodes(TRAIN) if item.scan in scans] for name, scans in parts.items()}
+    splits = {name: make_examples(root, told[name], steps) for name in parts}
     for name in root.splits:
         if name != TRAIN and all(episode.has_goal for episode in root.episodes(name)):
             splits[name] = make_examples(root, root.episodes(name), steps)

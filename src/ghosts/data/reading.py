@@ -38,6 +38,8 @@ class Reading:
     """Fingerprint of the tiles that a trained model knows; any by default, None with landmarks."""
     hold_out: int | None = None
     """Every n-th training building is `dev_unseen`; see `config.TrainConfig.hold_out`."""
+    buildings: int = 0
+    """Training buildings; 0 for all of them (`config.TrainConfig.buildings`)."""
     rotations: tuple[float, ...] = (0.0,)
     """Angles of the rotated copies of every building (landmarks alone, in training)."""
     name: str = field(default="", compare=False)
@@ -68,6 +70,7 @@ def reading_of(experiment: GoalExperiment, *, training: bool = False) -> Reading
         channels=None if experiment.kind == "hand-coded" else model.mapper.features,
         height_clip_m=model.mapper.height_clip_m,
         hold_out=train.hold_out,
+        buildings=train.buildings,
         rotations=(0.0, *angles),
         name=experiment.name,
         most_words=model.language.vocabulary,

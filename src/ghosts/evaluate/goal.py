@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.model import Prediction, Predictor
@@ -151,7 +151,7 @@ def check_any(data: Dataset, examples: Sequence[Example]) -> None:
     """Raise `DataError` where there is nothing to evaluate."""
     if not examples:
         path = data.root.path
-        hint = f"choose another split (ghosts doctor {path} lists them)"
+        hint = f"choose another split (ghosts doctor --data {path} lists them)"
         raise DataError("no instructions to evaluate", file=path, hint=hint)
 
 

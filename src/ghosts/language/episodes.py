@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,3 +122,21 @@ def _wrong(record: dict[str, Any], name: object, field: str, expected: str, sour
     if field not in record:
         return DataError("missing", file=source, record=name, field=field)
     return DataError(f"expected {expected}", file=source, record=name, field=field, value=record[field])
+
+
+def nearest_episodes(name: str, known: Iterable[str]) -> list[str]:
+    """Those instructions that somebody may have meant: of the same path, else of the path with the nearest number.
+
+    Example:
+        >>> nearest_episodes("7_9", ["6_0", "7_0", "7_1"]), nearest_episodes("12", ["6_0", "9_1"])
+        (['7_0', '7_1'], ['9_1'])
+    """
+    paths: dict[str, list[str]] = {}
+    for item in known:
+        paths.setdefault(item.rsplit("_", 1)[0], []).append(item)
+    path = name.rsplit("_", 1)[0]
+    if path not in paths and path.isdecimal():
+        path = min(
+            (item for item in paths if item.isdecimal()), key=lambda item: abs(int(item) - int(path)), default=""
+        )
+    return paths.get(path) or [item for items in paths.values() for item in items]

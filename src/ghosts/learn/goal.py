@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch import Tensor
 
 from ghosts.act.baselines import LingUNetModel, heat_loss, heat_targets
@@ -21,7 +22,9 @@ from ghosts.data.dataset import Dataset
 from ghosts.data.drops import draw_drops
 from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import Execution, evaluate_goal
+from ghosts.learn.start import start_from
 from ghosts.learn.task import EpisodeTask, Selection, Share
+from ghosts.run.load import find_checkpoint
 
 
 class GoalTask(EpisodeTask[Batch, Batch]):
@@ -94,15 +97,28 @@ class LingUNetTask(GoalTask):
         return heat_loss(goal, path, *heat_targets(batch.path_xy_m, grid, sigma_m))
 
 
-def goal_task(experiment: GoalExperiment, data: Dataset, selection: Selection | None = None) -> GoalTask:
-    """The untrained task of a row of Table 1.
+def goal_task(
+    experiment: GoalExperiment, data: Dataset, selection: Selection | None = None, warm_start: Path | None = None
+) -> GoalTask:
+    """The task of a row of Table 1.
+
+    Args:
+        experiment: the run's settings.
+        data: what it reads, on the device.
+        selection: scored during training.
+        warm_start: run, checkpoint or shipped weights to start from, of this data or of another: words and labels are
+            taken by name.
 
     Raises:
         ConfigError: there is nothing to train.
+        DataError: the weights do not fit.
     """
     if experiment.kind == "hand-coded":
         raise ConfigError(
             f"preset {experiment.name!r} has nothing to train; run: ghosts eval goal --preset {experiment.name}"
         )
     kind = LingUNetTask if experiment.kind == "lingunet" else FilterTask
-    return kind(experiment, data, selection)
+    task = kind(experiment, data, selection)
+    if warm_start is not None:
+        start_from(task, find_checkpoint(warm_start), policy=False, by_name=True)
+    return task

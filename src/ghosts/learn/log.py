@@ -13,19 +13,24 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from rich.progress import Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from torch import Tensor
 
 from ghosts.config import OptimiserConfig
 from ghosts.errors import DataError, MissingExtraError
-from ghosts.files import is_finite, write_text
+from ghosts.files import is_finite, parse_json, read_text, write_text
+
+_ASIDE = "move the file elsewhere; the same command then goes on with a new log"
 
 
 def keep_rows(path: Path, iteration: int) -> None:
     """Cut a log back to an iteration: what came after it will be written again, and a half-written line is dropped.
 
     A run that starts anew cannot know whose log it finds, and puts it aside under the first free number.
+
+    Raises:
+        DataError: a line before the last is no row of a log.
     """
     if not path.is_file() or not path.stat().st_size:
         return
@@ -33,16 +38,21 @@ def keep_rows(path: Path, iteration: int) -> None:
         numbers = (path.with_suffix(f".{number}{path.suffix}") for number in itertools.count(1))
         path.rename(next(free for free in numbers if not free.exists()))
         return
+    *lines, half = read_text(path).split("\n")
+    lines += [half] if half.count('"iteration"') > 1 else []  # no half row, but a log without ends of lines
     kept = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
+            row = parse_json(line, path)
+        except DataError:
+            row = None
         done = row.get("iteration") if isinstance(row, dict) else None
-        if is_finite(done) and done <= iteration:
+        if not is_finite(done):
+            raise DataError("not a row of a log", file=path, record=f"line {number}", value=line, hint=_ASIDE)
+        if done <= iteration:
             kept.append(line)
-    write_text(path, "".join(f"{line}\n" for line in kept))
+    if half or len(kept) < len(lines):
+        write_text(path, "".join(f"{line}\n" for line in kept))
 
 
 def tensorboard_writer(folder: Path, start: int) -> Any:

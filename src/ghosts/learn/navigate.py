@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch import Tensor
 
 from ghosts.act.agent import Choose, GhostAgent, Thought

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import torch
 from jaxtyping import Float
-from lightning.fabric import Fabric
+from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.build import build_model
@@ -117,12 +117,16 @@ class EpisodeTask(Task[Drawn, Ready]):
             share: of this process.
             stream: keeps the random numbers of different tasks apart.
         """
+        self.data.read_ahead(self.settings, iteration)
         settings, train, spoken = self.settings, self.data.splits[TRAIN], self.data.splits.get(SPOKEN, [])
-        chosen = batch_numbers(len(train), settings, iteration)
+        positions = range(settings.batch)[share.part]
+        if self.data.stream is None:
+            chosen = [train[number] for number in batch_numbers(len(train), settings, iteration)[share.part]]
+        else:
+            chosen = [self.data.stream.example(settings, iteration * settings.batch + place) for place in positions]
         found = []
-        for position in range(settings.batch)[share.part]:
+        for position, example in zip(positions, chosen):
             random = np.random.default_rng([settings.seed, stream, iteration, position])
-            example = train[chosen[position]]
             if settings.spoken and iteration < settings.spoken_until * settings.iterations:
                 said = np.random.default_rng([settings.seed, 6, iteration, position])
                 example = spoken[said.integers(len(spoken))] if said.random() < settings.spoken else example

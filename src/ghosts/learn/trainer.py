@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from lightning.fabric import Fabric
-from lightning.fabric.wrappers import _FabricOptimizer
+from lightning_fabric import Fabric
+from lightning_fabric.wrappers import _FabricOptimizer
 from torch import Tensor, nn
 
 from ghosts.config import OptimiserConfig

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ghosts.config import VlnExperiment, differences, to_dict
+from ghosts.config import VlnExperiment
 from ghosts.data.dataset import Dataset
-from ghosts.errors import ConfigError, DataError
+from ghosts.errors import ConfigError
 from ghosts.learn.navigate import NavigationTask
 from ghosts.learn.seq2seq import Seq2SeqTask
-from ghosts.learn.task import EpisodeTask, Selection
+from ghosts.learn.start import start_from
+from ghosts.learn.task import Selection
 from ghosts.run.load import described, find_checkpoint
 from ghosts.weights import only_filter
-from ghosts.weights.checkpoint import LAST, load_checkpoint, misfit
-
-POLICY = "policy."
+from ghosts.weights.checkpoint import LAST, load_checkpoint
 
 
 def navigation_task(
@@ -27,7 +26,13 @@ def navigation_task(
         data: what it reads, on the device.
         selection: scored during training.
         warm_start: run, checkpoint or shipped weights to start from: the filter, and an agent's policy.
+
+    Raises:
+        ConfigError: the data is streamed.
+        DataError: the weights do not fit.
     """
+    if data.stream is not None:
+        raise ConfigError("agents learn on data held whole; make the world without --shards, or name another --data")
     kind = Seq2SeqTask if experiment.navigation.agent == "seq2seq" else NavigationTask
     task = kind(experiment, data, selection)
     if warm_start is not None:
@@ -54,39 +59,3 @@ def check_start(experiment: VlnExperiment, out: Path, warm_start: Path | None) -
     if warm_start is not None:
         file = find_checkpoint(warm_start)
         described(load_checkpoint(file), file)
-
-
-def start_from(task: EpisodeTask, path: Path, *, policy: bool = True) -> None:
-    """Load another model's weights into a task.
-
-    Args:
-        task: what is to be trained.
-        path: checkpoint.
-        policy: whether an agent's policy is taken as well; goal prediction does not train one.
-
-    Raises:
-        DataError: the checkpoint was trained on other words, labels or tiles, or has other sizes.
-    """
-    stored = load_checkpoint(path)
-    for name in ("vocabulary", "labels", "tiles"):
-        if stored.about.get(name) != task.about()[name]:
-            hint = "train both on the same data root"
-            raise DataError(f"--warm-start: trained on other data (another {name})", file=path, hint=hint)
-    # Read as settings, so that what an older version did not know has its default.
-    before = described(stored, path).experiment
-    # Equal labels can still be shown from nearer or farther.
-    seen = to_dict(before.landmarks), to_dict(task.experiment.landmarks)
-    shown = differences(*seen, "landmarks") if task.data.labels else []
-    if shown:
-        hint = "use the same --landmarks options"
-        raise DataError(f"--warm-start: trained on other landmarks: {'; '.join(shown)}", file=path, hint=hint)
-    acts = policy and isinstance(before, VlnExperiment)
-    weights = {name: value for name, value in stored.weights.items() if acts or not name.startswith(POLICY)}
-    own = task.model.state_dict()
-    wrong = [name for name, value in own.items() if name in weights and weights[name].shape != value.shape]
-    missing = [name for name in own if name not in weights and not name.startswith(POLICY)]
-    if wrong or missing:
-        first = {name: value for name, value in own.items() if name in (wrong or missing)}
-        problem = f"--warm-start: a model of other sizes ({misfit(first, weights)})"
-        raise DataError(problem, file=path, hint="use the same --model settings")
-    task.model.load_state_dict(weights, strict=False)

@@ -36,23 +36,42 @@ class LabelTiles:
         label, weight = torch.from_numpy(self.label[picked].astype(np.int64)), torch.from_numpy(self.weight[picked])
         return CellLabels(torch.from_numpy(owner), label, weight, self.vectors)
 
+    def pick(self, tiles: Int[np.ndarray, " k"]) -> LabelTiles:
+        """Some of the tiles, in the order named."""
+        _, rows = ragged_rows(starts_of(self.counts), tiles)
+        _, entries = ragged_rows(self.starts, rows)
+        starts = starts_of(np.diff(self.starts)[rows])
+        return LabelTiles(
+            self.counts[tiles], self.cells[rows], starts, self.label[entries], self.weight[entries], self.vectors
+        )
+
 
 def label_tiles(tiles: Sequence[LandmarkTile]) -> LabelTiles:
-    """Lay tiles one after the other."""
-    cells, entries, order, before = [], [], [], 0
+    """Lay tiles one after the other; their entries are sorted by cell already."""
+    cells, entries = [], []
     for tile in tiles:
-        unique, where = np.unique(tile.cells[:, ::-1], axis=0, return_inverse=True)
-        order.append(np.argsort(where.ravel(), kind="stable") + before)
-        cells.append(unique)
-        entries.append(np.bincount(where.ravel(), minlength=len(unique)))
-        before += len(tile.label_id)
-    sorted_ = np.concatenate(order)
+        new = np.ones(len(tile.cells), bool)
+        new[1:] = (tile.cells[1:] != tile.cells[:-1]).any(1)
+        cells.append(tile.cells[new, ::-1])
+        entries.append(np.diff(np.append(np.flatnonzero(new), len(new))))
     return LabelTiles(
         counts=np.array([len(part) for part in cells], np.int64),
         cells=np.concatenate(cells).astype(np.int32),
         starts=starts_of(np.concatenate(entries)),
-        label=np.concatenate([tile.label_id for tile in tiles])[sorted_].astype(np.int32),
-        weight=np.concatenate([tile.weight for tile in tiles])[sorted_].astype(np.float32),
+        label=np.concatenate([tile.label_id for tile in tiles]).astype(np.int32),
+        weight=np.concatenate([tile.weight for tile in tiles]).astype(np.float32),
+    )
+
+
+def join_label_tiles(parts: Sequence[LabelTiles]) -> LabelTiles:
+    """Tiles of several sets one after the other; what labels mean is the same in all of them."""
+    return LabelTiles(
+        counts=np.concatenate([part.counts for part in parts]),
+        cells=np.concatenate([part.cells for part in parts]),
+        starts=starts_of(np.concatenate([np.diff(part.starts) for part in parts])),
+        label=np.concatenate([part.label for part in parts]),
+        weight=np.concatenate([part.weight for part in parts]),
+        vectors=parts[0].vectors,
     )
 
 

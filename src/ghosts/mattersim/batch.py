@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from ghosts.errors import DataError
 from ghosts.mattersim.building import HERE, Building, Location, Panoramas, open_building, open_panoramas
 from ghosts.mattersim.minstd import Minstd, random_row
-from ghosts.mattersim.settings import Settings, real, text
+from ghosts.mattersim.settings import Settings, flag, real, text, unsigned, whole
 from ghosts.mattersim.walker import Painter, Walker
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.navigation import View
@@ -37,20 +38,20 @@ class ViewPoint(Location):
 class SimState:
     """What `getState` returns for each environment. It is the environment itself: the next action changes it."""
 
-    __slots__ = ("__weakref__", "_depth", "_here", "_places", "_rgb", "_walker")
+    __slots__ = ("__weakref__", "_here", "_pictures", "_places", "_size", "_walker")
 
     def __init__(self, height: int, width: int) -> None:
         self._walker = Walker()
         self._here: ViewPoint | None = None
         self._places: list[ViewPoint] | None = None
-        self._rgb = np.zeros((height, width, 3), np.uint8)
-        self._depth = np.zeros((height, width, 1), np.uint16)
+        self._size = (height, width)
+        self._pictures: tuple[np.ndarray, np.ndarray] | None = None
 
     scanId = property(lambda self: self._walker.scan, doc="The building.")
     step = property(lambda self: self._walker.step, doc="Actions since the episode began.")
-    rgb = property(lambda self: self._rgb, doc="Height × width × BGR, uint8; the next action draws over it.")
+    rgb = property(lambda self: self._images()[0], doc="Height × width × BGR, uint8; the next action draws over it.")
     depth = property(
-        lambda self: self._depth,
+        lambda self: self._images()[1],
         doc="Height × width × 1, uint16: distance along the optical axis, 0.25 mm per unit, 0 = no reading.",
     )
     heading = property(lambda self: self._walker.view[0], doc="Radians clockwise from +y.")
@@ -69,6 +70,12 @@ class SimState:
     def navigableLocations(self) -> list[ViewPoint]:
         """Where it may go, the present location first."""
         return list(self._reach())
+
+    def _images(self) -> tuple[np.ndarray, np.ndarray]:
+        """Made when they are asked for: 64 simulators that draw nothing would hold 98 MB of black."""
+        if self._pictures is None:
+            self._pictures = np.zeros((*self._size, 3), np.uint8), np.zeros((*self._size, 1), np.uint16)
+        return self._pictures
 
     def _reach(self) -> list[ViewPoint]:
         """Looked up when it is asked for: most turns of a camera are followed by another."""
@@ -105,43 +112,35 @@ class Simulator(Settings):
 
     def setDatasetPath(self, path: str) -> None:
         """Folder that holds a folder for every scan."""
-        if not self._initialised:
-            self._dataset_path = str(path)
+        self._choose(_dataset_path=os.fsdecode(path))
 
     def setNavGraphPath(self, path: str) -> None:
         """Folder of the connectivity files and `scans.txt`."""
-        if not self._initialised:
-            self._graph_path = str(path)
+        self._choose(_graph_path=os.fsdecode(path))
 
     def setRestrictedNavigation(self, value: bool) -> None:
         """Whether only viewpoints within the field of view are navigable (the default)."""
-        if not self._initialised:
-            self._restricted = bool(value)
+        self._choose(_restricted=flag(value))
 
     def setPreloadingEnabled(self, value: bool) -> None:
         """Read all panoramas of a building when it is first visited, and keep them."""
-        if not self._initialised:
-            self._preloading = bool(value)
+        self._choose(_preloading=flag(value))
 
     def setDepthEnabled(self, value: bool) -> None:
         """Whether depth is rendered."""
-        if not self._initialised:
-            self._depth = bool(value)
+        self._choose(_depth=flag(value))
 
     def setBatchSize(self, size: int) -> None:
         """Number of environments stepped together."""
-        if not self._initialised:
-            self._batch = int(size)
+        self._choose(_batch=unsigned(size))
 
     def setCacheSize(self, size: int) -> None:
         """Number of panoramas kept in memory, beside those that are preloaded."""
-        if not self._initialised:
-            self._cache_size = int(size)
+        self._choose(_cache_size=unsigned(size))
 
     def setSeed(self, seed: int) -> None:
         """Seed of `newRandomEpisode`."""
-        if not self._initialised:
-            self._seed = int(seed)
+        self._choose(_seed=whole(seed))
 
     def initialize(self) -> None:
         """Fix the settings. Called by `newEpisode` if need be; files are read from there on."""
@@ -187,7 +186,7 @@ class Simulator(Settings):
         Simulator.initialize(self)
         self._check("scanId", scanId)
         viewpoints, headings, random = [], [], Minstd(1)  # the original's headings are the same in every call
-        for scan in map(text, scanId[: len(self._states)]):
+        for scan in map(text, scanId):  # of those beyond the batch too, as there: each takes a random number
             building = self._building(scan)
             viewpoints.append(building.places[random_row(self._random, scan, building.included)][0])
             headings.append(random.heading_rad())
@@ -218,11 +217,10 @@ class Simulator(Settings):
         hfov = self._hfov() if self._restricted else None
         steps = []
         for number, state in enumerate(self._states):
-            walker, choice = state._walker, operator.index(index[number])
-            if choice < 0:
-                raise TypeError(f"MatterSim: an index must not be negative, got {choice} in environment {number}")
-            to = None
+            walker, choice, to = state._walker, operator.index(index[number]), None
             if choice or walker.building is None:
+                if choice < 0:
+                    raise TypeError(f"MatterSim: an index must not be negative, got {choice} in environment {number}")
                 places = state._reach()
                 if choice >= len(places):
                     batch = len(self._states)
@@ -256,13 +254,13 @@ class Simulator(Settings):
     def _check(self, names: str, *lists: Any) -> None:
         """Refuse what is no list, or shorter than the batch."""
         batch = len(self._states)
-        try:
-            if min(map(len, lists)) >= batch and type(lists[0]) is not str:
-                return
-        except TypeError:  # a plain value has no length
-            pass
+        for values in lists:
+            if type(values) is not list or len(values) < batch:
+                break
+        else:
+            return
         for name, values in zip(names.split(), lists):
-            if isinstance(values, str) or not hasattr(values, "__len__"):
+            if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
                 raise TypeError(
                     f"MatterSim: {name} must be a list with an entry for each environment, got {values!r} (plain "
                     "values are the older interface's: import ghosts.mattersim.v1, or "
@@ -308,8 +306,9 @@ class Simulator(Settings):
                 assert building is not None, "an episode has begun"
                 self._painter.panoramas.preload(state._walker.scan, building.names)
         loaded = time.perf_counter()
-        depth = [state._depth[..., 0] for state in self._states] if self._depth else None
-        self._painter.draw([state._walker for state in self._states], [state._rgb for state in self._states], depth)
+        images = [state._images() for state in self._states]
+        depth = [depth[..., 0] for _, depth in images] if self._depth else None
+        self._painter.draw([state._walker for state in self._states], [rgb for rgb, _ in images], depth)
         self._frames += len(self._states)
         self._load_s += loaded - began
         self._render_s += time.perf_counter() - loaded

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import SupportsFloat
+import operator
+from typing import SupportsFloat, SupportsIndex
 
 from ghosts.types import Intrinsics
 from ghosts.world.navigation import DEFAULT_ELEVATION_LIMITS_RAD, View, turn, view_towards
@@ -31,6 +32,34 @@ def text(value: str | bytes) -> str:
     return str(value)
 
 
+def whole(value: SupportsIndex, low: int = -(2**31), high: int = 2**31 - 1) -> int:
+    """A whole number as the originals take it, by default one that fits C++'s `int`.
+
+    Raises:
+        TypeError: it is not whole, or out of range.
+    """
+    number = operator.index(value)
+    if not low <= number <= high:
+        raise TypeError(f"MatterSim: expected a whole number from {low} to {high}, got {number}")
+    return number
+
+
+def unsigned(value: SupportsIndex) -> int:
+    """A whole number that is not negative; see `whole`."""
+    return whole(value, 0, 2**32 - 1)
+
+
+def flag(value: object) -> bool:
+    """A truth value as the originals take it: also a number or None, but no text.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if value is not None and not hasattr(value, "__bool__"):
+        raise TypeError(f"MatterSim: expected True or False, got {value!r}")
+    return bool(value)
+
+
 class Settings:
     """Settings of a simulator. Those that change what was built are ignored once it is initialised."""
 
@@ -40,18 +69,22 @@ class Settings:
         self._elevation_limits = DEFAULT_ELEVATION_LIMITS_RAD
         self._rendering, self._discretised, self._initialised = True, False, False
 
+    def _choose(self, **settings: object) -> None:
+        """Keep settings, unless it is too late for them."""
+        if not self._initialised:
+            vars(self).update(settings)
+
     def setRenderingEnabled(self, value: bool) -> None:
         """Whether images are made; navigation works without."""
-        if not self._initialised:
-            self._rendering = bool(value)
+        self._choose(_rendering=flag(value))
 
     def setCameraResolution(self, width: int, height: int) -> None:
         """Image size in pixels."""
-        self._width, self._height = int(width), int(height)
+        self._width, self._height = whole(width), whole(height)
 
     def setCameraVFOV(self, vfov: float) -> None:
         """Vertical field of view in radians."""
-        self._vfov = float(vfov)
+        self._vfov = real(vfov)
 
     def setElevationLimits(self, min: float, max: float) -> bool:
         """Limit the camera's elevation; accepted only when −π/2 < min < 0 < max < π/2."""
@@ -62,8 +95,7 @@ class Settings:
 
     def setDiscretizedViewingAngles(self, value: bool) -> None:
         """Restrict views to 12 headings × 3 elevations."""
-        if not self._initialised:
-            self._discretised = bool(value)
+        self._choose(_discretised=flag(value))
 
     def _camera(self) -> Intrinsics:
         return Intrinsics(self._width, self._height, self._vfov)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import sysconfig
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
@@ -48,13 +49,14 @@ def site_packages() -> Path:
 
 
 def find(folder: Path | None = None) -> Found:
-    """Look for a module `MatterSim`.
+    """Look for a module `MatterSim` on the path of imports.
 
     Args:
-        folder: where to look first; the packages of this Python by default. Then on the path of imports.
+        folder: where to look before that.
     """
     importlib.invalidate_caches()
-    spec = PathFinder.find_spec("MatterSim", [str(folder or site_packages())]) or PathFinder.find_spec("MatterSim")
+    before = [] if folder is None else [str(folder)]
+    spec = PathFinder.find_spec("MatterSim", [*before, *sys.path])
     if spec is None:
         return Found(None, None)
     origin = spec.origin or next(iter(spec.submodule_search_locations or ()), "")
@@ -96,7 +98,7 @@ def remove(folder: Path | None = None) -> Path | None:
     Raises:
         DataError: the `MatterSim` that is there is not ours.
     """
-    found = find(folder)
+    found = find(folder or site_packages())
     if found.path is None:
         return None
     if found.version is None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import operator
+import os
 import time
 from pathlib import Path
 from typing import SupportsFloat, SupportsIndex
@@ -15,8 +15,9 @@ import numpy as np
 from ghosts.errors import DataError
 from ghosts.mattersim.building import Building, Location, Panoramas, open_building, open_panoramas
 from ghosts.mattersim.minstd import Minstd, random_row
-from ghosts.mattersim.settings import Settings, real, text
+from ghosts.mattersim.settings import Settings, real, text, whole
 from ghosts.mattersim.walker import Painter, Walker
+from ghosts.types import Intrinsics
 from ghosts.world.images import FACES, read_skybox_faces
 from ghosts.world.store import DEFAULT_CACHE_BYTES, Panorama, PanoramaStore
 
@@ -64,27 +65,30 @@ class Simulator(Settings):
 
     def setDatasetPath(self, path: str) -> None:
         """Folder that holds `v1/scans/<scan>/matterport_skybox_images`."""
-        self._dataset_path = str(path)
+        self._dataset_path = os.fsdecode(path)
+        if self._initialised:
+            self._open(self._painter.camera)
 
     def setNavGraphPath(self, path: str) -> None:
         """Folder of the connectivity files."""
-        self._graph_path = str(path)
+        self._graph_path = os.fsdecode(path)
 
     def setSeed(self, seed: int) -> None:
         """Seed of random viewpoints; the time, until it is set."""
-        self._random = Minstd(int(seed))
+        self._random = Minstd(whole(seed))
 
     def init(self) -> None:
-        """Fix the settings. Called by `newEpisode` if need be; files are read from there on."""
-        if self._initialised:
-            return
+        """Fix the settings; again, with a camera that was changed. Called by `newEpisode` if need be."""
         self._rgb = np.zeros((self._height, self._width, 3), np.uint8)
+        self._open(self._camera())
+        self._initialised = True
+
+    def _open(self, camera: Intrinsics) -> None:
         scans = Path(self._dataset_path) / "v1" / "scans"
         panoramas = open_panoramas(
             scans, ("v1",), lambda: Panoramas(_Reader(scans), DEFAULT_CACHE_BYTES, lambda item: item.nbytes)
         )
-        self._painter = Painter(panoramas, self._camera(), keep=self._discretised)
-        self._initialised = True
+        self._painter = Painter(panoramas, camera, keep=self._discretised)
 
     def newEpisode(
         self, scanId: str | bytes, viewpointId: str | bytes, heading: SupportsFloat, elevation: SupportsFloat
@@ -101,7 +105,8 @@ class Simulator(Settings):
             ValueError: the scan or viewpoint is unknown or excluded, or a file is missing.
             TypeError: an argument is a list.
         """
-        Simulator.init(self)  # as in C++, not what a subclass may have overridden
+        if not self._initialised:
+            Simulator.init(self)  # as in C++, not what a subclass may have overridden
         if isinstance(scanId, list | tuple):
             raise TypeError(
                 f"MatterSim: scanId must be a text, got {scanId!r} (lists are the newer interface's: "
@@ -135,7 +140,7 @@ class Simulator(Settings):
         Raises:
             ValueError: the index is out of range, or the simulator is not initialised.
         """
-        walker, choice = self._walker, operator.index(index)
+        walker, choice = self._walker, whole(index)
         row = walker.row
         if choice or walker.building is None or not self._initialised:
             others = walker.reach() if self._initialised else []

@@ -15,7 +15,7 @@ from ghosts.errors import DataError, MissingExtraError
 from ghosts.files import atomic_path
 from ghosts.types import SUCCESS_M
 from ghosts.view import style
-from ghosts.view.canvas import MapLayers, draw_map, draw_signs, new_figure, view_box, walk_name
+from ghosts.view.canvas import MapLayers, draw_legend, draw_map, draw_signs, new_figure, view_box, walk_name
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
@@ -24,6 +24,10 @@ Ahead = Callable[[int], UInt8[np.ndarray, "y x 3"] | None]
 FRAMES_A_SECOND = 4
 _HOLD = 3
 """A picture of the last filter step stays this many times as long: that is the prediction."""
+_CAMERA_IN = 4.9
+"""Width of what the camera sees, beside the map."""
+_LETTER_IN, _LINE_IN = 0.0814, 0.3
+"""Width of a letter of the instruction, and height of its lines."""
 
 
 def write_film(
@@ -41,7 +45,7 @@ def write_film(
         records: the episode, of one model or of several side by side, on the same walk.
         scene: its building.
         painting: drawn instead of the plan.
-        ahead: what the camera sees at a step, shown under the map; None without images.
+        ahead: what the camera sees at a step, shown beside the map; None without images.
         report: called with the agent steps drawn by now, and with all of them.
 
     Returns:
@@ -56,8 +60,22 @@ def write_film(
     for picture, hold in film_pictures(records, scene, painting, ahead):
         pictures.append((picture, hold))
         report(sum(hold == _HOLD for _, hold in pictures), len(records[0].frames))
+    return write_pictures(path, pictures)
+
+
+def write_pictures(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int = FRAMES_A_SECOND) -> int:
+    """Write pictures as a film, whole or not at all.
+
+    Args:
+        path: ends in .mp4 or .gif.
+        pictures: each with the frames for which it is shown.
+        per_second: frames.
+
+    Returns:
+        The number of frames.
+    """
     with atomic_path(path) as temporary:
-        _write_mp4(temporary, pictures) if path.suffix.lower() == ".mp4" else _write_gif(temporary, pictures)
+        (_write_mp4 if path.suffix.lower() == ".mp4" else _write_gif)(temporary, pictures, per_second)
     return sum(hold for _, hold in pictures)
 
 
@@ -97,13 +115,14 @@ def film_pictures(
     box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
     steps = max(record.filter_steps for record in records)
     for step in range(len(records[0].frames)):
-        view = ahead(step) if ahead is not None else None
+        # What the camera sees is the same for all models: once, at the right.
+        views = [None] * (len(records) - 1) + [ahead(step) if ahead is not None else None]
         for t in range(steps + 1):
             # Between agent steps the filter is run again; its early steps change little, so they are shown once.
             if step and 0 < t < steps and t % 2:
                 continue
             parts = []
-            for item in records:
+            for item, view in zip(records, views):
                 last, at = t >= item.filter_steps, min(t, item.filter_steps)
                 layers = MapLayers(painting=painting, names=painting is None, choices=last, box=box)
                 parts.append(_film_picture(item, scene, (step, at), layers, view, named=len(records) > 1))
@@ -126,26 +145,30 @@ def _film_picture(
         scene: its building.
         when: agent step and filter step.
         layers: of the map.
-        view: what the camera sees, shown under the map.
+        view: what the camera sees, shown beside the map.
         named: whether to say which model this is.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     (step, t), box = when, layers.box or view_box(record, scene)
-    ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.3))
-    lines = _lines(record.words)
-    width, head = 7.2, 0.25 + 0.24 * len(lines)
-    camera = 7.0 * view.shape[0] / view.shape[1] + 0.08 if view is not None else 0.0
-    height = head + 7.0 * ratio + camera + 0.78
+    ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.0))
+    side = _CAMERA_IN if view is not None else 0.0
+    width, high = 7.2 + side, 7.0 * ratio
+    lines = _lines(record.words, 7.2 if named else width)
+    height = 0.2 + _LINE_IN * len(lines) + high + 0.78
     figure = new_figure(width, height, "drawing a film")
     figure.set_dpi(100)
-    axes = figure.add_axes((0.014, (0.74 + camera) / height, 0.972, 7.0 * ratio / height))
+    axes = figure.add_axes((0.1 / width, 0.74 / height, 7.0 / width, high / height))
     if view is not None:
-        figure.add_axes((0.014, 0.74 / height, 0.972, (camera - 0.08) / height), xticks=[], yticks=[]).imshow(view)
+        tall = (side - 0.1) * view.shape[0] / view.shape[1]
+        place = (7.2 / width, (0.74 + high - tall) / height, (side - 0.1) / width, tall / height)
+        figure.add_axes(place, xticks=[], yticks=[]).imshow(view)
+        draw_legend(figure.add_axes((7.2 / width, 0.74 / height, 0.3, (high - tall) / height)), record)
+    else:
+        draw_signs(figure, record, 0.5 / height)
     draw_map(axes, scene, record, step, t, layers)
     axes.set_aspect("equal", adjustable="datalim")
-    _write_words(figure, record, t, lines, height)
-    draw_signs(figure, record, 0.5 / height)
+    _write_words(figure, record, t, lines, (width, height))
     frame = record.frames[step]
     error = f", {frame.error_m:.1f} m from the goal" if frame.error_m is not None else ""
     note = f"{record.model}    " if named else ""
@@ -156,7 +179,7 @@ def _film_picture(
     elif t == record.filter_steps and frame.left_m is not None:
         ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
         note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
-    figure.text(0.5, 0.44 / height, note, ha="center", va="top", fontsize=9, color=style.INK)
+    figure.text(0.5, (0.44 if view is None else 0.6) / height, note, ha="center", va="top", fontsize=9, color=style.INK)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = np.asarray(canvas.buffer_rgba())[..., :3]
@@ -164,31 +187,30 @@ def _film_picture(
     return np.ascontiguousarray(even)
 
 
-def _lines(words: tuple[str, ...]) -> list[list[int]]:
+def _lines(words: tuple[str, ...], width_in: float) -> list[list[int]]:
     """Word numbers per line."""
-    lines, number = [], 0
-    for text in textwrap.wrap(" ".join(words), 84, break_long_words=False, break_on_hyphens=False):
+    lines, number, most = [], 0, int(width_in / _LETTER_IN) - 4
+    for text in textwrap.wrap(" ".join(words), most, break_long_words=False, break_on_hyphens=False):
         count = len(text.split(" "))
         lines.append(list(range(number, number + count)))
         number += count
     return lines
 
 
-def _write_words(figure: Any, record: EpisodeRecord, t: int, lines: list[list[int]], height: float) -> None:
-    """The instruction in a fixed-width face, each word on the colours of its attention."""
+def _write_words(figure: Any, record: EpisodeRecord, t: int, lines: list[list[int]], size: tuple[float, float]) -> None:
+    """The instruction in a fixed-width face: a bar above a word for what should be seen, below for what to do."""
     action = record.action_attention[t - 1] if t else np.zeros(len(record.words))
     seen = record.observation_attention[t - 1] if t else np.zeros(len(record.words))
-    step = 0.0113
+    step, height = _LETTER_IN / size[0], size[1]
     for line, numbers in enumerate(lines):
         length = sum(len(record.words[k]) + 1 for k in numbers) - 1
-        x, y = 0.5 - length * step / 2, 1 - (0.16 + 0.24 * line) / height
+        x, y = 0.5 - length * step / 2, 1 - (0.17 + _LINE_IN * line) / height
         for k in numbers:
             wide = len(record.words[k]) * step
-            for share, stops, low in ((action[k], style.BELIEF, -0.085), (seen[k], style.LIKELIHOOD, 0.02)):
+            for share, stops, low in ((action[k], style.BELIEF, -0.125), (seen[k], style.LIKELIHOOD, 0.085)):
                 if share > 0.02:
                     colour = style.heat_rgba(np.array([[share]]), 0.7, stops)[0, 0, :3]
-                    box = (x - step / 3, y + low / height), wide + step / 1.5, 0.105 / height
-                    figure.add_artist(_patch(*box, colour))
+                    figure.add_artist(_patch((x, y + low / height), wide, 0.045 / height, colour))
             figure.text(x, y, record.words[k], family="monospace", fontsize=9.6, va="center", color=style.INK)
             x += wide + step
 
@@ -199,14 +221,14 @@ def _patch(corner: tuple[float, float], width: float, height: float, colour: Any
     return Rectangle(corner, width, height, facecolor=colour, lw=0, zorder=0)
 
 
-def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
+def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
     import imageio_ffmpeg
 
     height, width = pictures[0][0].shape[:2]
     writer = imageio_ffmpeg.write_frames(
         str(path),
         (width, height),
-        fps=FRAMES_A_SECOND,
+        fps=per_second,
         codec="libx264",
         quality=8,
         macro_block_size=2,
@@ -222,14 +244,14 @@ def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
         writer.close()
 
 
-def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]]) -> None:
+def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
     """Through Pillow, which matplotlib brings along; half size and one table of colours keep it small."""
     from PIL import Image
 
     small = [cv2.resize(picture, None, fx=0.62, fy=0.62, interpolation=cv2.INTER_AREA) for picture, _ in pictures]
     table = _gif_colours(small)
     frames = [Image.fromarray(picture).quantize(palette=table, dither=Image.Dither.NONE) for picture in small]
-    wait = [round(1000 / FRAMES_A_SECOND * hold) for _, hold in pictures]
+    wait = [round(1000 / per_second * hold) for _, hold in pictures]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=wait, loop=0, optimize=True)
 
 

@@ -19,6 +19,7 @@ from ghosts.act.speaker import Speaker
 from ghosts.data.dataset import DataShelf
 from ghosts.data.examples import TRAIN
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
+from ghosts.language.episodes import nearest_episodes
 from ghosts.presets import hand_coded
 from ghosts.run.load import Run, find_checkpoint, load_run
 from ghosts.view.mind import Mind
@@ -156,6 +157,10 @@ class Library:
         ]
         return "\n  ".join(["", *lines])
 
+    def file(self, model: str) -> Path | None:
+        """The checkpoint of a model; None for the hand-coded baseline."""
+        return self._files.get(model)
+
     def same_as(self, model: str) -> str:
         """The first model of the same file, which believes the same; empty where there is none before it."""
         before = [name for name in self._files if self._files[name] == self._files.get(model)]
@@ -214,7 +219,7 @@ class Library:
             if example.instr_id == instr_id:
                 return mind.question(example, fixed=fixed)
         known = [example.instr_id for example in mind.data.examples(split)]
-        raise UnknownNameError("episode", instr_id, known, f"split {split}")
+        raise UnknownNameError("episode", instr_id, nearest_episodes(instr_id, known), f"split {split}")
 
     def storeys(self, world: str, scan: str) -> int:
         """How many storeys a building has."""

@@ -293,7 +293,11 @@ def _grid(value: list[Any]) -> Grid:
 
 
 def _check_sizes(record: EpisodeRecord) -> None:
-    """Raise `DataError` where arrays do not fit the grids."""
+    """Raise `DataError` where lists do not fit the walk, or arrays the grids."""
+    for name, fellow in (("walk", "frames"), ("walk_heading_rad", "walk"), ("labels", "walk"), ("unknown", "words")):
+        found, expected = len(getattr(record, name)), len(getattr(record, fellow))
+        if found != expected:
+            raise DataError(f"has {found} items, {fellow} has {expected}", field=name, hint=EXPORT)
     cells = record.grid.rows, record.grid.cols
     for number, frame in enumerate(record.frames):
         for name in ("beliefs", "predictions", "likelihoods", "smoothed"):

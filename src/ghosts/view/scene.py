@@ -70,13 +70,17 @@ def house_scene(house: House, graph: NavGraph, images: bool = False) -> dict[str
 
 
 def _room_at(house: House, x_m: float, y_m: float, z_m: float) -> str:
-    """The room a viewpoint is in; empty on stairs."""
-    inside = [
-        room
-        for room in house.rooms
-        if room.x0_m <= x_m <= room.x1_m and room.y0_m <= y_m <= room.y1_m and 0.0 < z_m - room.floor_z_m < _STOREY_M
-    ]
-    return inside[0].kind if inside else ""
+    """The room a viewpoint is in, the doorway, or the stairs."""
+    level = [room for room in house.rooms if 0.0 < z_m - room.floor_z_m < _STOREY_M]
+    for beyond_m in (0.0, _WALL_M):
+        near = [
+            room.kind
+            for room in level
+            if max(room.x0_m - x_m, x_m - room.x1_m) <= beyond_m and max(room.y0_m - y_m, y_m - room.y1_m) <= beyond_m
+        ]
+        if near:
+            return f"doorway between {near[0]} and {near[1]}" if len(near) > 1 else near[0]
+    return "stairs"
 
 
 def _scene(
@@ -174,15 +178,12 @@ def _short(points: Any) -> list[list[float]]:
 
 
 def _room_wall(room: Room, storey: int) -> Shape:
-    half = _WALL_M / 2
-    corners = _rectangle(room.x0_m - half, room.y0_m - half, room.x1_m + half, room.y1_m + half)
-    return {"s": storey, "k": "wall", "f": WALL, "p": corners}
+    return {"s": storey, "k": "wall", "f": WALL, "p": _short(room.corners(_WALL_M / 2))}
 
 
 def _room(room: Room, storey: int) -> Shape:
-    corners = _rectangle(room.x0_m, room.y0_m, room.x1_m, room.y1_m)
-    area = (room.x1_m - room.x0_m) * (room.y1_m - room.y0_m)
-    return {"s": storey, "k": "room", "f": room_tint(room.kind), "p": corners, "t": room.kind, "a": round(area, 2)}
+    area = round(room.area_m2, 2)
+    return {"s": storey, "k": "room", "f": room_tint(room.kind), "p": _short(room.corners()), "t": room.kind, "a": area}
 
 
 def _opening(opening: Opening, storey: int) -> Shape:

@@ -27,6 +27,7 @@ from ghosts import __version__
 from ghosts.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
 from ghosts.view.film import write_film
 from ghosts.view.guard import Guard
+from ghosts.view.house3d import Houses3D, three_js
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.packed import pack
@@ -39,6 +40,7 @@ MOST_THREADS = 4
 STATIC = {
     "index.html": "text/html; charset=utf-8",
     "style.css": "text/css; charset=utf-8",
+    "house3d.css": "text/css; charset=utf-8",
     **{
         f"{name}.js": "text/javascript; charset=utf-8"
         for name in (
@@ -53,6 +55,9 @@ STATIC = {
             "player",
             "picture",
             "saving",
+            "orbit",
+            "house3d",
+            "driving",
             "training",
             "viewer",
         )
@@ -112,6 +117,8 @@ class AskFilm(Ask):
 
     beside: Annotated[str, Field(max_length=80)] = ""
     kind: Annotated[str, Field(pattern="^(mp4|gif)$")] = "mp4"
+    job: Annotated[str, Field(max_length=80)] = ""
+    """A name under which to ask how far it is."""
 
 
 def static_text(name: str) -> str:
@@ -119,13 +126,16 @@ def static_text(name: str) -> str:
     return (resources.files("ghosts.view") / "static" / name).read_text(encoding="utf-8")
 
 
-def make_app(library: Library, hosts: frozenset[str] = frozenset(), token: str = "") -> FastAPI:
+def make_app(
+    library: Library, hosts: frozenset[str] = frozenset(), token: str = "", houses: Houses3D | None = None
+) -> FastAPI:
     """The application.
 
     Args:
         library: what is shown.
         hosts: names besides localhost under which it may be called.
         token: what every request must show; nothing when empty.
+        houses: what shows them in three dimensions; the library's own by default.
     """
     app = FastAPI(
         title="ghosts view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, lifespan=_few_threads
@@ -134,6 +144,7 @@ def make_app(library: Library, hosts: frozenset[str] = frozenset(), token: str =
     _pages(app)
     _lists(app, library)
     _questions(app, library)
+    _houses(app, library, houses or Houses3D(library))
     _errors(app)
     return app
 
@@ -259,6 +270,13 @@ def _questions(app: FastAPI, library: Library) -> None:
         mind, question = _question(library, body)
         return to_json(mind.record(question))
 
+    drawn: dict[str, tuple[int, int]] = {}
+
+    @app.get("/api/film/{job}")
+    def drawn_by_now(job: str) -> dict[str, int]:
+        done, total = drawn.get(job, (0, 0))
+        return {"done": done, "total": total}
+
     @app.post("/api/film")
     def film(body: AskFilm) -> Response:
         mind, question = _question(library, body)
@@ -268,9 +286,36 @@ def _questions(app: FastAPI, library: Library) -> None:
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"episode.{body.kind}"
             scene = library.scene(body.world, body.scan)
-            write_film(target, records, scene, ahead=lambda step: library.ahead(records[0], body.world, step))
+            try:
+                write_film(
+                    target,
+                    records,
+                    scene,
+                    ahead=lambda step: library.ahead(records[0], body.world, step),
+                    report=lambda done, total: drawn.update({body.job: (done, total)}),
+                )
+            finally:
+                drawn.pop(body.job, None)
             data = target.read_bytes()
         return Response(data, media_type="video/mp4" if body.kind == "mp4" else "image/gif")
+
+
+def _houses(app: FastAPI, library: Library, houses: Houses3D) -> None:
+    kept = {"Cache-Control": "max-age=3600"}
+
+    @app.get("/static/vendor/three.module.min.js")
+    def three() -> Response:
+        return Response(three_js(), media_type=STATIC["core.js"], headers=kept)
+
+    @app.get("/api/house")
+    def house(world: NameQuery, scan: NameQuery) -> Response:
+        _known_scan(library, world, scan)
+        return Response(houses.file(world, scan), media_type="model/gltf-binary", headers=kept)
+
+    @app.post("/api/drive")
+    def drive(body: Ask) -> dict[str, Any]:
+        _, question = _question(library, body)
+        return houses.drive(body.world, body.model, question)
 
 
 def _known_scan(library: Library, world: str, scan: str) -> None:

@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ghosts.errors import DataError
+from ghosts.limits import open_file
+
 FOLDER = Path(__file__).parent
 FILTERS = {"houses-filter": "houses-agent", "landmarks-improved": "landmarks-agent"}
 """An agent's filter was frozen while its policy learned: its file also holds the goal predictor of this name."""
 
-
+_LONGEST_HEAD = 100_000_000
+"""Bytes; safetensors refuses longer ones too."""
 WORDS = FOLDER / "words.safetensors"
 """Word vectors (`language.vectors`): data, not weights."""
 
@@ -34,9 +38,9 @@ def only_filter(path: Path) -> bool:
 def read_about(file: Path) -> dict[str, Any] | None:
     """What a checkpoint says of itself, from the head of the file alone; None where it is no checkpoint."""
     try:
-        with open(file, "rb") as opened:
-            head = json.loads(opened.read(int.from_bytes(opened.read(8), "little")))
+        with open_file(file) as opened:
+            head = json.loads(opened.read(min(int.from_bytes(opened.read(8), "little"), _LONGEST_HEAD)))
         about = json.loads(head["__metadata__"]["about"])
-    except (OSError, ValueError, LookupError, TypeError, MemoryError, OverflowError):
+    except (DataError, OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     return about if isinstance(about, dict) else None

@@ -22,7 +22,7 @@ from ghosts.files import read_json, read_object
 from ghosts.language.episodes import Episode
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
-from ghosts.world.images import read_skybox_depth, read_skybox_rgb
+from ghosts.world.images import read_skybox_depth, read_skybox_labels, read_skybox_rgb
 from ghosts.world.landmarks.source import load_scene
 from ghosts.world.matterport.panorama import PrepareConfig, read_settings
 from ghosts.world.matterport.prepare import SUMMARY
@@ -226,8 +226,8 @@ def _lost_files(root: DataRoot, scan: str, names: list[str], made: Pictures, fin
 
 
 def _picture(root: DataRoot, scan: str, name: str) -> tuple[int | None, list[tuple[Path, str]]]:
-    """Side of a face, and what is wrong with a panorama's two files."""
-    colour_path, depth_path, _ = root.panoramas().paths(scan, name)
+    """Side of a face, and what is wrong with a panorama's files; only houses have labels."""
+    colour_path, depth_path, label_path = root.panoramas().paths(scan, name)
     problems: list[tuple[Path, str]] = []
     sizes = []
     try:
@@ -245,6 +245,12 @@ def _picture(root: DataRoot, scan: str, name: str) -> tuple[int | None, list[tup
         problems.append((depth_path, _problem(error)[1]))
     if len(set(sizes)) > 1:
         problems.append((depth_path, f"faces of {sizes[1]} px, colour has {sizes[0]} px"))
+    try:
+        labels = read_skybox_labels(label_path) if os.path.lexists(label_path) else None
+        if labels is not None and sizes and labels.shape[0] != sizes[0]:
+            problems.append((label_path, f"faces of {labels.shape[0]} px, colour has {sizes[0]} px"))
+    except DataError as error:
+        problems.append((label_path, _problem(error)[1]))
     return sizes[0] if len(sizes) == 2 else None, problems
 
 
@@ -293,7 +299,7 @@ class Pictures:
             return ("remove the bad pictures, then " if again else "") + self.houses
         usual, config = PrepareConfig(), self.config
         words = [f"ghosts prepare --raw SCANS --out {self.path}"]
-        words += [f"--scan {' '.join(scans)}"] if scans else []
+        words += [f"--scan {scan}" for scan in scans]
         words += [f"--faces {config.faces}"] if config.faces != usual.faces else []
         words += [f"--colour {config.colour}"] if config.colour != usual.colour else []
         words += [f"--origin {config.origin}"] if origin and config.origin != usual.origin else []

@@ -15,7 +15,7 @@ from ghosts.world.store import DEFAULT_CACHE_BYTES, PanoramaStore
 
 _TOGETHER = "take r2r/ and connectivity/ from the same release"
 
-_SPLIT_FILE = re.compile(r"R2R_(\w+)\.json")
+_SPLIT = re.compile(r"R2R_(\w+?)(\.json)?")
 
 
 class DataRoot:
@@ -36,7 +36,7 @@ class DataRoot:
                 hint = "it is a file; name the folder with connectivity/ and r2r/ in it"
             raise DataError("no such folder (expected a data root)", file=self.path, hint=hint)
         if not (self.path / "connectivity").is_dir():
-            hint = f"ghosts doctor {self.path} says what is missing and the next command"
+            hint = f"ghosts doctor --data {self.path} says what is missing and the next command"
             raise DataError("no connectivity/ folder; a data root needs one", file=self.path, hint=hint)
         self._graphs: dict[str, NavGraph] = {}
         self._episodes: dict[str, list[Episode]] = {}
@@ -45,7 +45,7 @@ class DataRoot:
     def scans(self) -> list[str]:
         """Scan identifiers: those of `connectivity/scans.txt`, or every connectivity file where there is no list."""
         listing = self.path / "connectivity" / "scans.txt"
-        if listing.is_file():
+        if listing.exists():
             names = read_words(listing)
         else:
             files = (self.path / "connectivity").glob("*_connectivity.json")
@@ -56,9 +56,20 @@ class DataRoot:
 
     @cached_property
     def splits(self) -> list[str]:
-        """Names of the splits under `r2r/`."""
-        found = (_SPLIT_FILE.fullmatch(file.name) for file in (self.path / "r2r").glob("*.json"))
-        return sorted(match.group(1) for match in found if match)
+        """Names of the splits under `r2r/`: a file `R2R_<split>.json` each, or a folder `R2R_<split>` with a file per
+        building."""
+        matches = ((file, _SPLIT.fullmatch(file.name)) for file in (self.path / "r2r").glob("R2R_*"))
+        return sorted({match.group(1) for file, match in matches if match and bool(match.group(2)) != file.is_dir()})
+
+    def in_shards(self, split: str) -> bool:
+        """Whether a split has a file per building, so that it can be read bit by bit."""
+        return (self.path / "r2r" / f"R2R_{split}").is_dir()
+
+    def scans_of(self, split: str) -> list[str]:
+        """Buildings of a split, in alphabetical order; of one in shards no file is read."""
+        if self.in_shards(split):
+            return sorted(file.stem for file in self._shard(split, "*").parent.glob("*.json"))
+        return sorted({episode.scan for episode in self.episodes(split)})
 
     @property
     def has_images(self) -> bool:
@@ -78,10 +89,13 @@ class DataRoot:
             DataError: its file is malformed.
         """
         if scan not in self._graphs:
-            if scan not in self.scans:
-                raise UnknownNameError("scan", scan, self.scans, str(self.path))
-            self._graphs[scan] = load_graph(self.path / "connectivity" / f"{scan}_connectivity.json")
+            self._graphs[scan] = self._load_graph(scan)
         return self._graphs[scan]
+
+    def _load_graph(self, scan: str) -> NavGraph:
+        if scan not in self.scans:
+            raise UnknownNameError("scan", scan, self.scans, str(self.path))
+        return load_graph(self.path / "connectivity" / f"{scan}_connectivity.json")
 
     def episodes(self, split: str) -> list[Episode]:
         """Episodes of a split, checked against the navigation graphs.
@@ -93,12 +107,34 @@ class DataRoot:
         if split not in self._episodes:
             if split not in self.splits:
                 raise UnknownNameError("split", split, self.splits, str(self.path / "r2r"))
-            source = self.path / "r2r" / f"R2R_{split}.json"
-            episodes = load_episodes(source)
-            for episode in episodes:
-                self.check_episode(episode, source)
-            self._episodes[split] = episodes
+            if self.in_shards(split):
+                self._episodes[split] = [item for scan in self.scans_of(split) for item in self.shard(split, scan)]
+            else:
+                self._episodes[split] = self._read(self.path / "r2r" / f"R2R_{split}.json")
         return self._episodes[split]
+
+    def shard(self, split: str, scan: str) -> list[Episode]:
+        """Episodes of one building of a split in shards; not kept.
+
+        Raises:
+            DataError: the file is missing or malformed, holds another building's paths, or one that is none.
+        """
+        source = self._shard(split, scan)
+        episodes = self._read(source)
+        for episode in episodes:
+            if episode.scan != scan:
+                problem = f"expected {scan!r}, as the file is named"
+                raise DataError(problem, file=source, record=episode.path_id, field="scan", value=episode.scan)
+        return episodes
+
+    def _shard(self, split: str, scan: str) -> Path:
+        return self.path / "r2r" / f"R2R_{split}" / f"{scan}.json"
+
+    def _read(self, source: Path) -> list[Episode]:
+        episodes = load_episodes(source)
+        for episode in episodes:
+            self.check_episode(episode, source)
+        return episodes
 
     def panoramas(self, *, depth: bool = True, cache_bytes: int = DEFAULT_CACHE_BYTES) -> PanoramaStore:
         """The images of this root.

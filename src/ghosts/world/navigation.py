@@ -48,7 +48,13 @@ def view_towards(
     discretised: bool = False,
     elevation_limits_rad: tuple[float, float] = DEFAULT_ELEVATION_LIMITS_RAD,
 ) -> View:
-    """Normalise a heading to [0, 2π), and snap or clamp: discretised views ignore the elevation limits."""
+    """Normalise a heading to [0, 2π), and snap or clamp: discretised views ignore the elevation limits.
+
+    Raises:
+        ValueError: the heading is not finite.
+    """
+    if not math.isfinite(heading_rad):
+        raise ValueError(f"a heading must be finite, got {heading_rad}")
     heading = math.fmod(heading_rad, geometry.TAU)
     if heading < 0.0:
         heading += geometry.TAU

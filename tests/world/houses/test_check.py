@@ -23,7 +23,7 @@ def copy(small_world: Path, tmp_path: Path) -> Path:
 def test_a_made_world_is_true(small_world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check_words(DataRoot(small_world), "") == (72, [])
     with unchecked():
-        main(["doctor", str(small_world)])
+        main(["doctor", "--data", str(small_world)])
     assert "instructions: 72 checked against their houses, 0 untrue" in capsys.readouterr().out
 
 
@@ -33,7 +33,7 @@ def test_an_untrue_instruction_is_told(copy: Path, capsys: pytest.CaptureFixture
     episodes[2]["instructions"][1] = "Walk into the garage."
     write_json(file, episodes)
     with unchecked(), pytest.raises(SystemExit):
-        main(["doctor", str(copy)])
+        main(["doctor", "--data", str(copy)])
     text = capsys.readouterr().out
     assert "72 checked against their houses, 1 untrue" in text
     said = f"instruction {episodes[2]['path_id']}_1 is not true of house {episodes[2]['scan']}"

@@ -159,7 +159,7 @@ Ghosts.valueText = (choice, id) => (choice.by === "planner" ? choice.candidates[
 Ghosts.placeText = (scene, id) => {
   Ghosts.neighbours(scene);
   const room = scene.viewpoints[scene.index.get(id)]?.r;
-  return room ? `the ${room} (${id.slice(0, 4)})` : `viewpoint ${id.slice(0, 6)}…`;
+  return room ? `the ${room}` : `viewpoint ${id.slice(0, 6)}…`;
 };
 
 // What the agent does next, in words.

@@ -24,31 +24,36 @@ Ghosts.Layers = class {
     }
   }
 
+  // Writes at the first of several places where nothing is written yet; where none is free, nowhere (`must`: at the first).
+  write(text, [px, py], shifts, { size, weight, colour, must = false }) {
+    const c = this.context, high = size / 2 + 1;
+    c.font = `${weight} ${size}px system-ui, sans-serif`;
+    const half = c.measureText(text).width / 2 + 2;
+    const free = ([dx, dy]) => !this.taken.some(([a, b, w, h]) => Math.abs(a - px - dx) < w + half && Math.abs(b - py - dy) < h + high);
+    const shift = shifts.find(free) ?? (must ? shifts[0] : null);
+    if (!shift) return;
+    const [x, y] = [px + shift[0], py + shift[1]];
+    this.taken.push([x, y, half, high]);
+    c.textAlign = "center";
+    c.textBaseline = "middle";
+    c.lineWidth = 3.5;
+    c.lineJoin = "round";
+    c.strokeStyle = "#ffffffe0";
+    c.strokeText(text, x, y);
+    c.fillStyle = colour;
+    c.fillText(text, x, y);
+  }
+
   names() {
-    const c = this.context, taken = [];
-    const write = (x, y, text, size, weight, colour) => {
-      c.font = `${weight} ${size}px system-ui, sans-serif`;
-      const half = c.measureText(text).width / 2 + 2;
-      if (taken.some(([a, b, w, h]) => Math.abs(a - x) < w + half && Math.abs(b - y) < h + size / 2)) return;
-      taken.push([x, y, half, size / 2 + 1]);
-      c.textAlign = "center";
-      c.textBaseline = "middle";
-      c.lineWidth = 3;
-      c.strokeStyle = "#ffffffd0";
-      c.strokeText(text, x, y);
-      c.fillStyle = colour;
-      c.fillText(text, x, y);
-    };
+    const room = [[0, 0], [0, -17], [0, 17], [0, -32], [0, 32], [-40, 0], [40, 0]], here = [[0, 0]];
     const middle = (shape) => shape.at ?? shape.p.reduce((sum, p) => [sum[0] + p[0] / shape.p.length, sum[1] + p[1] / shape.p.length], [0, 0]);
     const named = this.scene.shapes.filter((shape) => shape.t && shape.s === this.storey);
-    for (const shape of named.filter((item) => item.k !== "thing").sort((a, b) => b.a - a.a)) write(...this.screen(...middle(shape)), shape.t, 12, 600, "#4a4a4a");
+    for (const shape of named.filter((item) => item.k !== "thing").sort((a, b) => b.a - a.a)) this.write(shape.t, this.screen(...middle(shape)), room, { size: 12, weight: 600, colour: "#4a4a4a" });
     if (this.scale > 34)
-      for (const shape of named.filter((item) => item.k === "thing" && item.a * this.scale > 14).sort((a, b) => b.a - a.a)) write(...this.screen(...middle(shape)), shape.t, 10, 400, "#333");
+      for (const shape of named.filter((item) => item.k === "thing" && item.a * this.scale > 14).sort((a, b) => b.a - a.a)) this.write(shape.t, this.screen(...middle(shape)), here, { size: 10, weight: 400, colour: "#333" });
     if (this.scale > 26)
-      for (const mark of this.scene.marks.filter((item) => item.s === this.storey).sort((a, b) => a.n - b.n)) {
-        const [x, y] = this.screen(mark.x, mark.y);
-        write(x, y - 8, mark.t, 9.5, 400, "#6b6152");
-      }
+      for (const mark of this.scene.marks.filter((item) => item.s === this.storey).sort((a, b) => a.n - b.n))
+        this.write(mark.t, this.screen(mark.x, mark.y), [[0, -8], [0, 9]], { size: 9.5, weight: 400, colour: "#5e5546" });
   }
 
   unseen() {
@@ -138,7 +143,7 @@ Ghosts.Layers = class {
     const c = this.context, colours = Ghosts.colours, { choice } = this.frame;
     if (choice.moves.length) this.line(Ghosts.route(this.scene, [this.header.walk[this.step], ...choice.moves]), colours.AGENT, 2.5, [2, 5], "#ffffffc0");
     const best = Object.keys(choice.candidates).filter((id) => choice.candidates[id] > 0.005).sort((a, b) => choice.candidates[b] - choice.candidates[a]).slice(0, 4);
-    for (const id of new Set([...best, choice.chosen])) {
+    for (const id of new Set([choice.chosen, ...best])) {
       if (this.point(id).s !== this.storey) continue;
       const [x, y] = this.at(id), text = Ghosts.valueText(choice, id);
       if (id === choice.chosen) {
@@ -148,14 +153,7 @@ Ghosts.Layers = class {
         c.strokeStyle = colours.AGENT;
         c.stroke();
       }
-      c.font = `${id === choice.chosen ? 700 : 500} 11.5px system-ui, sans-serif`;
-      c.textAlign = "center";
-      c.textBaseline = "alphabetic";
-      c.lineWidth = 3.5;
-      c.strokeStyle = "#ffffffe0";
-      c.strokeText(text, x, y - 17);
-      c.fillStyle = "#00507d";
-      c.fillText(text, x, y - 17);
+      this.write(text, [x, y], [[0, -21], [0, 22], [30, 0], [-30, 0]], { size: 11.5, weight: id === choice.chosen ? 700 : 500, colour: "#00507d", must: id === choice.chosen });
     }
   }
 
@@ -181,6 +179,9 @@ Ghosts.Layers = class {
     this.line(Ghosts.route(this.scene, walk.slice(0, this.step + 1)), own, 6, [], "#ffffffc0");
     if (path.length) this.line(path, colours.DEMONSTRATOR, 2.5, [7, 6], "#3a2800");
     const [sx, sy] = this.at(walk[0]);
+    // Names keep off the signs.
+    const signs = [[sx, sy], this.at(walk[this.step]), ...(path.length ? [this.at(path[path.length - 1])] : []), ...(this.frame ? [this.screen(...this.frame.goal_xy_m)] : [])];
+    this.taken.push(...signs.map(([x, y]) => [x, y, 8, 7]));
     c.fillStyle = colours.START;
     c.strokeStyle = "#fff";
     c.lineWidth = 1.5;

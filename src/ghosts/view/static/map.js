@@ -144,9 +144,10 @@ Ghosts.MapView = class extends Ghosts.Layers {
       this.heat();
     }
     if (this.show.graph) this.graph();
+    this.taken = []; // where something stands that no word may cover
     if (this.header && this.show.paths) this.paths();
-    if (this.show.names && !(this.show.photo && this.painting)) this.names(); // readable where a path crosses them
     if (this.header && this.frame && this.show.choices) this.choices();
+    if (this.show.names && !(this.show.photo && this.painting)) this.names(); // readable where a path crosses them
     if (this.cell) {
       const [x, y] = this.screen(...this.cell.xy_m), half = (this.header.grid[2] * this.scale) / 2;
       c.lineWidth = 2;

@@ -43,6 +43,7 @@ Ghosts.Player = class {
       title.textContent = sets.length > 1 ? set.header.model : "";
       return { ...set, canvas, map, title, frames: new Map(), told: null };
     });
+    this.parts.maps.classList.toggle("two", sets.length > 1);
     if (!same) this.parts.maps.replaceChildren(...this.panes.map(({ canvas, title }) => Ghosts.element("figure", { class: "pane" }, title, canvas)));
     for (const box of this.root.querySelectorAll("[data-show]")) for (const { map } of this.panes) map.show[box.dataset.show] = box.checked;
     this.seenAt = null;
@@ -171,6 +172,7 @@ Ghosts.Player = class {
     this.each("words", "words", (box, { header, map }) => Ghosts.drawWords(box, header, map.t, { onchange: this.callbacks.onword }), readers);
     this.each("inside", "inside", (box, { header, map, told }) => Ghosts.drawInside(box, header, map.frame, map.t, told));
     this.each("attention", "", (box, { header, map }) => Ghosts.drawAttention(box, header, map.t, (t) => this.go(this.step, t)));
+    this.onrefresh?.();
   }
 
   // A part of the page, once for each model; models are named where there are several.
@@ -190,7 +192,7 @@ Ghosts.Player = class {
 
   numbers() {
     const rows = [
-      ["Distance of the prediction to the goal", (f) => (f.error_m === null ? null : `${f.error_m.toFixed(1)} m${f.error_m < 3 ? " ✓" : ""}`)],
+      ["Prediction is off by", (f) => (f.error_m === null ? null : `${f.error_m.toFixed(1)} m${f.error_m < 3 ? " ✓" : ""}`)],
       ["Sure to be within 3 m", (f, { header }) => `${(100 * f.confidence).toFixed(0)} %${header.notes.length ? " (not all understood)" : ""}`],
       ["Uncertainty (entropy)", (f) => `${f.entropy_nats.toFixed(2)} nats`],
       ["Goal's negative log-likelihood", (f) => (f.nll === null ? null : `${f.nll.toFixed(2)} nats`)],
@@ -301,6 +303,11 @@ Ghosts.playerMarkup = () => `
     </div>
     <p class="seen" data-part="seen"></p>
     <table class="numbers"><tbody data-part="numbers"></tbody></table>
+    <details class="terms"><summary>What these words mean</summary>
+      <p>The <b>belief</b> gives every cell of the map a probability: is this where somebody who follows the words would be? The <b>predicted goal</b> ✕ is where it is highest at the end.</p>
+      <p><b>Sure</b> is the share of the belief within 3 m of ✕, less where words are unknown. A walk that stops within 3 m of the goal counts as arrived.</p>
+      <p>The <b>entropy</b> says how widely the belief is spread: 0 nats is a single cell, 5 nats about 150 cells. The <b>negative log-likelihood</b> says how little probability the true goal has: less is better.</p>
+      <p>A <b>filter step</b> follows a piece of the instruction in thought, on the map as it is. An <b>agent step</b> is a stop of the walk, where the agent looks around.</p></details>
   </div>
 </section>
 <details open><summary>Inside the filter (click a cell of the map)</summary><div class="beside" data-part="inside"></div></details>

@@ -6,10 +6,15 @@ Ghosts.saving = ({ player, source, say, guarded, question }) => {
   const fileName = (kind) => `ghosts-${question().instr_id || "episode"}.${kind}`;
 
   const film = (kind) => guarded(async () => {
-    const since = Date.now(), tick = setInterval(() => say(`Drawing the film… ${Math.round((Date.now() - since) / 1000)} s`), 1000);
+    const since = Date.now(), job = Math.random().toString(36).slice(2);
+    const tick = setInterval(async () => {
+      const { done, total } = await (await Ghosts.ask(`/api/film/${job}`)).json().catch(() => ({}));
+      const left = done ? Math.ceil(((Date.now() - since) / 1000 / done) * (total - done)) : 0;
+      if (done < total) say(`Drawing the film… step ${done} of ${total}, about ${left} s left`);
+    }, 1000);
     try {
       say("Drawing the film…");
-      const answer = await Ghosts.ask("/api/film", { ...source.body(question()), kind, beside: player.panes[1]?.header.model ?? "" });
+      const answer = await Ghosts.ask("/api/film", { ...source.body(question()), kind, job, beside: player.panes[1]?.header.model ?? "" });
       Ghosts.save(fileName(kind), await answer.blob());
     } finally {
       clearInterval(tick);

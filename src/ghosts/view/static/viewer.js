@@ -215,6 +215,7 @@
     if (!state.question) return;
     const { question } = state, values = { w: question.world_id, m: question.model, k: player.step, t: player.t };
     if ($("other").value) values.o = $("other").value;
+    if (solid.on) values.v = "3d";
     const listed = question.instr_id && state.episode?.instr_id === question.instr_id;
     if (listed && (mine() && state.whole || question.walked_by === FIXED)) Object.assign(values, { s: state.episode.split, e: question.instr_id }, question.walked_by === FIXED ? { f: 1 } : {});
     else {
@@ -230,7 +231,7 @@
     fill($("scan"), [["", "any"], ...here.scans.map((id) => [id, id])], wanted.scan ?? "");
     fill($("split"), here.splits.map((name) => [name, name]), wanted.split);
     fill($("model"), here.models.map(({ id }) => [id, id]), wanted.model);
-    fill($("other"), [["", "none"], ...here.models.map(({ id, same_as }) => [id, same_as ? `${id} (same file as ${same_as})` : id])], wanted.other ?? "");
+    fill($("other"), [["", "none"], ...here.models.map(({ id, same_as }) => [id, same_as ? `${id} (= ${same_as})` : id])], wanted.other ?? "");
     await fresh(listAgain());
   };
 
@@ -255,6 +256,7 @@
     known("split", link.get("s"), here.splits);
     await chooseWorld({ split: link.get("s"), model: link.get("m"), other: link.get("o") });
     $("walk").value = link.has("f") ? FIXED : "";
+    solid.show(link.get("v") === "3d");
     const where = { step: +(link.get("k") ?? 0) || 0, t: link.has("t") ? +link.get("t") || 0 : undefined };
     if (link.has("e")) return pick({ split: link.get("s") ?? here.splits[0], instr_id: link.get("e") }, where);
     if (!link.has("x")) return first();
@@ -309,6 +311,7 @@
     return pick(list.shown[Math.floor(Math.random() * list.shown.length)]);
   }));
   Ghosts.saving({ player, source, say, guarded, question: () => state.question });
+  const solid = Ghosts.solid({ player, source, say, guarded, onchange: () => remember() });
   document.addEventListener("keydown", (event) => {
     if (!Ghosts.free(event)) return;
     if (event.key === "n") $("walkon").click();

@@ -12,7 +12,8 @@ Ghosts.drawWords = (box, header, t, { onchange } = {}) => {
   header.words.forEach((word, k) => {
     const bar = (share, stops, title) => {
       const mark = Ghosts.element("i", { title: `${title} ${(100 * share).toFixed(0)} %` });
-      mark.style.background = Ghosts.tint(share, stops).background;
+      mark.style.background = Ghosts.tint(1, stops.slice(0, 3)).background; // its height says how much, on light and dark
+      mark.style.opacity = 0.25 + 0.75 * Math.sqrt(share);
       mark.style.height = `${2 + 10 * Math.sqrt(share)}px`;
       return mark;
     };

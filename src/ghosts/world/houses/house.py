@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 
 POSE_ROTATION = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
 """3 × 3 part of every viewpoint's pose in the connectivity file: upright, skybox face 1 looks along +y (heading 0)."""
+_INWARD = {"S": (0.0, 1.0), "N": (0.0, -1.0), "W": (1.0, 0.0), "E": (-1.0, 0.0)}
 Shape = Literal["box", "cylinder", "sphere"]
 OpeningKind = Literal["door", "passage", "window"]
 
@@ -70,9 +71,32 @@ class Thing:
         return np.hypot(np.maximum(x, 0.0), np.maximum(y, 0.0))
 
 
+Sides = tuple[float, float, float, float]
+"""A rectangle of the plan: x0, y0, x1, y1."""
+
+
+@dataclass(frozen=True)
+class Wall:
+    """The inner face of one of a room's walls."""
+
+    name: str
+    """"S", "N", "W" or "E" by the side of the room; with a "2" the two that face into an L."""
+    level_m: float
+    """Its y, or x for a wall in the west or east."""
+    low_m: float
+    high_m: float
+    """From and to, along it."""
+    inward: tuple[float, float]
+
+    @property
+    def along(self) -> Literal["x", "y"]:
+        """The axis it runs along."""
+        return "x" if self.inward[0] == 0.0 else "y"
+
+
 @dataclass(frozen=True)
 class Room:
-    """An axis-aligned rectangular room (inner faces of its walls)."""
+    """An axis-aligned room (inner faces of its walls): a rectangle, or an L where a corner of it is cut out."""
 
     index: int
     kind: str
@@ -84,16 +108,94 @@ class Room:
     y1_m: float
     floor_z_m: float
     ceiling_z_m: float
+    notch_m: Sides | None = None
+    """Of an L: the corner of the rectangle that is no part of the room, walls included."""
 
     @property
     def center_m(self) -> tuple[float, float]:
-        """Middle of the floor."""
-        return (self.x0_m + self.x1_m) / 2, (self.y0_m + self.y1_m) / 2
+        """Middle of the floor; of an L, of its larger part."""
+        x0, y0, x1, y1 = self.rects()[0]
+        return (x0 + x1) / 2, (y0 + y1) / 2
 
     @property
     def area_m2(self) -> float:
         """Floor between its walls."""
-        return (self.x1_m - self.x0_m) * (self.y1_m - self.y0_m)
+        return sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in self.rects())
+
+    def rects(self, grown_m: float = 0.0) -> tuple[Sides, ...]:
+        """Rectangles that make up the floor, the largest first, grown beyond the walls' inner faces."""
+        g = grown_m
+        x0, y0, x1, y1 = self.x0_m - g, self.y0_m - g, self.x1_m + g, self.y1_m + g
+        if self.notch_m is None:
+            return ((x0, y0, x1, y1),)
+        west, south = self._notch_is()
+        nx, ny = self._notch_corner(g)
+        across = (
+            ((x0, ny, x1, y1) if south else (x0, y0, x1, ny)),
+            ((nx if west else x0, y0 if south else ny, x1 if west else nx, ny if south else y1)),
+        )
+        upright = (
+            ((nx, y0, x1, y1) if west else (x0, y0, nx, y1)),
+            ((x0 if west else nx, ny if south else y0, nx if west else x1, y1 if south else ny)),
+        )
+        return max((across, upright), key=lambda pair: (pair[0][2] - pair[0][0]) * (pair[0][3] - pair[0][1]))
+
+    def corners(self, grown_m: float = 0.0) -> list[tuple[float, float]]:
+        """Its outline, counter-clockwise, grown beyond the walls' inner faces."""
+        g = grown_m
+        x0, y0, x1, y1 = self.x0_m - g, self.y0_m - g, self.x1_m + g, self.y1_m + g
+        points = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
+        if self.notch_m is None:
+            return points
+        west, south = self._notch_is()
+        nx, ny = self._notch_corner(g)
+        at = (0 if west else 1) if south else (3 if west else 2)
+        ends = [(points[at][0], ny), (nx, ny), (nx, points[at][1])]
+        return points[:at] + (ends if at % 2 == 0 else ends[::-1]) + points[at + 1 :]
+
+    @property
+    def walls(self) -> tuple[Wall, ...]:
+        """Its four walls, and the two that face into an L."""
+        x0, y0, x1, y1 = self.x0_m, self.y0_m, self.x1_m, self.y1_m
+        spans = {"S": (x0, x1), "N": (x0, x1), "W": (y0, y1), "E": (y0, y1)}
+        level = {"S": y0, "N": y1, "W": x0, "E": x1}
+        if self.notch_m is not None:
+            west, south = self._notch_is()
+            nx, ny = self._notch_corner(0.0)
+            across, upright = "S" if south else "N", "W" if west else "E"
+            spans[across], spans[across + "2"] = ((nx, x1), (x0, nx)) if west else ((x0, nx), (nx, x1))
+            spans[upright], spans[upright + "2"] = ((ny, y1), (y0, ny)) if south else ((y0, ny), (ny, y1))
+            level[across + "2"], level[upright + "2"] = ny, nx
+        return tuple(Wall(name, level[name], *spans[name], _INWARD[name[0]]) for name in spans)
+
+    def holds(self, xy_m: Float[np.ndarray, "*n 2"]) -> Any:
+        """Whether points of the plan lie between its walls."""
+        x, y = xy_m[..., 0], xy_m[..., 1]
+        inside = (x >= self.x0_m) & (x <= self.x1_m) & (y >= self.y0_m) & (y <= self.y1_m)
+        if self.notch_m is None:
+            return inside
+        a, b, c, d = self.notch_m
+        return inside & ~((x > a) & (x < c) & (y > b) & (y < d))
+
+    def gaps_m(self, x_m: float, y_m: float) -> tuple[float, float]:
+        """Distance from a point to the nearest wall in the west or east, and in the south or north."""
+        gaps = {"x": [math.inf], "y": [math.inf]}
+        for wall in self.walls:
+            at, level = (x_m, y_m) if wall.along == "x" else (y_m, x_m)
+            if wall.low_m <= at <= wall.high_m:
+                gaps[wall.along].append((level - wall.level_m) * sum(wall.inward))
+        return min(gaps["y"]), min(gaps["x"])
+
+    def _notch_is(self) -> tuple[bool, bool]:
+        """Whether the notch lies in the west, and in the south."""
+        assert self.notch_m is not None
+        return self.notch_m[0] <= self.x0_m, self.notch_m[1] <= self.y0_m
+
+    def _notch_corner(self, grown_m: float) -> tuple[float, float]:
+        """The corner of the notch that sticks into the room."""
+        assert self.notch_m is not None
+        (west, south), (x0, y0, x1, y1) = self._notch_is(), self.notch_m
+        return (x1 - grown_m if west else x0 + grown_m), (y1 - grown_m if south else y0 + grown_m)
 
 
 @dataclass(frozen=True)
@@ -159,4 +261,7 @@ class House:
         low = np.array([(r.x0_m, r.y0_m, r.floor_z_m - 0.05) for r in self.rooms])
         high = np.array([(r.x1_m, r.y1_m, r.ceiling_z_m + 0.05) for r in self.rooms])
         inside = np.all((xyz_m[:, None] >= low) & (xyz_m[:, None] <= high), axis=2)
+        for room in self.rooms:
+            if room.notch_m is not None:
+                inside[:, room.index] &= room.holds(xyz_m[:, :2])
         return np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)

@@ -7,15 +7,17 @@ import numpy as np
 from ghosts.errors import ConfigError
 from ghosts.world.houses.audit import flaws
 from ghosts.world.houses.furniture.furnish import furnish
-from ghosts.world.houses.house import House, Opening, Room, Stair
+from ghosts.world.houses.house import House, Opening, Room, Sides, Stair
 from ghosts.world.houses.plan.kinds import assign_kinds
 from ghosts.world.houses.plan.layout import STYLES, HouseSize, Slot, make_layout
 from ghosts.world.houses.plan.openings import make_openings
 from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, ceiling_m, choose_finishes, choose_heights, pick
-from ghosts.world.houses.plan.shell import VIEWS, build_shell, make_stair
+from ghosts.world.houses.plan.shell import VIEWS, build_shell, make_stairs
 
 _ATTEMPTS, _PER_FRAME, _MISSES = 400, 100, 30
 ANY_SIZE = HouseSize()
+_STOREYS = (0.5, 0.88)
+"""Share of the houses with one storey, and with at most two."""
 _SHUT = 0.5
 """Share of the doors that nobody needs, which are shut."""
 _ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -39,7 +41,7 @@ def make_house(seed: int, size: HouseSize = ANY_SIZE) -> House:
         rng = np.random.default_rng([seed, attempt])
         if attempt == redraw:
             # Kept while attempts fail: else a world would have more of what is easy to furnish.
-            style, storeys = pick(rng, list(STYLES)), 2 if rng.random() < 0.45 else 1
+            style, storeys = pick(rng, list(STYLES)), 1 + int(np.searchsorted(_STOREYS, rng.random()))
             storeys, redraw = min(max(storeys, size.storeys[0]), size.storeys[1]), attempt + _PER_FRAME
         slots = make_layout(style, storeys, size, rng)
         if slots is None:
@@ -96,18 +98,30 @@ def _rooms(slots: list[Slot], kinds: list[str], rng: np.random.Generator) -> tup
         sides = (rect.x0 + half, rect.y0 + half, rect.x1 - half, rect.y1 - half)
         x0, y0, x1, y1 = (round(side, 3) for side in sides)
         ceiling = round(floor + ceiling_m(kind, heights[slot.storey], rng), 2)
-        rooms.append(Room(index, kind, slot.storey, x0, y0, x1, y1, floor, ceiling))
+        rooms.append(Room(index, kind, slot.storey, x0, y0, x1, y1, floor, ceiling, _notch(slot)))
     return tuple(rooms)
+
+
+def _notch(slot: Slot) -> Sides | None:
+    """What a slot's back room and the walls around it take of its room."""
+    if slot.notch is None:
+        return None
+    (a, b, c, d), rect, half = (slot.notch.x0, slot.notch.y0, slot.notch.x1, slot.notch.y1), slot.rect, WALL_M / 2
+    # Where the two end together, the room's own wall is there; elsewhere half a wall faces into the room.
+    shifts = [half if a == rect.x0 else -half, half if b == rect.y0 else -half]
+    shifts += [-half if c == rect.x1 else half, -half if d == rect.y1 else half]
+    x0, y0, x1, y1 = (round(side + shift, 3) for side, shift in zip((a, b, c, d), shifts))
+    return x0, y0, x1, y1
 
 
 def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator) -> tuple[Stair, ...]:
     wells = [room for room, slot in zip(rooms, slots) if slot.role == "stair"]
     if len(wells) < 2:
         return ()
-    # The flight lies against the wall away from the hallways, so that their doors stay free.
+    # The flights lies against the wall away from the hallways, so that their doors stay free.
     middle = np.mean([(s.rect.x0 + s.rect.x1) / 2 for s in slots if s.role != "stair"])
     against = "E" if wells[0].center_m[0] > middle else "W"
-    return (make_stair(wells[0], wells[1], against, bool(rng.random() < 0.5)),)
+    return make_stairs(wells, against, bool(rng.random() < 0.5))
 
 
 def _closed(

@@ -18,6 +18,8 @@ from ghosts.world.graph import NavGraph, parse_graph
 from ghosts.world.houses.words.style import style_figures, words
 
 SPLITS = ("train", "val_seen", "val_unseen")
+MEASURED = 100
+"""Buildings, evenly spaced, that are measured where a split is one file per building."""
 RARE = 5
 """A word counts for the vocabulary of the model from this many occurrences on (as in R2R's code)."""
 
@@ -34,8 +36,10 @@ def statistics(root: Path) -> dict[str, Any]:
     Raises:
         DataError: a file is missing or malformed, or a path uses a scan without a graph.
     """
-    files = [root / "r2r" / f"R2R_{split}.json" for split in SPLITS]
-    episodes = {path.stem.removeprefix("R2R_"): load_episodes(path) for path in files if path.is_file()}
+    found = {split: _files(root / "r2r", split) for split in SPLITS}
+    episodes = {
+        split: [episode for path in files for episode in load_episodes(path)] for split, files in found.items() if files
+    }
     if not episodes:
         raise DataError("no R2R_<split>.json found", file=root / "r2r", hint='make one with "ghosts world --out DIR"')
     scans = sorted({episode.scan for split in episodes.values() for episode in split})
@@ -49,7 +53,17 @@ def statistics(root: Path) -> dict[str, Any]:
         result
         | _path_figures(every, graphs)
         | _language_figures(every, episodes.get("train", every))
-        | _goal_figures(root)
+        | _goal_figures(root, scans)
+    )
+
+
+def _files(folder: Path, split: str) -> list[Path]:
+    """The files of a split: one, or one per building, of which some are measured."""
+    whole, shards = folder / f"R2R_{split}.json", sorted((folder / f"R2R_{split}").glob("*.json"))
+    if whole.is_file():
+        return [whole]
+    return (
+        [shards[number * len(shards) // MEASURED] for number in range(MEASURED)] if len(shards) > MEASURED else shards
     )
 
 
@@ -114,9 +128,9 @@ def _language_figures(episodes: list[Episode], train: list[Episode]) -> dict[str
     return figures | style_figures(texts)
 
 
-def _goal_figures(root: Path) -> dict[str, float]:
+def _goal_figures(root: Path, scans: list[str]) -> dict[str, float]:
     """How many goals an instruction leads to, where a world keeps them with its houses."""
-    files = sorted((root / "houses").glob("h*.json"))
+    files = [file for scan in scans if (file := root / "houses" / f"{scan}.json").is_file()]
     paths = [path for file in files for path in read_object(file).get("paths") or () if isinstance(path, dict)]
     others = np.array([count for path in paths for count in path.get("others") or () if is_finite(count)], float)
     if not len(others):

@@ -7,6 +7,8 @@ that was stopped goes on with what is missing. Files appear whole or not at all.
 from __future__ import annotations
 
 import dataclasses
+import json
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Executor, as_completed
 from contextlib import nullcontext
@@ -15,25 +17,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 
 from ghosts import __version__
-from ghosts.config import require
 from ghosts.errors import ConfigError, DataError, UnknownNameError
-from ghosts.files import is_finite, read_json, read_object, write_json, write_text
+from ghosts.files import is_finite, read_json, read_object, write_json
 from ghosts.workers import pool_of
 from ghosts.world.houses.graph.paths import sample_paths
 from ghosts.world.houses.graph.sight import things_seen
 from ghosts.world.houses.graph.viewpoints import HouseGraph, connectivity, make_graph
 from ghosts.world.houses.house import House
+from ghosts.world.houses.index import WorldConfig, r2r_record, unseen_houses, world_summary, write_index
+from ghosts.world.houses.landmarks import house_landmarks
 from ghosts.world.houses.make import ANY_SIZE, house_name, make_house
 from ghosts.world.houses.plan.layout import HouseSize
-from ghosts.world.houses.statistics import SPLITS, statistics
 from ghosts.world.houses.summary import building_facts, check_building, summarise
 from ghosts.world.houses.words.instructions import Teller
+from ghosts.world.landmarks.format import write_landmarks
 from ghosts.world.store import PanoramaStore
 
-_MOST_HOUSES = 2500
-_SEEDS_PER_WORLD = 4 * _MOST_HOUSES  # room for three spare seeds per house
+_PER_SEED = 2500
+"""Houses of one world seed; a larger world goes on with those of the next seeds."""
+_SEEDS_PER_WORLD = 4 * _PER_SEED  # room for three spare seeds per house
 _LEAST_PATHS = 20
 Report = Callable[[str, int], None]
 """Called with ("house" | "panorama", how many were finished)."""
@@ -43,46 +48,6 @@ _PATH = {"distance", "path_id", "path", "heading", "instructions"}
 """Fields of a path that its R2R record needs."""
 
 
-@dataclass(frozen=True)
-class WorldConfig:
-    """What a world is like."""
-
-    houses: int = 20
-    """Number of houses."""
-    seed: int = 0
-    """Seed of the world; the same seed gives the same graph and text, byte for byte."""
-    paths: int = 77
-    """Most paths per house (R2R: 77 in a building)."""
-    unseen: float = 0.15
-    """Share of the houses kept for val_unseen (at least one)."""
-    seen: float = 0.07
-    """Share of a training house's paths kept for val_seen."""
-    faces: int = 256
-    """Side of a skybox face in pixels."""
-    storeys: tuple[int, int] = ANY_SIZE.storeys
-    """Least and most storeys of a house."""
-    rooms: tuple[int, int] = ANY_SIZE.rooms
-    """Least and most rooms of a house, hallways included."""
-    area: tuple[float, float] = ANY_SIZE.area_m2
-    """Least and most floor of a house in m², all storeys and walls included."""
-
-    @property
-    def size(self) -> HouseSize:
-        """How large a house may be."""
-        return HouseSize(self.storeys, self.rooms, self.area)
-
-    def __post_init__(self) -> None:
-        _ = self.size  # which refuses what cannot be
-        require(
-            2 <= self.houses <= _MOST_HOUSES, f"houses must lie in 2..{_MOST_HOUSES} (train and unseen)", self.houses
-        )
-        require(0 <= self.seed < 400_000, "seed must lie in 0..399999", self.seed)
-        require(1 <= self.paths <= 1000, "paths must lie in 1..1000", self.paths)
-        require(0.0 < self.unseen < 1.0, "unseen, the share of houses, must lie in (0, 1)", self.unseen)
-        require(0.0 <= self.seen < 1.0, "seen, the share of paths, must lie in [0, 1)", self.seen)
-        require(self.faces >= 16 and self.faces % 16 == 0, "faces must be a multiple of 16", self.faces)
-
-
 def make_world(
     root: Path,
     config: WorldConfig,
@@ -90,8 +55,9 @@ def make_world(
     images: bool = True,
     workers: int = 1,
     device: str = "cpu",
+    share: tuple[int, int] = (0, 1),
     report: Report = lambda what, count: None,
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """Write a data root, or finish one.
 
     Args:
@@ -100,24 +66,31 @@ def make_world(
         images: whether to render skyboxes.
         workers: processes; 1 works in this one. A GPU is fed by one process, which writes with threads.
         device: where to render, "cpu" or "cuda".
+        share: number of this process and how many share the houses, on this machine or on several (torchrun's).
         report: told about progress.
 
     Returns:
-        The content of `world.json`.
+        The content of `world.json`; None while others are still at their share.
 
     Raises:
         DataError: the folder holds another world.
     """
     _refuse_other_world(root, config, images)
+    mine, alone = range(config.houses)[share[0] :: share[1]], share[1] == 1
     with nullcontext() if workers <= 1 else pool_of(workers) as pool:
-        plans = _run(
-            pool, [(_describe_house, (root, config, index)) for index in range(config.houses)], report, "house"
-        )
-        records = sorted(plans, key=lambda record: int(record["index"]))
-        _write_index(root, config, records)
+        found = _run(pool, [(_describe_house, (root, config, index)) for index in mine], report, "house")
+        records = sorted(found, key=lambda record: int(record["index"]))
+        if alone:
+            write_index(root, config, records)
         if images:
             _write_images(root, config, records, pool if device == "cpu" else None, workers, device, report)
-    summary = _summary(root, config, records)
+    if not alone:
+        everyone = [_told_before(root, config, index) for index in range(config.houses)]
+        records = [record for record in everyone if record is not None and not _lacking(root, config, record)]
+        if len(records) < config.houses:
+            return None
+        write_index(root, config, records)
+    summary = world_summary(root, config, records)
     write_json(root / "summary.json", summarise(records, summary["statistics"]), indent=1)
     write_json(root / "world.json", summary, indent=1)
     return summary
@@ -164,8 +137,20 @@ def _size_of(path: Path, config: Any) -> HouseSize:
         ) from error
 
 
-def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> tuple[House, HouseGraph, list[dict[str, Any]]]:
-    """A house, its graph, and its paths with instructions and the facts they state (plain JSON values)."""
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A house with its graph and what is said of it."""
+
+    house: House
+    graph: HouseGraph
+    seen: Bool[np.ndarray, "n things"]
+    """Which things each viewpoint sees."""
+    paths: list[dict[str, Any]]
+    """With instructions and the facts they state (plain JSON values)."""
+
+
+def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> Described:
+    """A house, its graph, and its paths with instructions."""
     house = make_house(seed, size)
     graph = make_graph(house)
     seen = things_seen(house, graph.positions_m)
@@ -184,7 +169,7 @@ def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> tuple[House, 
                 "facts": [[_plain_fact(fact) for fact in item.facts] for item in told],
             }
         )
-    return house, graph, paths
+    return Described(house, graph, seen, paths)
 
 
 def _plain_fact(fact: Any) -> dict[str, Any]:
@@ -194,24 +179,53 @@ def _plain_fact(fact: Any) -> dict[str, Any]:
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in kept.items()}
 
 
-def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, Any]:
-    """Write one house's connectivity file and its paths, unless they are there. Returns the record of its paths."""
-    for attempt in range(_SEEDS_PER_WORLD // _MOST_HOUSES):
-        seed = config.seed * _SEEDS_PER_WORLD + attempt * _MOST_HOUSES + index
+def _seeds(config: WorldConfig, index: int) -> list[int]:
+    """Seeds to try for a house, in this order."""
+    block, place = divmod(index, _PER_SEED)
+    first = (config.seed + block) * _SEEDS_PER_WORLD + place
+    return [first + attempt * _PER_SEED for attempt in range(_SEEDS_PER_WORLD // _PER_SEED)]
+
+
+def _told_before(root: Path, config: WorldConfig, index: int) -> dict[str, Any] | None:
+    """What is needed of the record of a house that is there."""
+    for seed in _seeds(config, index):
         stored = root / "houses" / f"{house_name(seed)}.json"
         if stored.is_file():
-            return _read_record(stored, index)
+            return _light(config, _read_record(stored, index))
+    return None
+
+
+def _lacking(root: Path, config: WorldConfig, record: dict[str, Any]) -> bool:
+    """Whether a house has no landmarks, though the world has."""
+    return config.landmarks and not (root / "landmarks" / f"{record['scan']}.json").is_file()
+
+
+def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, Any]:
+    """Write one house's connectivity file, its paths and its landmarks, unless they are there. Returns what is needed
+    of its record."""
+    told = _told_before(root, config, index)
+    if told is not None:
+        if _lacking(root, config, told):
+            house = make_house(told["seed"], config.size)
+            graph = make_graph(house)
+            _write_landmarks(root, house, graph, things_seen(house, graph.positions_m))
+        return told
+    seeds = _seeds(config, index)
+    for seed in seeds:
         try:
-            house, graph, paths = describe(seed, config.paths, config.size)
+            found = describe(seed, config.paths, config.size)
         except DataError:
-            if attempt == _SEEDS_PER_WORLD // _MOST_HOUSES - 1:
+            if seed == seeds[-1]:
                 raise
             continue  # furniture cut a room off: take the next seed
-        if len(paths) >= min(config.paths, _LEAST_PATHS):
+        if len(found.paths) >= min(config.paths, _LEAST_PATHS):
             break
+    house, graph, paths = found.house, found.graph, found.paths
     for number, path in enumerate(paths):
         path["path_id"] = index * 1000 + number
     write_json(root / "connectivity" / f"{house.name}_connectivity.json", connectivity(graph))
+    if config.landmarks:
+        _write_landmarks(root, house, graph, found.seen)
     record = {
         "scan": house.name,
         "index": index,
@@ -224,8 +238,23 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
         "viewpoints": [[point.name, *point.position_m] for point in graph.viewpoints],
         "paths": paths,
     }
-    write_json(stored, record)
-    return record
+    record["checksum"] = _checksum(record)
+    if config.shards and index not in unseen_houses(config):
+        write_json(root / "r2r" / "R2R_train" / f"{house.name}.json", [r2r_record(record, path) for path in paths])
+    write_json(root / "houses" / f"{house.name}.json", record)
+    return _light(config, record)
+
+
+def _write_landmarks(root: Path, house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n things"]) -> None:
+    write_landmarks(root / "landmarks" / f"{house.name}.json", house_landmarks(house, graph, seen))
+
+
+def _light(config: WorldConfig, record: dict[str, Any]) -> dict[str, Any]:
+    """What a world's files of all houses need of a record: thousands of houses are held together."""
+    kept = [] if config.shards and record["index"] not in unseen_houses(config) else record["paths"]
+    fields = ("scan", "index", "seed", "rooms", "storeys", "things", "building", "viewpoints")
+    light = {name: record[name] for name in fields} | {"told": len(record["paths"])}
+    return light | {"paths": [r2r_record(record, path) for path in kept]}
 
 
 def _read_record(path: Path, index: int) -> dict[str, Any]:
@@ -245,11 +274,19 @@ def _read_record(path: Path, index: int) -> dict[str, Any]:
         isinstance(item, list) and len(item) == 4 and all(is_finite(value) for value in item[1:]) for item in viewpoints
     ):
         raise DataError("expected a name and three numbers each", file=path, field="viewpoints", hint=hint)
+    if record.get("checksum", _checksum(record)) != _checksum(record):  # earlier versions wrote none
+        raise DataError("a damaged record (its checksum differs)", file=path, hint=hint)
     for field in ("rooms", "storeys", "things", "building"):
         if field not in record:
             raise DataError("missing", file=path, field=field, hint=hint)
     check_building(path, record["building"], hint)
     return record
+
+
+def _checksum(record: dict[str, Any]) -> int:
+    """CRC-32 of what a house's record says."""
+    said = {name: value for name, value in record.items() if name != "checksum"}
+    return zlib.crc32(json.dumps(said).encode())
 
 
 def _made(config: WorldConfig) -> dict[str, Any]:
@@ -264,55 +301,14 @@ def _refuse_other_world(root: Path, config: WorldConfig, images: bool) -> None:
         made = read_object(path).get("made")
         if made != _made(config):
             raise DataError("the folder holds another world", file=path, field="made", value=made, hint=hint)
+    if (root / "houses").is_dir() and (root / "r2r" / "R2R_train").is_dir() != config.shards:
+        kind = "whole" if config.shards else "in shards"
+        raise DataError(f"the folder holds a world whose training split is {kind}", file=root, hint=hint)
     stored = root / "scans" / "images.json"
     if images and stored.is_file() and read_json(stored) != {"faces": config.faces}:
         raise DataError("the folder holds other images", file=stored, value=read_json(stored), hint=hint)
     if not (root / "houses").is_dir() and (root / "connectivity").is_dir():
         raise DataError("the folder holds data of another kind", file=root, hint="choose another --out")
-
-
-def _split(config: WorldConfig, records: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """R2R records by split: unseen houses apart, and the last paths of every other house as val_seen."""
-    order = np.random.default_rng([config.seed, 0x7370_6C69]).permutation(len(records))
-    unseen = set(order[: max(1, round(config.unseen * len(records)))].tolist())
-    splits: dict[str, list[dict[str, Any]]] = {split: [] for split in SPLITS}
-    for index, record in enumerate(records):
-        paths = record["paths"]
-        held = max(1, round(config.seen * len(paths))) if config.seen else 0
-        for number, path in enumerate(paths):
-            fields = {"distance": path["distance"], "scan": record["scan"], "path_id": path["path_id"]}
-            fields |= {name: path[name] for name in ("path", "heading", "instructions")}
-            name = "val_unseen" if index in unseen else "val_seen" if number >= len(paths) - held else "train"
-            splits[name].append(fields)
-    return splits
-
-
-def _write_index(root: Path, config: WorldConfig, records: list[dict[str, Any]]) -> None:
-    """scans.txt and the R2R files."""
-    write_text(root / "connectivity" / "scans.txt", "".join(f"{record['scan']}\n" for record in records))
-    for split, episodes in _split(config, records).items():
-        write_json(root / "r2r" / f"R2R_{split}.json", episodes)
-
-
-def _summary(root: Path, config: WorldConfig, records: list[dict[str, Any]]) -> dict[str, Any]:
-    splits = {split: sorted({path["scan"] for path in paths}) for split, paths in _split(config, records).items()}
-    values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
-    values = {name: " ".join(map(str, v)) if isinstance(v, tuple) else v for name, v in values.items()}
-    options = " ".join(f"--{name} {value}" for name, value in values.items())
-    return {
-        "kind": "procedural houses",
-        "version": __version__,
-        "seed": config.seed,
-        "command": f"ghosts world --out DIR {options}",
-        "config": dataclasses.asdict(config),
-        "splits": splits,
-        "houses": {
-            record["scan"]: {name: record[name] for name in ("seed", "rooms", "storeys", "things")}
-            | {"viewpoints": len(record["viewpoints"]), "paths": len(record["paths"])}
-            for record in records
-        },
-        "statistics": statistics(root),
-    }
 
 
 def _write_images(

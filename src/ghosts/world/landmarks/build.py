@@ -63,6 +63,12 @@ def build_scene(scan: str, inputs: Inputs, target: Path) -> bool:
     if _is_current(target, source):
         return False
     known = set(graph.ids)
+    unlike = known.symmetric_difference(regions) - {
+        name for row, name in enumerate(graph.ids) if not graph.included[row]
+    }
+    if unlike:
+        problem = f"viewpoints of this file and of {graph_file.name} differ"
+        raise DataError(problem, file=region_file, value=min(unlike), hint="use files of one release")
     sightings: dict[str, list[Sighting]] = {}
     for viewpoint in sorted(listings):
         file = f"{inputs.bbox}/{scan}_{viewpoint}.json"

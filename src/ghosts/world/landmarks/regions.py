@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ghosts.limits import JSON_VALUES
 
 # Matterport3D's legend of region letters.
 _AGAIN = "take it again from house_segmentations of the release"
+_NOWHERE = "-1"
 ROOM_NAMES = {
     "a": "bathroom",
     "b": "bedroom",
@@ -68,7 +70,8 @@ def read_regions(path: Path) -> dict[str, Region]:
     hint = "Matterport3D keeps it as house_segmentations/panorama_to_region.txt of each scan; copy it to this name"
     text = read_text(path, hint=hint, memory=JSON_VALUES)
     regions: dict[str, Region] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    letters: dict[str, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
         words = line.split()
         if not words:
             continue
@@ -76,8 +79,13 @@ def read_regions(path: Path) -> dict[str, Region]:
         if len(words) != 4:
             expected = "expected four words: index viewpoint region_index region_letter"
             raise DataError(expected, file=path, record=where, value=line)
-        _, viewpoint, region, room = words
-        if not region.lstrip("-").isdigit():
+        index, viewpoint, region, room = words
+        if index != str(len(regions)):
+            # Released files count their lines: what is lost, doubled or exchanged shows here.
+            raise DataError(
+                f"expected {len(regions)}", file=path, record=where, field="index", value=index, hint=_AGAIN
+            )
+        if not re.fullmatch("-?[0-9]{1,9}", region):
             raise DataError("expected a whole number", file=path, record=where, field="region_index", value=region)
         if room not in ROOM_NAMES:
             raise DataError(
@@ -87,6 +95,9 @@ def read_regions(path: Path) -> dict[str, Region]:
                 field="region_letter",
                 value=room,
             )
+        if region != _NOWHERE and letters.setdefault(region, room) != room:
+            problem = f"region {region} had the letter {letters[region]} before"
+            raise DataError(problem, file=path, record=where, field="region_letter", value=room, hint=_AGAIN)
         if viewpoint in regions:
             raise DataError("viewpoint listed twice", file=path, record=where, field="viewpoint", value=viewpoint)
         regions[viewpoint] = Region(region, room)

@@ -169,19 +169,20 @@ def _clearance(
     shape = (len(ys), len(xs))
     ground, bottom = np.full(shape, floor), np.full(shape, _STEP_OVER_M)
     points = np.stack(np.meshgrid(xs, ys), -1).reshape(-1, 2)
-    room = np.full(shape, MARGIN_M, np.float32)
+    room, flight = np.full(shape, MARGIN_M, np.float32), np.zeros(shape, bool)
     for stair in up:
         along, across = (axis.reshape(shape) for axis in stair_coordinates(stair, points).T)
         on = (along > -_NEAR_STAIR_M) & (along <= stair_length_m(stair) + JOINT_M)
         on &= np.abs(across) <= stair.width_m / 2
         ground = np.where(on, stair_ground_m(stair, along.ravel()).reshape(shape), ground)
-        bottom = np.where(on, STAIR_BOTTOM_M, bottom)
+        bottom, flight = np.where(on, STAIR_BOTTOM_M, bottom), flight | on
     for stair in down:
         along, across = (axis.reshape(shape) for axis in stair_coordinates(stair, points).T)
         length, half = stair_length_m(stair), stair.width_m / 2
         gap = np.hypot(np.maximum(np.maximum(-along, along - length), 0.0), np.maximum(np.abs(across) - half, 0.0))
         landing = (along > length - JOINT_M) & (np.abs(across) <= half)
-        room = np.where(landing, room, np.minimum(room, gap)).astype(np.float32)
+        # The next flight leads over the well of this one.
+        room = np.where(landing | flight, room, np.minimum(room, gap)).astype(np.float32)
     low, high = ground + bottom, ground + body.height_m
     for part in obstacles:
         _keep_off(room, xs, ys, part, low, high)

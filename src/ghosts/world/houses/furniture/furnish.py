@@ -214,23 +214,20 @@ def _hang_curtains(placer: Placer) -> None:
 def _hang_lamps(placer: Placer) -> None:
     """One or two lamps on the ceiling; over a flight of stairs beside it."""
     room, rng = placer.room, placer.rng
-    wide, deep = room.x1_m - room.x0_m, room.y1_m - room.y0_m
     kind = "ceiling lamp"
     if rng.random() < _FANCY.get(room.kind, 0.0):
         kind = "chandelier"
     elif rng.random() < _PENDANT.get(room.kind, 0.0):
         kind = "pendant lamp"
-    long_ = max(wide, deep) > 5.2
-    x, y = room.center_m
+    x0, y0, x1, y1 = room.rects()[0]
     for stair in placer.stairs:
         if room.index in stair.rooms:
-            x = (
-                (room.x0_m + stair.foot_m[0] - 0.5) / 2
-                if stair.foot_m[0] > x
-                else (room.x1_m + stair.foot_m[0] + 0.5) / 2
-            )
+            x0, x1 = (x0, stair.foot_m[0] - 0.5) if stair.foot_m[0] > (x0 + x1) / 2 else (stair.foot_m[0] + 0.5, x1)
             kind = "ceiling lamp"
-    offsets = (-0.25, 0.25) if long_ else (0.0,)
+    x, y, wide, deep = (x0 + x1) / 2, (y0 + y1) / 2, x1 - x0, y1 - y0
+    offsets = (-0.25, 0.25) if max(wide, deep) > 5.2 else (0.0,)
     for part in offsets:
         dx, dy = (part * wide, 0.0) if wide > deep else (0.0, part * deep)
         placer.add(placer.make(kind), x + dx, y + dy, room.ceiling_z_m, 0.0)
+    for x0, y0, x1, y1 in room.rects()[1:]:  # the arm of an L
+        placer.add(placer.make("ceiling lamp"), (x0 + x1) / 2, (y0 + y1) / 2, room.ceiling_z_m, 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ghosts.world.houses.furniture.eat import Fronts, choose_fronts, counter, kitchen_sink, wall_cabinet
 from ghosts.world.houses.furniture.kit import Builder, Kind, Kit, Model, build
-from ghosts.world.houses.furniture.placer import SIDES, Placer
+from ghosts.world.houses.furniture.placer import Placer
 from ghosts.world.houses.house import Thing
 
 _STEP_M = 0.1
@@ -43,10 +43,10 @@ def fit_kitchen(placer: Placer) -> None:
 def _stretches(placer: Placer) -> list[Stretch]:
     """Free stretches of the walls, long ones first."""
     found: list[Stretch] = []
-    for side, yaw in SIDES:
+    for side in placer.walls:
         low, high = placer.wall_range(side)
         ticks = np.arange(low + 0.03 + _STEP_M / 2, high - 0.03, _STEP_M)
-        free = [placer.slot_is_free(side, yaw, float(at), _STEP_M, _DEEP_M) for at in ticks]
+        free = [placer.slot_is_free(side, float(at), _STEP_M, _DEEP_M) for at in ticks]
         at = 0
         for here, run in itertools.groupby(free):
             count = len(list(run))
@@ -88,8 +88,7 @@ def _fill(placer: Placer, fronts: Fronts, stretch: Stretch, wanted: list[str], *
 
 
 def _stand(placer: Placer, model: Model, side: str, low: float, high: float, along: float, flip: bool) -> Thing | None:
-    yaw = dict(SIDES)[side]
-    return placer.at_place(model, side, yaw, high - along if flip else low + along, strict=False)
+    return placer.at_place(model, side, high - along if flip else low + along, strict=False)
 
 
 def _make(placer: Placer, fronts: Fronts, kind: str) -> Model:

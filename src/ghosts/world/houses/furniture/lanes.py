@@ -28,7 +28,8 @@ def lanes_join(room: Room, solids: Iterable[Rect], gates: Sequence[tuple[float, 
     free = np.zeros((ny, nx), bool)
     edge = math.ceil(LANE_HALF_M / CELL_M)
     free[edge:-edge, edge:-edge] = True
-    for rect in solids:
+    cut = [Rect(*room.notch_m)] if room.notch_m is not None else []
+    for rect in (*cut, *solids):
         grown = grow(rect, LANE_HALF_M)
         i0, i1 = (math.ceil((v - room.y0_m) / CELL_M - 1e-9) for v in (grown.y0, grown.y1))
         j0, j1 = (math.ceil((v - room.x0_m) / CELL_M - 1e-9) for v in (grown.x0, grown.x1))

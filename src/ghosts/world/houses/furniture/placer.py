@@ -12,7 +12,7 @@ from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.furniture.kit import Model, build, stand
 from ghosts.world.houses.furniture.lanes import lanes_join
 from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, in_front, overlap
-from ghosts.world.houses.house import Opening, Room, Stair, Thing, reach_m
+from ghosts.world.houses.house import Opening, Room, Stair, Thing, Wall, reach_m
 from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import WALL_M
 from ghosts.world.houses.touch import sunk
@@ -22,7 +22,6 @@ _CATERCORNERED = ("armchair", "exercise bike", "globe", "teddy bear")
 """Kinds that often stand across a corner."""
 _STANDS_HIGH_M = {"tv stand": 1.3}
 """Height with what will stand on it, where that must not stand before a window."""
-SIDES = (("S", math.pi / 2), ("N", -math.pi / 2), ("W", 0.0), ("E", math.pi))
 
 
 def _flat(thing: Thing) -> bool:
@@ -44,9 +43,15 @@ class Placer:
     things: list[Thing] = field(default_factory=list)
     gates: list[tuple[float, float]] = field(default_factory=list)
     """Points that must stay joined: inside every door, at the foot and head of a stair."""
+    walls: dict[str, Wall] = field(default_factory=dict)
+    """Those of the room, by name."""
+    notch: Rect | None = None
+    """The corner that an L lacks."""
 
     def __post_init__(self) -> None:
         room = self.room
+        self.walls = {wall.name: wall for wall in room.walls}
+        self.notch = Rect(*room.notch_m) if room.notch_m is not None else None
         for opening in self.openings:
             side, inward = self.side_of(opening)
             reach = opening.width_m / 2 + 0.08
@@ -89,24 +94,25 @@ class Placer:
 
     def side_of(self, opening: Opening) -> tuple[str, tuple[float, float]]:
         """Which wall of the room an opening is in, and the direction into the room."""
-        if opening.along == "x":
-            return ("S", (0.0, 1.0)) if abs(opening.y_m - self.room.y0_m) < 0.2 else ("N", (0.0, -1.0))
-        return ("W", (1.0, 0.0)) if abs(opening.x_m - self.room.x0_m) < 0.2 else ("E", (-1.0, 0.0))
+        level = opening.y_m if opening.along == "x" else opening.x_m
+        same = [wall for wall in self.walls.values() if wall.along == opening.along]
+        wall = min(same, key=lambda wall: abs(wall.level_m - level))
+        return wall.name, wall.inward
 
     def wall_range(self, side: str) -> tuple[float, float]:
         """From and to, along a wall."""
-        room = self.room
-        return (room.x0_m, room.x1_m) if side in "SN" else (room.y0_m, room.y1_m)
+        return self.walls[side].low_m, self.walls[side].high_m
+
+    def yaw_at(self, side: str) -> float:
+        """Turn of what stands with its back to a wall."""
+        x, y = self.walls[side].inward
+        return math.atan2(y, x)
 
     def at_wall(self, side: str, along: float, off: float) -> tuple[float, float]:
         """The point `off` metres in front of a wall, at `along`."""
-        room = self.room
-        return {
-            "S": (along, room.y0_m + off),
-            "N": (along, room.y1_m - off),
-            "W": (room.x0_m + off, along),
-            "E": (room.x1_m - off, along),
-        }[side]
+        wall = self.walls[side]
+        level = wall.level_m + off * sum(wall.inward)
+        return (along, level) if wall.along == "x" else (level, along)
 
     def walkable(self, extra: Rect | None = None) -> bool:
         """Whether a walker of 0.7 m width can get from any gate to any other."""
@@ -142,17 +148,18 @@ class Placer:
             and room.y1_m - rect.y1 >= margin_m
             and rect.x0 - room.x0_m >= margin_m
             and room.x1_m - rect.x1 >= margin_m
+            and (self.notch is None or not overlap(rect, self.notch, margin_m))
         )
 
     def _gaps(self, rect: Rect) -> dict[str, float]:
-        """Distance of a rectangle from each wall; negative beyond it."""
-        room = self.room
-        return {
-            "S": rect.y0 - room.y0_m,
-            "N": room.y1_m - rect.y1,
-            "W": rect.x0 - room.x0_m,
-            "E": room.x1_m - rect.x1,
-        }
+        """Distance of a rectangle from each wall that it stands before; negative beyond it."""
+        near = {"S": rect.y0, "N": rect.y1, "W": rect.x0, "E": rect.x1}
+        gaps = {}
+        for name, wall in self.walls.items():
+            low, high = (rect.x0, rect.x1) if wall.along == "x" else (rect.y0, rect.y1)
+            before = low < wall.high_m and wall.low_m < high
+            gaps[name] = (near[name[0]] - wall.level_m) * sum(wall.inward) if before else math.inf
+        return gaps
 
     def hides_window(self, rect: Rect, top_m: float, except_side: str = "") -> bool:
         """Whether something of a height above the floor would stand before a window or in a door."""
@@ -163,7 +170,7 @@ class Placer:
         """Whether something of a height above the floor would stand before what is on a wall."""
         gaps = self._gaps(rect)
         for use in uses:
-            low, high = (rect.x0, rect.x1) if use.side in "SN" else (rect.y0, rect.y1)
+            low, high = (rect.x0, rect.x1) if use.side[0] in "SN" else (rect.y0, rect.y1)
             if gaps[use.side] < 0.35 and top_m > use.bottom_m and low < use.high and use.low < high:
                 return True
         return False
@@ -184,7 +191,7 @@ class Placer:
     def _use_walls(self, rect: Rect, top_m: float) -> None:
         for side, gap in self._gaps(rect).items():
             if gap < 0.3:
-                low, high = (rect.x0, rect.x1) if side in "SN" else (rect.y0, rect.y1)
+                low, high = (rect.x0, rect.x1) if side[0] in "SN" else (rect.y0, rect.y1)
                 self.uses.append(WallUse(side, low, high, 0.0, top_m))
 
     def make(self, kind: str) -> Model:
@@ -195,34 +202,35 @@ class Placer:
         """Stand an object with its back to a wall."""
         model = self.make(kind)
         spots = []
-        for side, yaw in SIDES:
+        for side in self.walls:
             low, high = self.wall_range(side)
             room_left = high - low - 2 * model.half_m[1] - 0.06
             if room_left < 0:
                 continue
             steps = max(1, int(room_left / 0.15))
-            spots += [(side, yaw, low + 0.03 + model.half_m[1] + room_left * k / steps) for k in range(steps + 1)]
+            spots += [(side, low + 0.03 + model.half_m[1] + room_left * k / steps) for k in range(steps + 1)]
         return self._at_a_wall(model, spots, strict)
 
-    def _at_a_wall(self, model: Model, spots: list[tuple[str, float, float]], strict: bool) -> Thing | None:
-        """Stand an object at one of some spots (wall, yaw, place along it), tried in any order."""
+    def _at_a_wall(self, model: Model, spots: list[tuple[str, float]], strict: bool) -> Thing | None:
+        """Stand an object at one of some spots (wall, place along it), tried in any order."""
         for k in self.rng.permutation(len(spots)):
             thing = self.at_place(model, *spots[int(k)], strict=strict)
             if thing is not None:
                 return thing
         return None
 
-    def at_place(self, model: Model, side: str, yaw: float, along: float, *, strict: bool) -> Thing | None:
+    def at_place(self, model: Model, side: str, along: float, *, strict: bool) -> Thing | None:
         """Stand an object with its back to a wall, at one place along it."""
+        yaw = self.yaw_at(side)
         x, y = self.at_wall(side, along, model.half_m[0] + _SKIRT_M)
         if self._front_is_free(model, x, y, yaw, strict) and self.fits(model, x, y, yaw, strict=strict):
             return self.add(model, x, y, self.room.floor_z_m, yaw)
         return None
 
-    def slot_is_free(self, side: str, yaw: float, along: float, wide: float, deep: float) -> bool:
+    def slot_is_free(self, side: str, along: float, wide: float, deep: float) -> bool:
         """Whether a slice of the floor before a wall holds nothing, and keeps out of doors and flights."""
         x, y = self.at_wall(side, along, deep / 2 + _SKIRT_M)
-        rect = around((deep / 2, wide / 2, 0.0), x, y, yaw)
+        rect = around((deep / 2, wide / 2, 0.0), x, y, self.yaw_at(side))
         if not self._inside(rect) or any(overlap(rect, solid, 0.003) for solid in self.solids):
             return False
         return not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
@@ -238,10 +246,13 @@ class Placer:
         """Stand an object in a corner, its back to one of the two walls."""
         model = self.make(kind)
         spots = []
-        for side, yaw in SIDES:
+        room, off = self.room, model.half_m[1] + _SKIRT_M + 0.01
+        for side in self.walls:
             low, high = self.wall_range(side)
-            for along in (low + model.half_m[1] + _SKIRT_M + 0.01, high - model.half_m[1] - _SKIRT_M - 0.01):
-                spots.append((side, yaw, along))
+            ends = [(low, low + off), (high, high - off)]
+            # Of an L's two inner walls only the far ends are corners that one stands in.
+            inner, outer = side.endswith("2"), (room.x0_m, room.x1_m, room.y0_m, room.y1_m)
+            spots += [(side, along) for end, along in ends if not inner or end in outer]
         if kind in _CATERCORNERED and self.rng.random() < 0.6:
             thing = self._across_corner(model, strict)
             if thing is not None:
@@ -265,7 +276,8 @@ class Placer:
     def in_middle(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand or lay an object near the middle of the room, free on all sides."""
         model, room, spec = self.make(kind), self.room, KINDS[kind]
-        wide, deep = room.x1_m - room.x0_m, room.y1_m - room.y0_m
+        part = Rect(*room.rects()[0])
+        wide, deep = part.width, part.depth
         yaw = 0.0 if wide < deep else math.pi / 2
         if self.rng.random() < 0.15 and spec.blocks:
             yaw += math.pi / 2
@@ -372,17 +384,17 @@ class Placer:
         model, spec = model or self.make(kind), KINDS[kind]
         height = spec.height_m + (float(self.rng.uniform(-0.05, 0.15)) if kind == "painting" else 0.0)
         top = height + model.bottom_m + 2 * model.half_m[2]
-        spots: list[tuple[str, float, float]] = []
-        for side, yaw in SIDES:
+        spots: list[tuple[str, float]] = []
+        for side in self.walls if host is None else self._behind(host):
             low, high = self.wall_range(side)
             low, high = low + model.half_m[1] + 0.12, high - model.half_m[1] - 0.12
             if host is not None:
-                if abs(math.remainder(yaw - host.yaw_rad, 2 * math.pi)) < 0.1:
-                    spots = [(side, yaw, host.center_m[0] if side in "SN" else host.center_m[1])]
+                spots.append((side, host.center_m[0] if side[0] in "SN" else host.center_m[1]))
             elif high > low:
-                spots += [(side, yaw, float(u)) for u in np.linspace(low, high, 9)]
+                spots += [(side, float(u)) for u in np.linspace(low, high, 9)]
         for k in self.rng.permutation(len(spots)):
-            side, yaw, along = spots[int(k)]
+            side, along = spots[int(k)]
+            yaw = self.yaw_at(side)
             use = WallUse(side, along - model.half_m[1] - 0.08, along + model.half_m[1] + 0.08, height, top)
             if any(
                 u.side == use.side
@@ -398,3 +410,9 @@ class Placer:
                 self.uses.append(use)
                 return self.add(model, x, y, self.room.floor_z_m + height, yaw)
         return None
+
+    def _behind(self, host: Thing) -> list[str]:
+        """The wall that a thing has its back to, if any."""
+        gaps = self._gaps(footprint(host))
+        backs = [s for s in gaps if abs(math.remainder(self.yaw_at(s) - host.yaw_rad, 2 * math.pi)) < 0.1]
+        return sorted((side for side in backs if gaps[side] < math.inf), key=lambda side: gaps[side])[:1]

@@ -147,9 +147,10 @@ def _free_points(house: House, obstacles: Obstacles, solids: Solids, room_index:
     xs = np.arange(room.x0_m + CLEARANCE_M, room.x1_m - CLEARANCE_M + 1e-9, _LATTICE_M)
     ys = np.arange(room.y0_m + CLEARANCE_M, room.y1_m - CLEARANCE_M + 1e-9, _LATTICE_M)
     points = np.stack(np.meshgrid(xs, ys, indexing="ij"), -1).reshape(-1, 2)
+    points = points[room.holds(points)]
     clearance = standing_room_m(obstacles, points, room.floor_z_m) if len(points) else np.zeros(0)
     keep = clearance >= CLEARANCE_M
-    middle = (*room.center_m, room.floor_z_m + CAMERA_M)
+    middle = ((room.x0_m + room.x1_m) / 2, (room.y0_m + room.y1_m) / 2, room.floor_z_m + CAMERA_M)
     near = np.array([room.x1_m - room.x0_m, room.y1_m - room.y0_m, 1.0]) / 2 + 0.5
     reach = np.linalg.norm(solids.half[:, :2], axis=1)[:, None] + near[:2]
     here = (np.abs(solids.center[:, :2] - middle[:2]) <= reach).all(1)
@@ -270,6 +271,7 @@ def _along(
     house: House, obstacles: Obstacles, solids: Solids, way: np.ndarray, z_m: float, rng: np.random.Generator
 ) -> list[Site]:
     """Stand at the bends of a way, so that each stretch is a straight walk of at most about 3 m."""
+    way = way.round(4)  # as sites are: what is judged is where one will stand
     fits = (standing_room_m(obstacles, way, z_m) >= CLEARANCE_M) & _camera_free(solids, way[:, 0], way[:, 1], z_m)
     sites: list[Site] = []
     at = 0

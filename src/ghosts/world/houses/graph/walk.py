@@ -18,8 +18,8 @@ from ghosts.world.houses.house import House, Stair
 BODY_RADIUS_M = 0.2
 # A body is tested from just above the floor (rugs and thresholds are stepped over) to above its head.
 BODY_BOTTOM_M, BODY_TOP_M = 0.08, 1.75
-# The nose of a step lies above the straight line from foot to head by at most about one step.
-STAIR_BOTTOM_M = 0.4
+# A body on the straight line from foot to head has the nose of a step before it at most 0.43 m higher.
+STAIR_BOTTOM_M = 0.45
 _FLAT_LABELS = ("floor", "ceiling")
 
 
@@ -44,8 +44,8 @@ class Obstacles:
         boxes += [(p.center_m, p.half_m, p.yaw_rad, p.label in _FLAT_LABELS, False) for p in house.shell]
         for stair in house.stairs:
             (fx, fy, fz), (hx, hy, hz) = stair.foot_m, stair.head_m
-            middle = ((fx + hx) / 2, (fy + hy) / 2, (fz + hz) / 2)
-            well = (stair_length_m(stair) / 2, stair.width_m / 2, 9.0)
+            middle = ((fx + hx) / 2, (fy + hy) / 2, (fz + hz + BODY_TOP_M) / 2)
+            well = (stair_length_m(stair) / 2, stair.width_m / 2, (hz + BODY_TOP_M - fz) / 2)
             boxes.append((middle, well, math.atan2(hy - fy, hx - fx), False, True))
         center = np.array([box[0] for box in boxes], float).reshape(-1, 3)
         half = np.array([box[1] for box in boxes], float).reshape(-1, 3)

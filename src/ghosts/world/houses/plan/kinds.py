@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ghosts.world.houses.plan.layout import Slot, shared_wall
+from ghosts.world.houses.plan.layout import Slot, shared_walls
 from ghosts.world.houses.plan.rooms import HALLS, ROOM_KINDS
+
+_DEAD_ENDS = ("bathroom", "closet", "pantry", "laundry room")
+"""Nobody walks through these to another room."""
 
 
 def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str] | None:
@@ -21,18 +24,14 @@ def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str] | Non
     fixed = {"hall": "hallway", "stair": "stair hall", "entry": "entryway", "hub": "living room"}
     kinds = [fixed.get(slot.role, "") for slot in slots]
     storeys = 1 + max(slot.storey for slot in slots)
-    walls = {
-        (i, j): shared_wall(a.rect, b.rect)
-        for i, a in enumerate(slots)
-        for j, b in enumerate(slots)
-        if i != j and a.storey == b.storey
-    }
-    near = [[j for j in range(len(slots)) if walls.get((i, j)) is not None] for i in range(len(slots))]
+    near = [
+        [j for j, b in enumerate(slots) if a is not b and a.storey == b.storey and shared_walls(a, b)] for a in slots
+    ]
     for storey in range(storeys):
         free = [i for i, kind in enumerate(kinds) if not kind and slots[i].storey == storey]
         hub = any(slot.role == "hub" for slot in slots if slot.storey == storey)
         entry = any(slot.role == "entry" for slot in slots)
-        must, more = _wishes(storeys, storey, len(free) + hub, entry, rng)
+        must, more = _wishes(storeys, storey, len(free) + hub, entry, [kind for kind in kinds if kind], rng)
         if hub:
             must.remove("living room")
         wished = [*must, *more]
@@ -43,7 +42,10 @@ def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str] | Non
             _climb(kinds, free, slots, near, rng)
             if not _change_misfits(kinds, free, slots, must, rng):
                 break
-    return kinds if all(_fits(kind, slot) for kind, slot in zip(kinds, slots)) else None
+    believed = all(_fits(kind, slot) for kind, slot in zip(kinds, slots)) and not any(
+        slot.role == "back" and kinds[slot.parent] in _DEAD_ENDS for slot in slots
+    )
+    return kinds if believed else None
 
 
 def _fits(kind: str, slot: Slot) -> bool:
@@ -79,23 +81,27 @@ def _change_misfits(
 
 
 def _wishes(
-    storeys: int, storey: int, count: int, entry: bool, rng: np.random.Generator
+    storeys: int, storey: int, count: int, entry: bool, below: list[str], rng: np.random.Generator
 ) -> tuple[list[str], list[str]]:
-    """Kinds for `count` ordinary rooms of one storey: what a house must have, and what it may have."""
+    """Kinds for `count` ordinary rooms of one storey: what a house must have, and what it may have beside `below`."""
     if storeys == 1:
         must = ["living room", "kitchen", "bathroom", "bedroom"]
     else:
-        must = ["living room", "kitchen"] if storey == 0 else ["bedroom", "bathroom"]
+        must = (["living room", "kitchen"], ["bedroom", "bathroom"], ["bedroom"])[storey]
     if storey == 0 and rng.random() < 0.55:
         must.append("dining room")
     must, more = must[:count], list[str]()
-    pool = [kind for kind, spec in ROOM_KINDS.items() if spec.weight > 0 and (storeys == 1 or storey in spec.storeys)]
+    pool = [
+        kind
+        for kind, spec in ROOM_KINDS.items()
+        if spec.weight > 0 and (storeys == 1 or min(storey, 1) in spec.storeys)
+    ]
     if entry or storey > 0:
         pool = [kind for kind in pool if kind != "entryway"]
     elif count > len(must) and rng.random() < 0.6:
         more.append("entryway")
     while len(must) + len(more) < count:
-        have = [*must, *more]
+        have = [*below, *must, *more]
         weight = np.array([ROOM_KINDS[kind].weight * (have.count(kind) < ROOM_KINDS[kind].most) for kind in pool])
         more.append(pool[int(rng.choice(len(pool), p=weight / weight.sum()))])
     return must, more
@@ -137,7 +143,7 @@ def _fitness(score: float, i: int, kinds: list[str], slots: list[Slot], near: li
         parent = kinds[slot.parent]
         if not kind.back:
             score -= 6.0
-        score += 1.5 if parent in kind.beside else -1.5
+        score += 1.5 if parent in kind.beside else -6.0 if parent in _DEAD_ENDS else -1.5
     elif kinds[i] in ("entryway", "bathroom", "living room", "bedroom") and not touches_hall:
         score -= 3.0
     return score

@@ -19,6 +19,10 @@ Role = Literal["hall", "stair", "entry", "hub", "room", "back"]
 STAIR_HALL_WIDTH_M = 2.6
 STAIR_HALL_LENGTH_M = 7.0
 HALL_WIDTH_M = (1.7, 2.1)
+_ELL = 0.45
+"""Share of the rooms large enough for it that are an L around a back room."""
+_ARM_M = 1.9
+"""Least width of an L's arm, and of the back room beside it."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,14 @@ class Rect:
 class HouseSize:
     """How large a house may be, from and to."""
 
-    storeys: tuple[int, int] = (1, 2)
-    rooms: tuple[int, int] = (6, 14)
+    storeys: tuple[int, int] = (1, 3)
+    rooms: tuple[int, int] = (6, 16)
     """Hallways and stair halls count."""
     area_m2: tuple[float, float] = (0.0, 1000.0)
     """Floor of all storeys, walls included."""
 
     def __post_init__(self) -> None:
-        for name, least, most in (("storeys", 1, 2), ("rooms", 5, 20), ("area_m2", 0, 1000)):
+        for name, least, most in (("storeys", 1, 3), ("rooms", 5, 24), ("area_m2", 0, 1000)):
             low, high = getattr(self, name)
             require(
                 least <= low <= high <= most, f"{name} must be two numbers, rising, in {least}..{most}", (low, high)
@@ -65,7 +69,7 @@ class HouseSize:
 
     def holds(self, slots: list[Slot]) -> bool:
         """Whether a house of these slots is as large as wished."""
-        area = sum(slot.rect.area for slot in slots)
+        area = sum(slot.area for slot in slots)
         return self.rooms[0] <= len(slots) <= self.rooms[1] and self.area_m2[0] <= area <= self.area_m2[1]
 
 
@@ -78,11 +82,56 @@ class Slot:
     storey: int
     parent: int = -1
     """For a back room: index of the slot it is reached through."""
+    notch: Rect | None = None
+    """A corner of the rectangle that a back room takes: the room is an L."""
+
+    @property
+    def area(self) -> float:
+        """Plan covered, to the centre lines."""
+        return self.rect.area - (self.notch.area if self.notch is not None else 0.0)
 
     @property
     def floor_m2(self) -> float:
         """Floor between the walls."""
-        return (self.rect.width - WALL_M) * (self.rect.depth - WALL_M)
+        return (self.rect.width - WALL_M) * (self.rect.depth - WALL_M) - (self.rect.area - self.area)
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """Its outline, as stretches of wall."""
+        rect, notch = self.rect, self.notch
+        sides: list[tuple[str, float, float, float, Side]] = [
+            ("x", rect.y0, rect.x0, rect.x1, "S"),
+            ("x", rect.y1, rect.x0, rect.x1, "N"),
+            ("y", rect.x0, rect.y0, rect.y1, "W"),
+            ("y", rect.x1, rect.y0, rect.y1, "E"),
+        ]
+        if notch is None:
+            return tuple(Edge(*side) for side in sides)
+        edges = []
+        for axis, level, low, high, side in sides:
+            near, far, a, b = (notch.y0, notch.y1, notch.x0, notch.x1)
+            if axis == "y":
+                near, far, a, b = (notch.x0, notch.x1, notch.y0, notch.y1)
+            if level not in (near, far):
+                edges.append(Edge(axis, level, low, high, side))
+                continue
+            edges.append(Edge(axis, level, b if a == low else low, high if a == low else a, side))
+            edges.append(Edge(axis, far if level == near else near, a, b, side))
+        return tuple(edges)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A stretch of a slot's outline."""
+
+    axis: str
+    """The axis it runs along."""
+    level: float
+    """Its other coordinate."""
+    low: float
+    high: float
+    side: Side
+    """Where the slot ends: beyond it in this direction lies something else."""
 
 
 @dataclass(frozen=True)
@@ -103,22 +152,20 @@ class Skeleton:
     upper: tuple[int, int] = (0, 0)
 
 
-def shared_wall(a: Rect, b: Rect) -> tuple[str, float, float, float] | None:
-    """The wall that two rectangles share: (axis it runs along, its coordinate, from, to), or None.
+def shared_walls(a: Slot, b: Slot) -> list[tuple[str, float, float, float]]:
+    """The walls that two slots share, the longest first: (axis it runs along, its coordinate, from, to).
 
     Example:
-        >>> shared_wall(Rect(0, 0, 4, 3), Rect(1, 3, 6, 5))
-        ('x', 3, 1, 4)
+        >>> shared_walls(Slot(Rect(0, 0, 4, 3), "room", 0), Slot(Rect(1, 3, 6, 5), "room", 0))
+        [('x', 3, 1, 4)]
     """
-    for y in {a.y0, a.y1} & {b.y0, b.y1}:
-        low, high = max(a.x0, b.x0), min(a.x1, b.x1)
-        if high - low > 0.05 and (a.y1 == y) != (b.y1 == y):
-            return "x", y, low, high
-    for x in {a.x0, a.x1} & {b.x0, b.x1}:
-        low, high = max(a.y0, b.y0), min(a.y1, b.y1)
-        if high - low > 0.05 and (a.x1 == x) != (b.x1 == x):
-            return "y", x, low, high
-    return None
+    walls = []
+    for one in a.edges:
+        for other in b.edges:
+            low, high = max(one.low, other.low), min(one.high, other.high)
+            if (one.axis, one.level) == (other.axis, other.level) and one.side != other.side and high - low > 0.05:
+                walls.append((one.axis, one.level, low, high))
+    return sorted(walls, key=lambda wall: wall[2] - wall[3])
 
 
 def _between(rng: np.random.Generator, low: float, high: float) -> float:
@@ -140,7 +187,7 @@ def _stair_rect(rng: np.random.Generator, x0: float, low: float, high: float, to
 def _central(rng: np.random.Generator, storeys: int) -> Skeleton:
     """A straight hallway with rooms on both sides."""
     width, south, north = _between(rng, *HALL_WIDTH_M), _between(rng, 3.4, 5.2), _between(rng, 3.4, 5.2)
-    length = _between(rng, 6.4, 8.2) if storeys == 2 else _between(rng, 8.5, 13.5)
+    length = _between(rng, 6.4, 8.2) if storeys > 1 else _between(rng, 8.5, 13.5)
     shift = _between(rng, 0.0, 1.5) if rng.random() < 0.4 else 0.0
     top = south + width + north
     strips = [
@@ -148,7 +195,7 @@ def _central(rng: np.random.Generator, storeys: int) -> Skeleton:
         Strip(_rect(shift, south + width, length, top), "S"),
     ]
     stair = None
-    if storeys == 2:
+    if storeys > 1:
         stair = _stair_rect(rng, round(length, 1), south, south + width, top)
     elif rng.random() < 0.5:
         strips.append(Strip(_rect(length, 0.0, length + _between(rng, 3.4, 4.8), top), "W"))
@@ -161,7 +208,7 @@ def _tee(rng: np.random.Generator, storeys: int) -> Skeleton:
     south, north = _between(rng, 3.4, 4.8), _between(rng, 3.4, 5.0)
     left, right = _between(rng, 3.2, 6.0), _between(rng, 3.2, 6.0)
     length, top = left + entry + right, south + width + north
-    stair = _stair_rect(rng, round(length, 1), south, south + width, top) if storeys == 2 else None
+    stair = _stair_rect(rng, round(length, 1), south, south + width, top) if storeys > 1 else None
     return Skeleton(
         ((_rect(0.0, south, length, south + width), "hall"), (_rect(left, 0.0, left + entry, south), "entry")),
         (
@@ -190,7 +237,7 @@ def _ell(rng: np.random.Generator, storeys: int) -> Skeleton:
         Strip(_rect(length + width, south, length + width + east, top), "W"),
     )
     stair = None
-    if storeys == 2:
+    if storeys > 1:
         stair = _stair_rect(rng, -STAIR_HALL_WIDTH_M, south, south + width, top)
     return Skeleton(halls, strips, stair, (1, 1))
 
@@ -198,9 +245,9 @@ def _ell(rng: np.random.Generator, storeys: int) -> Skeleton:
 def _ring(rng: np.random.Generator, storeys: int) -> Skeleton:
     """A hallway all round a core; the west arm holds the stair."""
     width, south, north = _between(rng, 1.6, 1.8), _between(rng, 3.4, 4.6), _between(rng, 3.4, 4.6)
-    west = STAIR_HALL_WIDTH_M if storeys == 2 else width
+    west = STAIR_HALL_WIDTH_M if storeys > 1 else width
     core_x = _between(rng, 3.6, 6.4)
-    core_y = _between(rng, 3.8, 4.6) if storeys == 2 else _between(rng, 2.6, 4.4)
+    core_y = _between(rng, 3.8, 4.6) if storeys > 1 else _between(rng, 2.6, 4.4)
     x1, y1 = west + core_x + width, south + core_y + 2 * width
     ring_y1 = round(y1, 1)
     arm: tuple[Rect, Role] = (_rect(0.0, south, west, ring_y1), "hall")
@@ -214,7 +261,7 @@ def _ring(rng: np.random.Generator, storeys: int) -> Skeleton:
         Strip(_rect(west, south + width, x1 - width, ring_y1 - width), "S"),
         Strip(_rect(0.0, ring_y1, x1, ring_y1 + north), "S"),
     )
-    if storeys == 2:
+    if storeys > 1:
         return Skeleton(tuple(halls), strips, arm[0], (1, 2))
     return Skeleton((arm, *halls), strips)
 
@@ -234,7 +281,7 @@ def _hub(rng: np.random.Generator, storeys: int) -> Skeleton:
         Strip(_rect(x, 0.0, x + east, y), "W"),
     )
     stair = None
-    if storeys == 2:
+    if storeys > 1:
         stair = _stair_rect(rng, round(x + east, 1), y, y + width, y + width + north)
         if stair.y0 < y - 0.05 and rng.random() < 0.5:
             stair = _rect(stair.x0, y, stair.x1, y + STAIR_HALL_LENGTH_M)
@@ -305,8 +352,12 @@ def _cuts(rng: np.random.Generator, length: float, fewer: float) -> list[float]:
     return [float(edge) for edge in edges]
 
 
-def _slice(strip: Strip, rng: np.random.Generator, fewer: float) -> list[tuple[Rect, Rect | None]]:
-    """Cut a strip into rooms; a deep one may get a back room at the far side from the hallway."""
+def _slice(strip: Strip, rng: np.random.Generator, fewer: float) -> list[tuple[Rect, Rect | None, bool]]:
+    """Cut a strip into rooms; a deep one may get a back room at the far side from the hallway.
+
+    Returns:
+        Rooms, their back rooms, and whether the back room is cut out of the room, which is then an L.
+    """
     rect, rooms = strip.rect, []
     across = strip.side in "NS"
     start = 0.0
@@ -316,17 +367,23 @@ def _slice(strip: Strip, rng: np.random.Generator, fewer: float) -> list[tuple[R
         else:
             piece = _rect(rect.x0, rect.y0 + start, rect.x1, rect.y0 + end)
         start = end
-        back = None
-        deep = piece.depth if across else piece.width
-        if (
-            deep >= 4.5
-            and (piece.width if across else piece.depth) <= 4.6
-            and rng.random() < (0.75 if deep > 5 else 0.4)
-        ):
-            part = _between(rng, 1.7, min(2.4, deep - 2.8))
-            piece, back = _split(piece, strip.side, part)
-        rooms.append((piece, back))
+        back, ell = None, False
+        deep, wide = (piece.depth, piece.width) if across else (piece.width, piece.depth)
+        if deep >= 4.0 and wide >= 2 * _ARM_M and rng.random() < _ELL:
+            _, back = _split(piece, strip.side, _between(rng, 1.7, min(2.4, deep - 2.2)))
+            taken = _between(rng, _ARM_M, min(2.8, wide - _ARM_M))
+            back, ell = _beside_arm(back, across, taken, bool(rng.random() < 0.5)), True
+        elif deep >= 4.5 and wide <= 4.6 and rng.random() < (0.75 if deep > 5 else 0.4):
+            piece, back = _split(piece, strip.side, _between(rng, 1.7, min(2.4, deep - 2.8)))
+        rooms.append((piece, back, ell))
     return rooms
+
+
+def _beside_arm(back: Rect, across: bool, wide: float, last: bool) -> Rect:
+    """A back room that leaves one end of its strip to the room before it."""
+    if across:
+        return replace(back, x0=round(back.x1 - wide, 1)) if last else replace(back, x1=round(back.x0 + wide, 1))
+    return replace(back, y0=round(back.y1 - wide, 1)) if last else replace(back, y1=round(back.y0 + wide, 1))
 
 
 def _split(rect: Rect, side: Side, part: float) -> tuple[Rect, Rect]:
@@ -360,8 +417,8 @@ def make_layout(style: str, storeys: int, size: HouseSize, rng: np.random.Genera
             if skeleton.stair is not None:
                 slots.append(Slot(skeleton.stair, "stair", storey))
             for strip in strips:
-                for piece, back in _slice(strip, rng, fewer):
-                    slots.append(Slot(piece, "room", storey))
+                for piece, back, ell in _slice(strip, rng, fewer):
+                    slots.append(Slot(piece, "room", storey, notch=back if ell else None))
                     if back is not None:
                         slots.append(Slot(back, "back", storey, len(slots) - 1))
         if size.holds(slots) and _rooms_wide_enough(slots):

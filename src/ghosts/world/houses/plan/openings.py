@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from ghosts.world.houses.house import Opening, Room, Stair
-from ghosts.world.houses.plan.layout import Rect, Slot, shared_wall
+from ghosts.world.houses.plan.layout import Edge, Slot, shared_walls
 from ghosts.world.houses.plan.rooms import DOOR_HEIGHT_M, DOOR_WIDTH_M, HALLS, PASSAGE_HEIGHT_M, ROOM_KINDS
 
 _CORNER_M = 0.3
@@ -56,17 +56,19 @@ def make_openings(
     for i, j in combinations(range(len(rooms)), 2):
         if rooms[i].storey != rooms[j].storey:
             continue
-        wall = shared_wall(slots[i].rect, slots[j].rect)
-        if wall is None:
+        walls = shared_walls(slots[i], slots[j])
+        if not walls:
             continue
         kind = _join(slots, rooms, i, j, rng)
         if kind is None:
             continue
         if kind == "passage" and frozenset((rooms[i].kind, rooms[j].kind)) in _OPEN_PLAN and rng.random() < _OPEN:
             kind = "open"
-        made = _fit(kind, (i, j), wall, rooms[i], stairs, rng)
-        if made is not None:
-            openings.append(made)
+        for wall in walls:
+            made = _fit(kind, (i, j), wall, rooms[i], stairs, rng)
+            if made is not None:
+                openings.append(made)
+                break
     front = _front_door(slots, rooms, stairs, rng)
     if front is None:
         return None
@@ -114,12 +116,13 @@ def _join(slots: list[Slot], rooms: tuple[Room, ...], i: int, j: int, rng: np.ra
 
 def _touches_hallway(slots: list[Slot], rooms: tuple[Room, ...], i: int) -> bool:
     """Whether a room shares enough wall for a door with a hallway of its storey."""
-    for j, slot in enumerate(slots):
-        if j != i and rooms[j].kind in ("hallway", "entryway") and slot.storey == slots[i].storey:
-            wall = shared_wall(slots[i].rect, slot.rect)
-            if wall is not None and wall[3] - wall[2] >= DOOR_WIDTH_M + 2 * _CORNER_M:
-                return True
-    return False
+    halls = [
+        slot
+        for j, slot in enumerate(slots)
+        if j != i and rooms[j].kind in ("hallway", "entryway") and slot.storey == slots[i].storey
+    ]
+    shared = [wall for hall in halls for wall in shared_walls(slots[i], hall)]
+    return any(high - low >= DOOR_WIDTH_M + 2 * _CORNER_M for _, _, low, high in shared)
 
 
 def _fit(
@@ -179,33 +182,24 @@ def near_flight(opening: Opening, stair: Stair) -> bool:
     return abs(opening.x_m - cx) < max(dx, half) + ox and abs(opening.y_m - cy) < max(dy, half) + oy
 
 
-def exterior(slot: Slot, slots: list[Slot]) -> list[tuple[str, float, float, float, str]]:
-    """Stretches of a room's walls with nothing behind: (axis, coordinate, from, to, side)."""
-    rect = slot.rect
-    runs = [
-        ("x", rect.y0, rect.x0, rect.x1, "S"),
-        ("x", rect.y1, rect.x0, rect.x1, "N"),
-        ("y", rect.x0, rect.y0, rect.y1, "W"),
-        ("y", rect.x1, rect.y0, rect.y1, "E"),
-    ]
-    others = [other.rect for other in slots if other is not slot and other.storey == slot.storey]
-    return [(*run[:2], low, high, run[4]) for run in runs for low, high in _uncovered(rect, run, others)]
+def exterior(slot: Slot, slots: list[Slot]) -> list[tuple[str, float, float, float]]:
+    """Stretches of a room's walls with nothing behind: (axis, coordinate, from, to)."""
+    others = [other for other in slots if other is not slot and other.storey == slot.storey]
+    shared = [wall for other in others for wall in shared_walls(slot, other)]
+    return [(edge.axis, edge.level, low, high) for edge in slot.edges for low, high in _uncovered(edge, shared)]
 
 
-def _uncovered(rect: Rect, run: tuple[str, float, float, float, str], others: list[Rect]) -> list[tuple[float, float]]:
-    axis, coordinate, low, high, _ = run
-    taken = []
-    for other in others:
-        wall = shared_wall(rect, other)
-        if wall is not None and wall[0] == axis and wall[1] == coordinate:
-            taken.append((wall[2], wall[3]))
-    free, start = [], low
+def _uncovered(edge: Edge, shared: list[tuple[str, float, float, float]]) -> list[tuple[float, float]]:
+    taken = [(low, high) for axis, level, low, high in shared if (axis, level) == (edge.axis, edge.level)]
+    free, start = [], edge.low
     for a, b in sorted(taken):
+        if b <= edge.low or a >= edge.high:
+            continue
         if a > start + 1e-6:
             free.append((start, a))
         start = max(start, b)
-    if high > start + 1e-6:
-        free.append((start, high))
+    if edge.high > start + 1e-6:
+        free.append((start, edge.high))
     return free
 
 
@@ -223,7 +217,7 @@ def _front_door(
         ]
         for k in rng.permutation(len(runs)):
             index, run = runs[int(k)]
-            made = _fit("door", (index, -1), run[:4], rooms[index], stairs, rng)
+            made = _fit("door", (index, -1), run, rooms[index], stairs, rng)
             if made is not None:
                 return made
     return None
@@ -244,7 +238,7 @@ def _windows(
     if room.kind in _WINDOWLESS:
         return []
     made: list[Opening] = []
-    for axis, coordinate, low, high, _ in exterior(slot, slots):
+    for axis, coordinate, low, high in exterior(slot, slots):
         length = high - low
         if length < 1.5 or len(made) >= 4:
             continue

@@ -33,7 +33,7 @@ class RoomKind:
     weight: float
     """How often it is wished for, beyond the rooms every house has."""
     storeys: tuple[int, ...]
-    """Storeys of a two-storey house where it may lie."""
+    """Storeys of a house with more than one where it may lie; 1 stands for all above the ground."""
     beside: tuple[str, ...] = ()
     """Kinds it likes to share a wall with."""
     back: bool = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ghosts.world.houses.house import Opening, Primitive, Room, Stair
+from itertools import pairwise
+
+from ghosts.world.houses.house import Opening, Primitive, Room, Stair, Wall
 from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, Color, Finish
 
 RISER_M = 0.1875
@@ -10,6 +12,10 @@ _RAIL = 5
 """Pieces of a handrail per step."""
 TREAD_M = 0.26
 STAIR_WIDTH_M = 1.0
+_SET_BACK_M = 0.25
+"""A flight above another ends so much before it: where one is left for a floor, the other is never in reach."""
+_FLIGHT_M = 0.3
+"""Thickness of a flight above another one; the lowest is solid down to the floor."""
 _HOLE_LEAD_M = 0.65
 """The hole above a flight begins so far from its foot: everywhere else 2 m of headroom remain."""
 _WHITE: Color = (0.86, 0.85, 0.83)
@@ -26,25 +32,26 @@ def span_box(x: Range, y: Range, z: Range, material: str, color: Color, label: s
     return Primitive("box", center, half, 0.0, material, color, label)
 
 
-def make_stair(lower: Room, upper: Room, against: str, flip: bool) -> Stair:
-    """A straight flight along the east or west wall of two stair halls, in the middle of its length.
+def make_stairs(halls: list[Room], against: str, flip: bool) -> tuple[Stair, ...]:
+    """Straight flights above each other along the east or west wall of stair halls, in the middle of its length.
 
     Args:
-        lower: stair hall on the lower storey.
-        upper: the one above it, of the same rectangle.
-        against: "E" or "W", the wall the flight touches.
+        halls: stair halls of one rectangle, from the lowest storey up.
+        against: "E" or "W", the wall the flights touch.
         flip: climb towards −y instead of +y.
     """
-    run = (_risers(upper.floor_z_m - lower.floor_z_m) - 1) * TREAD_M
-    x = lower.x1_m - STAIR_WIDTH_M / 2 if against == "E" else lower.x0_m + STAIR_WIDTH_M / 2
-    y0 = (lower.y0_m + lower.y1_m - run) / 2
-    ends = (y0, y0 + run) if not flip else (y0 + run, y0)
-    return Stair(
-        (lower.index, upper.index),
-        (round(x, 3), round(ends[0], 3), lower.floor_z_m),
-        (round(x, 3), round(ends[1], 3), upper.floor_z_m),
-        STAIR_WIDTH_M,
-    )
+    ground, up = halls[0], -1.0 if flip else 1.0
+    x = ground.x1_m - STAIR_WIDTH_M / 2 if against == "E" else ground.x0_m + STAIR_WIDTH_M / 2
+    flights = []
+    for number, (lower, upper) in enumerate(pairwise(halls)):
+        run = (_risers(upper.floor_z_m - lower.floor_z_m) - 1) * TREAD_M
+        if number == 0:
+            head = (ground.y0_m + ground.y1_m + up * (run + _SET_BACK_M * (len(halls) - 2))) / 2
+        else:
+            head -= up * _SET_BACK_M
+        ends = (round(x, 3), round(head - up * run, 3), lower.floor_z_m), (round(x, 3), round(head, 3), upper.floor_z_m)
+        flights.append(Stair((lower.index, upper.index), *ends, STAIR_WIDTH_M))
+    return tuple(flights)
 
 
 def _risers(climb_m: float) -> int:
@@ -101,7 +108,10 @@ def build_shell(
         elif not _open(opening, rooms[opening.rooms[0]]):
             parts += _frame(opening, color)
     for stair in stairs:
-        parts += _steps(stair, finishes[stair.rooms[0]]) + _railings(stair, rooms[stair.rooms[1]])
+        below = any(other.rooms[1] == stair.rooms[0] for other in stairs)
+        above = any(other.rooms[0] == stair.rooms[1] for other in stairs)
+        parts += _steps(stair, finishes[stair.rooms[0]], hangs=below)
+        parts += _railings(stair, rooms[stair.rooms[1]], ends=not above)
     return tuple(parts)
 
 
@@ -113,9 +123,10 @@ def _slab(
     A hole that touches a wall leaves no strip there: within the wall, its edge would show in the wall's face.
     """
     half = WALL_M / 2
-    x0, x1, y0, y1 = room.x0_m - half, room.x1_m + half, room.y0_m - half, room.y1_m + half
     if not holes:
-        return [span_box((x0, x1), (y0, y1), z, material, color, label)]
+        rects = room.rects(half)
+        return [span_box((x0, x1), (y0, y1), z, material, color, label) for x0, y0, x1, y1 in rects]
+    x0, x1, y0, y1 = room.x0_m - half, room.x1_m + half, room.y0_m - half, room.y1_m + half
     (hx, hy) = holes[0]
     pieces = [((x0, x1), (y0, hy[0])), ((x0, x1), (hy[1], y1)), ((x0, hx[0]), hy), ((hx[1], x1), hy)]
     return [
@@ -131,18 +142,14 @@ def _open(opening: Opening, room: Room) -> bool:
 
 
 def _walls(room: Room, openings: tuple[Opening, ...], finish: Finish, top_m: float) -> list[Primitive]:
-    """Half-thick walls on the four sides, cut by the openings, with skirting boards."""
+    """Half-thick walls on all sides, cut by the openings, with skirting boards."""
     half = WALL_M / 2
     # Walls close the slab between storeys too, so that nothing shows beside a stair hole.
     z = (room.floor_z_m - SLAB_M, top_m)
     parts: list[Primitive] = []
-    for along, face, outer in (
-        ("x", room.y0_m, room.y0_m - half),
-        ("x", room.y1_m, room.y1_m + half),
-        ("y", room.x0_m, room.x0_m - half),
-        ("y", room.x1_m, room.x1_m + half),
-    ):
-        run = (room.x0_m - half, room.x1_m + half) if along == "x" else (room.y0_m - half, room.y1_m + half)
+    for wall in room.walls:
+        along, face, outer = wall.along, wall.level_m, wall.level_m - half * sum(wall.inward)
+        run = _to_corners(room, wall, half)
         cuts = []
         for opening in openings:
             middle, level = (opening.x_m, opening.y_m) if along == "x" else (opening.y_m, opening.x_m)
@@ -152,8 +159,21 @@ def _walls(room: Room, openings: tuple[Opening, ...], finish: Finish, top_m: flo
         thick = (min(face, outer), max(face, outer))
         for u, v in _around(run, z, sorted(cuts)):
             parts.append(_along(along, u, thick, v, finish.wall, finish.wall_color, "wall"))
-        parts += _skirting(room, along, face, outer, sorted(cuts), finish)
+        parts += _skirting(room, wall, sorted(cuts), finish)
     return parts
+
+
+def _to_corners(room: Room, wall: Wall, thick_m: float) -> Range:
+    """A wall's stretch with its corners, from the face outward; of an L's inner corner one wall takes all.
+
+    Boards before the face have a negative thickness: they end at the next wall, and meet round the inner corner.
+    """
+    low, high = wall.low_m - max(thick_m, 0.0), wall.high_m + max(thick_m, 0.0)
+    if not wall.name.endswith("2"):
+        return low, high
+    shift = max(thick_m, 0.0) if wall.along == "x" else min(thick_m, 0.0)
+    first = room.x0_m if wall.along == "x" else room.y0_m
+    return (low, wall.high_m - shift) if wall.low_m == first else (wall.low_m + shift, high)
 
 
 def _along(along: str, u: Range, across: Range, z: Range, material: str, color: Color, label: str) -> Primitive:
@@ -176,24 +196,21 @@ def _around(run: Range, z: Range, cuts: list[tuple[float, float, float, float]])
     return [(u, v) for u, v in pieces if u[1] - u[0] > 1e-6]
 
 
-def _skirting(
-    room: Room, along: str, face: float, outer: float, cuts: list[tuple[float, float, float, float]], finish: Finish
-) -> list[Primitive]:
+def _skirting(room: Room, wall: Wall, cuts: list[tuple[float, float, float, float]], finish: Finish) -> list[Primitive]:
     """A board along the foot of a wall, broken at doors, and a slim moulding under the ceiling."""
-    run = (room.x0_m, room.x1_m) if along == "x" else (room.y0_m, room.y1_m)
-    inward = 1.0 if face > outer else -1.0
-    floor = room.floor_z_m
+    along, face, inward, floor = wall.along, wall.level_m, sum(wall.inward), room.floor_z_m
     parts = []
     if finish.wall != "wall tile":
         depth = (min(face, face + inward * 0.016), max(face, face + inward * 0.016))
         doors = [(a - 0.07, b + 0.07, floor, floor + 1.0) for a, b, bottom, _ in cuts if bottom < floor + 0.2]
-        for u, v in _around(run, (floor, floor + 0.1), doors):
+        for u, v in _around(_to_corners(room, wall, -0.016), (floor, floor + 0.1), doors):
             if v[0] == floor and v[1] == floor + 0.1:
                 parts.append(_along(along, u, depth, v, "gloss", finish.trim_color, "wall"))
     depth = (min(face, face + inward * 0.035), max(face, face + inward * 0.035))
     top = (room.ceiling_z_m - 0.05, room.ceiling_z_m)
     if room.kind != "stair hall":
         wide = [(a, b, *top) for a, b, _, high in cuts if high > top[0]]
+        run = _to_corners(room, wall, -0.035)
         parts += [_along(along, u, depth, top, "gloss", _WHITE, "ceiling") for u, _ in _around(run, top, wide)]
     return parts
 
@@ -249,8 +266,8 @@ def _window(opening: Opening, room: Room, view: str) -> list[Primitive]:
     return parts
 
 
-def _steps(stair: Stair, finish: Finish) -> list[Primitive]:
-    """Solid steps with wooden treads on painted risers."""
+def _steps(stair: Stair, finish: Finish, *, hangs: bool) -> list[Primitive]:
+    """Steps with wooden treads on painted risers: solid, or hanging where there is a flight below."""
     up = 1.0 if stair.head_m[1] > stair.foot_m[1] else -1.0
     count, rise = stair_steps(stair)
     x = (stair.foot_m[0] - stair.width_m / 2, stair.foot_m[0] + stair.width_m / 2)
@@ -260,15 +277,16 @@ def _steps(stair: Stair, finish: Finish) -> list[Primitive]:
         y = sorted((stair.foot_m[1] + up * k * TREAD_M, stair.foot_m[1] + up * (k + 1) * TREAD_M))
         nose = sorted((stair.foot_m[1] + up * (k * TREAD_M - 0.025), stair.foot_m[1] + up * (k + 1) * TREAD_M))
         top = stair.foot_m[2] + (k + 1) * rise
-        parts.append(span_box(x, (y[0], y[1]), (stair.foot_m[2], top - 0.035), "gloss", _WHITE, "stairs"))
+        bottom = max(stair.foot_m[2], top - 0.035 - _FLIGHT_M) if hangs else stair.foot_m[2]
+        parts.append(span_box(x, (y[0], y[1]), (bottom, top - 0.035), "gloss", _WHITE, "stairs"))
         parts.append(
             span_box((x[0] - 0.015, x[1] + 0.015), (nose[0], nose[1]), (top - 0.035, top), "wood", wood, "stairs")
         )
     return parts
 
 
-def _railings(stair: Stair, upper: Room) -> list[Primitive]:
-    """Balusters along the open side of the flight and around the hole above it."""
+def _railings(stair: Stair, upper: Room, *, ends: bool) -> list[Primitive]:
+    """Balusters along the open side of the flight and around the hole above it, unless the next flight `ends` it."""
     up = 1.0 if stair.head_m[1] > stair.foot_m[1] else -1.0
     count, rise = stair_steps(stair)
     open_side = 1.0 if upper.x1_m - stair.foot_m[0] > stair.foot_m[0] - upper.x0_m else -1.0
@@ -286,12 +304,14 @@ def _railings(stair: Stair, upper: Room) -> list[Primitive]:
             parts.append(Primitive("box", at, half, 0.0, "wood", wood, "railing"))
     _, hole = stair_hole(stair)
     floor = upper.floor_z_m
-    edge = stair.foot_m[0] + open_side * (stair.width_m / 2 + 0.04)
+    edge = stair.foot_m[0] + open_side * (stair.width_m / 2 + 0.048)
     parts.append(span_box((edge - 0.03, edge + 0.03), hole, (floor + 0.92, floor + 0.97), "wood", wood, "railing"))
     posts = int((hole[1] - hole[0]) / 0.16)
     for k in range(posts + 1):
         y = hole[0] + (hole[1] - hole[0]) * k / posts
         parts.append(_post((edge, y, floor), 0.013, 0.46))
+    if not ends:
+        return parts
     # The end above the foot is open too; the flight arrives at the other one.
     y = hole[0] - 0.04 if up > 0 else hole[1] + 0.04
     wall_x = stair.foot_m[0] - open_side * stair.width_m / 2

@@ -52,7 +52,7 @@ def gather_lights(house: House) -> tuple[np.ndarray, tuple[tuple[int, float] | N
         lamps = [t for t in house.things if t.room == room.index and t.kind in LAMP_KINDS]
         spots = [(t.center_m[0], t.center_m[1], min(t.center_m[2], room.ceiling_z_m - 0.25)) for t in lamps]
         spots = spots or [(*room.center_m, room.ceiling_z_m - 0.3)]
-        area = (room.x1_m - room.x0_m) * (room.y1_m - room.y0_m)
+        area = room.area_m2
         for x, y, z in spots:
             points.append([(x + 0.16 * c, y + 0.16 * s, z + 0.05 * (k % 2)) for k, (c, s) in enumerate(ring)])
             facing.append(None)

@@ -54,8 +54,9 @@ def make_volume(house: House, lights: Lights, primitives: tuple[Primitive, ...])
     shape = np.ceil((high - origin) / VOXEL_M).astype(int)[::-1]
     solid, room = np.ones(shape, np.float32), np.full(shape, -1, np.int64)
     for item in house.rooms:
-        where = _block(origin, shape, (item.x0_m, item.y0_m, item.floor_z_m), (item.x1_m, item.y1_m, item.ceiling_z_m))
-        solid[where], room[where] = 0.0, item.index
+        for x0, y0, x1, y1 in item.rects():
+            where = _block(origin, shape, (x0, y0, item.floor_z_m), (x1, y1, item.ceiling_z_m))
+            solid[where], room[where] = 0.0, item.index
     _carve_openings(house, origin, shape, solid, room)
     for part in primitives:
         _fill(solid, origin, part)

@@ -46,7 +46,7 @@ def _in_room(setting: Setting) -> list[Fact]:
     stay = route.stays[-1]
     room = setting.house.rooms[stay.room]
     x, y = route.points_m[-1]
-    gaps = min(x - room.x0_m, room.x1_m - x), min(y - room.y0_m, room.y1_m - y)
+    gaps = room.gaps_m(float(x), float(y))
     sides = room.x1_m - room.x0_m, room.y1_m - room.y0_m
     hall = room.kind in HALLS
 
@@ -57,7 +57,7 @@ def _in_room(setting: Setting) -> list[Fact]:
         add("end")
     if not hall and max(gaps) < 1.1 and min(sides) > 2.6:
         add("corner")
-    if not hall and min(sides) > 2.4 and math.dist((x, y), room.center_m) < 0.2 * min(sides):
+    if not hall and room.notch_m is None and min(sides) > 2.4 and math.dist((x, y), room.center_m) < 0.2 * min(sides):
         add("middle")
     return facts
 

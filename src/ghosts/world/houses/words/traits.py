@@ -136,7 +136,7 @@ def places(house: House, thing: Thing) -> tuple[str, ...]:
     room = house.rooms[thing.room]
     x, y = thing.center_m[:2]
     reach = max(thing.half_m[:2])
-    sides = min(x - room.x0_m, room.x1_m - x), min(y - room.y0_m, room.y1_m - y)
+    sides = room.gaps_m(x, y)
     bottom = thing.center_m[2] - thing.half_m[2] - room.floor_z_m
     found = []
     if max(sides) < reach + 0.35 and bottom < 0.2 and thing.blocks and reach < 0.8:
@@ -154,18 +154,13 @@ def places(house: House, thing: Thing) -> tuple[str, ...]:
 def room_traits(house: House, room: Room) -> tuple[str, ...]:
     """Traits of a room: a hallway's length, and a size that tells it from the others of its kind."""
     sides = sorted((room.x1_m - room.x0_m, room.y1_m - room.y0_m))
-    areas = [area_m2(other) for other in house.rooms if other.kind == room.kind]
+    areas = [other.area_m2 for other in house.rooms if other.kind == room.kind]
     found = []
     if sides[1] >= 5.0 and sides[1] >= 2.5 * sides[0]:
         found.append("long")
     if len(areas) > 1 and max(areas) > 1.3 * min(areas):
-        found += ["large"] * (area_m2(room) >= max(areas)) + ["small"] * (area_m2(room) <= min(areas))
+        found += ["large"] * (room.area_m2 >= max(areas)) + ["small"] * (room.area_m2 <= min(areas))
     return tuple(found)
-
-
-def area_m2(room: Room) -> float:
-    """Area of the rectangle around a room."""
-    return (room.x1_m - room.x0_m) * (room.y1_m - room.y0_m)
 
 
 def materials(house: House, room: Room) -> tuple[str, str]:
@@ -184,9 +179,13 @@ def materials(house: House, room: Room) -> tuple[str, str]:
 def _lines(part: Primitive, room: Room) -> bool:
     """Whether a piece of wall lies just behind one of a room's inner faces."""
     (x, y, z), (a, b, _) = part.center_m, part.half_m
-    behind_x = min(abs(x + a - room.x0_m), abs(x - a - room.x1_m)) < 0.03 and room.y0_m < y < room.y1_m
-    behind_y = min(abs(y + b - room.y0_m), abs(y - b - room.y1_m)) < 0.03 and room.x0_m < x < room.x1_m
-    return room.floor_z_m < z < room.ceiling_z_m and (behind_x or behind_y)
+    if not room.floor_z_m < z < room.ceiling_z_m:
+        return False
+    for wall in room.walls:
+        at, level, thick = (x, y, b) if wall.along == "x" else (y, x, a)
+        if abs(level + thick * sum(wall.inward) - wall.level_m) < 0.03 and wall.low_m < at < wall.high_m:
+            return True
+    return False
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def _ends_so(house: House, walk: Walk, claim: Claim, fit: list[bool]) -> bool:
     x, y = walk.end_xy_m.tolist()
     sides = room.x1_m - room.x0_m, room.y1_m - room.y0_m
     if claim.kind == "corner":
-        return inside and max(min(x - room.x0_m, room.x1_m - x), min(y - room.y0_m, room.y1_m - y)) < 1.4
+        return inside and max(room.gaps_m(x, y)) < 1.4
     if claim.kind == "middle":
         return inside and math.dist((x, y), room.center_m) < 0.3 * min(sides)
     return inside
@@ -77,10 +77,10 @@ def _fits(house: House, walk: Walk, claim: Claim, room: Room) -> bool:
     if not claim.traits:
         return True
     sides = sorted((room.x1_m - room.x0_m, room.y1_m - room.y0_m))
-    areas = [(r.x1_m - r.x0_m) * (r.y1_m - r.y0_m) for r in house.rooms if r.kind == room.kind]
+    areas = [r.area_m2 for r in house.rooms if r.kind == room.kind]
     sized = {
-        "large": sides[0] * sides[1] >= 0.9 * max(areas),
-        "small": sides[0] * sides[1] <= 1.1 * min(areas),
+        "large": room.area_m2 >= 0.9 * max(areas),
+        "small": room.area_m2 <= 1.1 * min(areas),
         "long": sides[1] >= 4.0 and sides[1] >= 1.8 * sides[0],
     }
     return all(sized.get(trait, False) for trait in claim.traits)
@@ -92,8 +92,7 @@ def _made_of(house: House, room: Room, part: str, materials: tuple[str, ...]) ->
         if solid.label != part or solid.material not in materials:
             continue
         low, high = (np.array(solid.center_m) + sign * np.array(solid.half_m) for sign in (-1, 1))
-        over = low[0] < room.x1_m + 0.05 and high[0] > room.x0_m - 0.05
-        over = over and low[1] < room.y1_m + 0.05 and high[1] > room.y0_m - 0.05
+        over = any(low[0] < x1 and high[0] > x0 and low[1] < y1 and high[1] > y0 for x0, y0, x1, y1 in room.rects(0.05))
         top = high[2] - room.floor_z_m
         if over and (abs(top) < 0.05 if part == "floor" else 0.0 < top < 4.0):
             return True

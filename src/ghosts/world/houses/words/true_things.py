@@ -92,7 +92,7 @@ def _placed(house: House, thing: Thing, place: str) -> bool:
     if place == "window":
         windows = [o for o in house.openings if o.kind == "window" and thing.room in o.rooms]
         return any(math.dist((x, y), (o.x_m, o.y_m)) < 1.5 for o in windows)
-    sides = min(x - room.x0_m, room.x1_m - x), min(y - room.y0_m, room.y1_m - y)
+    sides = room.gaps_m(x, y)
     if place == "hung":
         return thing.center_m[2] - thing.half_m[2] - room.floor_z_m > 0.4 and min(sides) < 0.3
     if place == "against":

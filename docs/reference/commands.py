@@ -1,0 +1,73 @@
+"""Write docs/reference/cli.md: every command with its options, as its own parser tells them.
+
+`python docs/reference/commands.py`; `tests/test_docs.py` checks that the page is up to date.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+from ghosts.cli import commands, main
+from ghosts.cli.train import DEFAULTS
+
+PAGE = Path(__file__).with_name("cli.md")
+KINDS = {
+    "bench": ("simulator", "houses", "model", "growth", "viewer"),
+    "eval": ("goal", "vln", "ce"),
+    "train": tuple(DEFAULTS),
+}
+INTRODUCTION = """# Commands
+
+`ghosts COMMAND --help` prints the same.
+This page is made by `python docs/reference/commands.py`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [INTRODUCTION]
+    for name, about in commands().items():
+        parts.append(f"## ghosts {name}\n\n{about}\n")
+        for words in [(name, kind) for kind in KINDS[name]] if name in KINDS else [(name,)]:
+            if len(words) > 1:
+                parts.append(f"### ghosts {' '.join(words)}\n")
+            rows = [f"| `{flags}` | {meaning} |" for flags, meaning in options(help_of(*words))]
+            parts.append("\n".join(["| option | meaning |", "| --- | --- |", *rows, ""]))
+    return "\n".join(parts)
+
+
+def help_of(*words: str) -> str:
+    """What `ghosts … --help` prints, on lines of 100 characters and without colour."""
+    text = io.StringIO()
+    with (
+        mock.patch.dict(os.environ, {"COLUMNS": "100", "NO_COLOR": "1"}),
+        contextlib.redirect_stdout(text),
+        contextlib.suppress(SystemExit),
+    ):
+        main([*words, "--help"])
+    return text.getvalue()
+
+
+def options(text: str) -> Iterator[tuple[str, str]]:
+    """Flags and meaning of every option in a help text."""
+    found: list[list[str]] = []
+    for line in text.splitlines():
+        line = line[2:].rstrip()
+        if re.match(r"--?[a-z]|[A-Z]+  ", line):
+            flags, _, meaning = line.partition("  ")
+            found.append([flags, meaning.strip()])
+        elif line.startswith("  ") and found:
+            found[-1][1] = f"{found[-1][1]} {line.strip()}".strip()
+    for flags, meaning in found:
+        if "--help" not in flags:
+            yield flags.replace("|", "\\|"), meaning.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,77 @@
+"""One grammar for the options of all commands: what may be given several times is repeated; data roots come first."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import tyro
+
+GRAMMAR = (tyro.conf.DisallowNone, tyro.conf.UseAppendAction)
+"""A default of None is no value to type; a list is an option given several times, never commas nor spaces."""
+T = TypeVar("T")
+
+
+def parse(options: type[T], command: str, arguments: list[str], about: str | None, *, sound: bool = True) -> T:
+    """Options of `ghosts COMMAND`.
+
+    Args:
+        options: dataclass of them; its field `data` names data roots.
+        command: its name, with the kind where it has several.
+        arguments: after the name.
+        about: for the help.
+        sound: whether its data roots must be such.
+
+    Raises:
+        DataError: there is no such data root. It is said before torch is imported, which takes seconds.
+    """
+    found: T = parse_form(options, command, arguments, about)
+    if sound:
+        check_roots(getattr(found, "data", None))
+    return found
+
+
+def parse_form(form: Any, command: str, arguments: list[str], about: str | None) -> Any:
+    """Options in a form that tyro reads, such as a dataclass annotated with its defaults; roots are not looked at."""
+    return tyro.cli(form, args=arguments, prog=f"ghosts {command}", description=wrapped(about, 27), config=GRAMMAR)
+
+
+def check_roots(data: Path | Sequence[Path] | None) -> None:
+    """Refuse data roots that are none.
+
+    Raises:
+        DataError: what is wrong with the first such one.
+    """
+    from ghosts.world.dataroot import DataRoot
+
+    for path in [data] if isinstance(data, Path) else data or ():
+        DataRoot(path)
+
+
+def wrapped(text: str | None, indent: int = 0) -> str | None:
+    """A text for the help, as wide as the terminal.
+
+    Args:
+        text: paragraphs with empty lines between them; lines that begin with two spaces are those of a list.
+        indent: column at which a list's entries go on.
+    """
+    wide = max(40, shutil.get_terminal_size((100, 24)).columns)
+    parts: list[str] = []
+    for paragraph in (text or "").strip().split("\n\n"):
+        lines = paragraph.split("\n")
+        listed = any(line.startswith("  ") for line in lines)
+        for line in lines if listed else [" ".join(lines)]:
+            # Each line begins with a space, and none is empty: tyro would join the ones and double the others.
+            entry = line.startswith("  ")
+            first, further = ("", " " * indent) if entry else (" ", " ")
+            how = {"break_long_words": False, "break_on_hyphens": False}
+            parts.append(textwrap.fill(line, wide, initial_indent=first, subsequent_indent=further, **how))
+    return "\n".join(parts) if text else None
+
+
+def names_of(given: Sequence[str], usual: Sequence[str]) -> list[str]:
+    """Names given with a repeated option: the usual ones where there are none, and none of them for the word `none`."""
+    return [] if list(given) == ["none"] else list(given or usual)

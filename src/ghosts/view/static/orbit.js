@@ -1,0 +1,77 @@
+"use strict";
+// A camera that circles around a place of the world (metres, z up). Drag turns it, with the right button, Shift or two
+// fingers it moves, the wheel zooms; so do the arrow keys, + and −. Double-click shows everything again.
+Ghosts.Orbit = class {
+  constructor(canvas, onchange) {
+    Object.assign(this, { canvas, onchange, target: [0, 0, 0], far: 15, turn: 0.5, tilt: 0.95, pointers: new Map(), home: null });
+    const at = (event) => [event.clientX, event.clientY];
+    canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      this.pointers.set(event.pointerId, at(event));
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const before = this.pointers.get(event.pointerId);
+      if (!before) return;
+      const now = at(event), [dx, dy] = [now[0] - before[0], now[1] - before[1]];
+      const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
+      this.pointers.set(event.pointerId, now);
+      if (other) {
+        const apart = (point) => Math.max(1, Math.hypot(point[0] - other[0], point[1] - other[1]));
+        this.move(dx / 2, dy / 2);
+        this.zoom(apart(before) / apart(now));
+      } else if (event.shiftKey || event.buttons & 2) this.move(dx, dy);
+      else this.rotate(-dx / 160, dy / 160);
+    });
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (event) => this.pointers.delete(event.pointerId));
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      this.zoom(Math.exp(event.deltaY / 500));
+    }, { passive: false });
+    canvas.addEventListener("dblclick", () => this.reset());
+    canvas.addEventListener("keydown", (event) => {
+      const turns = { ArrowLeft: [-0.15, 0], ArrowRight: [0.15, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] }[event.key];
+      if (event.ctrlKey || event.metaKey || event.altKey || !(turns || ["+", "=", "-"].includes(event.key))) return;
+      if (turns) this.rotate(...turns);
+      else this.zoom(event.key === "-" ? 1.15 : 1 / 1.15);
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  rotate(turn, tilt) {
+    this.turn += turn;
+    this.tilt = Math.min(1.55, Math.max(0.08, this.tilt + tilt));
+    this.onchange();
+  }
+
+  zoom(factor) {
+    this.far = Math.min(80, Math.max(1, this.far * factor));
+    this.onchange();
+  }
+
+  // Along the floor, so that what is under the pointer stays about there.
+  move(dx, dy) {
+    const metres = (0.85 * this.far) / Math.max(1, this.canvas.clientHeight), [sin, cos] = [Math.sin(this.turn), Math.cos(this.turn)];
+    this.target[0] += metres * (-dx * cos + dy * sin);
+    this.target[1] += metres * (dx * sin + dy * cos);
+    this.onchange();
+  }
+
+  reset() {
+    if (this.home) Object.assign(this, { ...this.home, target: [...this.home.target] });
+    this.onchange();
+  }
+
+  // From the south-west, high enough to look over the walls.
+  fit([x0, y0, z0], [x1, y1], ratio) {
+    const target = [(x0 + x1) / 2, (y0 + y1) / 2, z0], wide = Math.max(x1 - x0, y1 - y0, 4);
+    this.home = { target, far: (1.25 * wide) / Math.min(1, ratio), turn: 0.35, tilt: 1.0 };
+    this.reset();
+  }
+
+  get eye() {
+    const flat = this.far * Math.cos(this.tilt);
+    return [this.target[0] - flat * Math.sin(this.turn), this.target[1] - flat * Math.cos(this.turn), this.target[2] + this.far * Math.sin(this.tilt)];
+  }
+};

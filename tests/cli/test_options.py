@@ -1,0 +1,69 @@
+"""One grammar of options over all commands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from contextlib import nullcontext
+
+import pytest
+
+from ghosts.cli import commands, main
+from ghosts.cli._options import names_of, wrapped
+
+KINDS = {
+    "bench": ("simulator", "houses", "model", "growth", "viewer"),
+    "eval": ("goal", "vln", "ce"),
+    "train": ("goal", "vln", "speaker"),
+}
+LEAFS = [[name, *kind] for name in commands() for kind in ([(), *((item,) for item in KINDS.get(name, ()))])]
+
+
+@pytest.mark.parametrize("words", [[], *LEAFS], ids=" ".join)
+def test_help_fits_and_has_no_noise(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit, match="0") if words else nullcontext():
+        main([*words, "--help"])
+    text = capsys.readouterr().out
+    lines = [line for line in text.splitlines() if not line.startswith("usage:")]
+    assert [line for line in lines if len(line) > 100] == []
+    assert "None}" not in text
+    # Several values are an option given several times: no lists of words, no commas.
+    assert not re.search(r"\[\w+ \[|commas", text)
+    named = set(re.findall(r"│ --([a-z]+) ", text))
+    assert not named & {"root", "splits", "scans", "kinds", "baselines", "runs", "episodes"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["eval", "goal", "--run", "houses-agent"],
+        ["train", "goal"],
+        ["film", "--data", "data", "--run", "houses-agent", "--out", "film.mp4"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_missing_root_is_said_before_torch_is_read(words: list[str], tmp_path: object) -> None:
+    told = f"import sys; from ghosts.cli import main\ntry: main({words!r})\nexcept SystemExit: "
+    told += "print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", told], cwd=str(tmp_path), capture_output=True, text=True, check=True)
+    assert done.stderr.startswith(f"ghosts {words[0]}: data: no such folder")
+    assert done.stdout == "False\n"
+
+
+def test_names_given_with_a_repeated_option() -> None:
+    usual = ("random", "stop")
+    assert names_of((), usual) == ["random", "stop"]
+    assert names_of(("stop",), usual) == ["stop"]
+    assert names_of(("none",), usual) == []
+
+
+def test_wrapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = "A line that\nwent on here.\n\nlist:\n  entry   of a list that does not fit in forty columns"
+    assert wrapped(text, 10) == (
+        " A line that went on here.\n list:\n  entry   of a list that does not fit in\n          forty columns"
+    )
