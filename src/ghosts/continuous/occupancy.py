@@ -80,15 +80,15 @@ def see(
         camera_m: their height above the ground.
     """
     columns = space.columns.copy()
-    rays = pixel_rays(camera).astype(np.float32)
+    rays = pixel_rays(camera)
     # One flag per cell and height: setting a flag twice costs nothing, sorting 65 000 points per view cost most of it.
     flags = np.zeros(_SIDE * _SIDE * 64, bool)
     low = np.array([space.x0_m, space.y0_m, space.z0_m])
     for depth, matrix in zip(depth_m, camera_to_world(*_poses(poses)), strict=True):
         near = (depth > 0.05) & (depth < _FAR_M)
-        turn, move = (matrix[:3, :3] / CELL_M).astype(np.float32), ((matrix[:3, 3] - low) / CELL_M).astype(np.float32)
-        ray = (rays[near] * depth[near][:, None]).T
-        cells = (turn[k, 0] * ray[0] + turn[k, 1] * ray[1] + turn[k, 2] * ray[2] + move[k] for k in range(3))
+        x, y, z = (rays[near] * depth[near][:, None]).T
+        # Axis by axis: a product of matrices this thin waits for the threads of the linear algebra library.
+        cells = ((a * x + b * y + c * z + d - first) / CELL_M for (a, b, c, d), first in zip(matrix[:3], low))
         col, row, level = (np.round(axis).astype(np.int32) for axis in cells)
         inside = (col >= 0) & (col < _SIDE) & (row >= 0) & (row < _SIDE) & (level >= 0) & (level < 64)
         flags[((row * _SIDE + col) * 64 + level)[inside]] = True
