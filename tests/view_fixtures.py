@@ -77,7 +77,12 @@ def agent(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root with pictures and tiles of them."""
     folder = tmp_path_factory.mktemp("view") / "photos"
-    root = DataRoot(make_image_root(folder, {"train": ("houseA",), "val_unseen": ("houseB",)}, count=4))
+    return make_tiles(make_image_root(folder, {"train": ("houseA",), "val_unseen": ("houseB",)}, count=4))
+
+
+def make_tiles(folder: Path) -> Path:
+    """Tiles of a data root's pictures, as `pictured` reads them."""
+    root = DataRoot(folder)
     torch.manual_seed(SEED)
     backbone = SmallBackbone(8).eval().requires_grad_(False)
     settings = TileSettings(weights_hash(backbone), 8, 0.5, camera=Intrinsics(80, 64, math.radians(60.0)))

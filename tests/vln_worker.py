@@ -1,4 +1,4 @@
-"""Navigation trainings in processes of their own, for tests: ROOT OUT PROCESSES, settings by name as JSON."""
+"""Trainings in processes of their own, for tests: ROOT OUT PROCESSES, settings by name as JSON."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ghosts.learn.trainer import RunFiles, train
 from ghosts.learn.vln import navigation_task
 from ghosts.presets import tiny_agent
 from landmark_world import load, small_experiment
+from train_worker import scored_task
 
 
 def vln_experiment(navigation: dict[str, Any], train: dict[str, Any]) -> VlnExperiment:
@@ -35,7 +36,10 @@ def start(processes: int) -> Fabric:
 
 
 def train_shared(root: Path, out: Path, fabric: Fabric, settings: dict[str, Any]) -> None:
-    """Train in as many processes as there are; a warm start is named in the settings."""
+    """Train in as many processes as there are; a warm start is named in the settings. `goal` alone: no agent."""
+    if "goal" in settings:
+        train(scored_task(root, settings["goal"]), fabric, RunFiles.of(out), threads=1)
+        return
     experiment = vln_experiment(settings["navigation"], settings["train"])
     warm = settings.get("warm_start")
     task = navigation_task(experiment, load(root, experiment), warm_start=Path(warm) if warm else None)

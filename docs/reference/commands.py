@@ -18,7 +18,7 @@ from ghosts.cli.train import DEFAULTS
 
 PAGE = Path(__file__).with_name("cli.md")
 KINDS = {
-    "bench": ("simulator", "houses", "model", "growth", "viewer"),
+    "bench": ("simulator", "houses", "model", "growth", "viewer", "buildings"),
     "eval": ("goal", "vln", "ce"),
     "train": tuple(DEFAULTS),
 }

@@ -16,6 +16,7 @@ from ghosts.belief.motion import factorised_kernels, joint_kernel
 from ghosts.config import FilterConfig, LingUNetConfig, MotionConfig, Precision
 from ghosts.precision import network_type, networks_in
 from ghosts.types import Grid
+from reference.kernels import dense
 
 ROWS, COLS, STEPS = 4, 5, 4
 CPU = torch.device("cpu")
@@ -94,7 +95,7 @@ def test_trace_shows_every_intermediate() -> None:
     assert np.allclose(before, start.ravel() @ transitions[1][0], atol=1e-12)
     weighed = before * trace.likelihoods[0, 1, 0].numpy().ravel()
     assert np.allclose(after, weighed / weighed.sum(), atol=1e-12)
-    assert trace.kernel_at(0).dense().shape == (2, 4, 36, ROWS, COLS)
+    assert dense(trace.kernel_at(0)).shape == (2, 4, 36, ROWS, COLS)
     assert_close(trace.goal, trace.posteriors[:, :, -1])
     assert_close(trace.beliefs[0, 1, 0], trace.start[0])
 

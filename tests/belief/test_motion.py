@@ -16,11 +16,12 @@ from ghosts.belief.kernel import (
     displace,
     displacements,
     egocentric_rotation,
-    on_map,
+    stays_on_map,
 )
 from ghosts.belief.motion import FactorisedMotion, JointMotion, build_motion, factorised_kernels, joint_kernel
 from ghosts.config import FilterConfig, MotionConfig
 from ghosts.types import Grid
+from reference.kernels import dense
 
 
 def random(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor:
@@ -93,11 +94,11 @@ def test_a_given_kernel_drops_what_it_sends_off_the_map() -> None:
 @pytest.mark.parametrize("headings", [1, 4, 8])
 def test_factorised_form_equals_its_dense_kernel(headings: int) -> None:
     kernel, belief = factorised(2, headings, 5, 6), random_belief(2, headings, 5, 6)
-    dense = JointKernel(kernel.dense())
-    assert_close(dense.weights.sum(2), torch.ones(2, headings, 5, 6, dtype=torch.float64), rtol=0, atol=1e-12)
-    assert_close(kernel.propagate(belief), dense.propagate(belief), rtol=1e-12, atol=1e-15)
+    whole = JointKernel(dense(kernel))
+    assert_close(whole.weights.sum(2), torch.ones(2, headings, 5, 6, dtype=torch.float64), rtol=0, atol=1e-12)
+    assert_close(kernel.propagate(belief), whole.propagate(belief), rtol=1e-12, atol=1e-15)
     message = random_belief(2, headings, 5, 6, seed=9)
-    assert_close(kernel.gather(message), dense.gather(message), rtol=1e-12, atol=1e-15)
+    assert_close(kernel.gather(message), whole.gather(message), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("make", [factorised, joint])
@@ -212,13 +213,12 @@ def test_models_give_kernels_that_sum_to_one(kind: str, headings: int) -> None:
     config = FilterConfig(headings=headings, motion=MotionConfig(kind=kind, kernel=3, hidden=5, language=7))
     model = build_motion(6, 8, config).eval()
     maps, actions = torch.randn(6, 6, 5, 4), torch.randn(3, 2, 8)  # two maps an episode
-    kernel = model(maps, actions)(1)
-    dense = kernel.dense()
-    assert dense.shape == (6, headings, headings * 9, 5, 4)
-    assert_close(dense.sum(2), torch.ones(6, headings, 5, 4))
+    whole = dense(model(maps, actions)(1))
+    assert whole.shape == (6, headings, headings * 9, 5, 4)
+    assert_close(whole.sum(2), torch.ones(6, headings, 5, 4))
     # Maps of one episode share its language; alone they give the same.
-    alone = model(maps[2:4], actions[1:2])(1).dense()
-    assert_close(dense[2:4], alone, rtol=1e-5, atol=1e-7)
+    alone = dense(model(maps[2:4], actions[1:2])(1))
+    assert_close(whole[2:4], alone, rtol=1e-5, atol=1e-7)
 
 
 def test_factorised_kernel_is_the_softmax_of_the_sum() -> None:
@@ -226,9 +226,9 @@ def test_factorised_kernel_is_the_softmax_of_the_sum() -> None:
     config = FilterConfig(headings=4, motion=MotionConfig(kernel=3, hidden=5, language=7))
     model = FactorisedMotion(6, 8, config).eval()
     maps, actions = torch.randn(1, 6, 5, 5), torch.randn(1, 1, 8)
-    dense = model(maps, actions)(0).dense().unflatten(2, (4, 9))
+    whole = dense(model(maps, actions)(0)).unflatten(2, (4, 9))
     sum_logits = model.map_logits(maps)[0, :, 2, 2] + model.language_logits(actions)[0, 0]
-    assert_close(dense.sum(2)[0, :, :, 2, 2], sum_logits.softmax(-1), rtol=1e-5, atol=1e-7)
+    assert_close(whole.sum(2)[0, :, :, 2, 2], sum_logits.softmax(-1), rtol=1e-5, atol=1e-7)
 
 
 def test_joint_first_layer_equals_tiling_the_action() -> None:
@@ -243,7 +243,7 @@ def test_joint_first_layer_equals_tiling_the_action() -> None:
         tiled, torch.cat([centre, model.first_map.weight], 1), model.first_map.bias, padding=1
     )
     logits = model.third(model.second(joined.relu()).relu())
-    assert_close(model(maps, actions)(0).dense(), joint_kernel(logits[:, None], 1).weights)
+    assert_close(dense(model(maps, actions)(0)), joint_kernel(logits[:, None], 1).weights)
 
 
 @pytest.mark.parametrize("spread", [50.0, 200.0, 1000.0])
@@ -265,8 +265,8 @@ def test_contradicting_parts_leave_the_mass_where_it_is(spread: float) -> None:
         assert bool(values.grad.isfinite().all())
 
 
-def test_on_map() -> None:
-    inside = on_map(3, 4, 5)
+def test_stays_on_map() -> None:
+    inside = stays_on_map(3, 4, 5)
     assert inside[:, 0, 0].reshape(3, 3).tolist() == [[False, False, False], [False, True, True], [False, True, True]]
     assert bool(inside[:, 1:3, 1:4].all())
     assert int(inside.sum()) == int(np.prod([3 * 4 - 2, 3 * 5 - 2]))

@@ -28,7 +28,7 @@ def module(folder: Path, text: str) -> Path:
 
 def test_every_row_is_measured() -> None:
     rows = list(measure_mattersim(0.01))
-    assert [row.name for row in rows] == [*mattersim._ROWS, "start"]
+    assert [row.name for row in rows] == [*mattersim._ROWS, "start", "start"]
     assert {row.unit for row in rows} == {"frames/s", "steps/s", "s", "MB"}
     assert all(row.ours > 0.0 for row in rows if row.unit != "MB")
     assert all(row.original is None and row.ratio is None for row in rows)
@@ -36,13 +36,14 @@ def test_every_row_is_measured() -> None:
 
 def test_two_modules_take_turns(tmp_path: Path) -> None:
     other = module(tmp_path / "other", shim_text(2))
-    turn, start, memory = measure_mattersim(0.02, other, ("turn", "start"))
+    turn, start, memory, first = measure_mattersim(0.02, other, ("turn", "start"))
     assert turn.original is not None
     assert turn.ratio is not None
     assert turn.ratio > 0.0
     assert turn.cpu_ratio is not None
     assert turn.cpu_ratio > 0.0
-    assert (start.unit, memory.unit) == ("s", "MB")
+    assert (start.unit, memory.unit, first.unit) == ("s", "MB", "s")
+    assert first.original is None
     assert start.ratio == pytest.approx(start.original / start.ours)  # how many times as fast
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -97,6 +98,23 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
         "faces of 16 px, colour has 32 px",
         "ghosts prepare",
     ),
+    "labels": (
+        lambda root: colour(root).with_name(f"{colour(root).name[:-9]}label_small.png").write_bytes(b"x" * 99),
+        "neither a JPEG nor a PNG",
+        "ghosts prepare",
+    ),
+    "smaller labels": (
+        lambda root: paint(
+            colour(root).with_name(f"{colour(root).name[:-9]}label_small.png"), np.zeros((16, 96), np.uint8)
+        ),
+        "faces of 16 px, colour has 32 px",
+        "ghosts prepare",
+    ),
+    "a pipe for a list": (
+        lambda root: ((root / "connectivity/scans.txt").unlink(), os.mkfifo(root / "connectivity/scans.txt")),
+        "not a regular file",
+        "copy <scan>_conn",
+    ),
     "two sizes": (
         lambda root: write_skybox(root / PICTURES, viewpoint_id(2), 1, 16),
         "faces of different sizes: 16 px",
@@ -149,6 +167,8 @@ OPTIONS = "--faces 64 --colour undistorted --origin top-left --no-parallax"
 def prepared(path: Path, **faces: int) -> Path:
     """A root whose depth files carry the notes of `ghosts prepare`; a building a name, with faces of so many pixels."""
     make_image_root(path, {"train": tuple(faces)})
+    for file in (path / "scans").rglob("*_skybox_label_small.png"):
+        file.unlink()  # only houses have labels
     for scan, face_px in faces.items():
         random = np.random.default_rng(face_px)
         note = make_note(replace(NOTED, faces=face_px), Prepared(0.0, 0.0, 0.1, 1.0, 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -73,6 +74,14 @@ def test_models_are_listed(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert by_name["houses-filter"].startswith("houses-agent predicts goals images ")
     assert by_name["houses-backbone"] == "backbone for ghosts tiles images"
     assert by_name[str(tmp_path / "runs" / "mine")] == "tiny predicts goals landmarks 0"
+    (tmp_path / "runs" / "mine" / "last.safetensors").write_bytes(b"x" * 20)
+    (tmp_path / "runs" / "mine" / "best.safetensors").unlink()
+    os.mkfifo(tmp_path / "runs" / "mine" / "best.safetensors")
+    with pytest.raises(SystemExit):
+        main(["runs", "--folder", str(tmp_path / "runs")])
+    told = capsys.readouterr()
+    assert [line.split()[1:] for line in told.out.splitlines()[-2:]] == [["damaged"], ["damaged"]]
+    assert f"{tmp_path}/runs/mine/best.safetensors: no checkpoint, or a damaged one; copy it again" in told.err
     (tmp_path / "none").mkdir()
     main(["runs", "--folder", str(tmp_path / "none")])
     assert "yet; train one with: ghosts train goal --out" in capsys.readouterr().out

@@ -126,6 +126,10 @@ def test_says_what_to_copy(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     ("break_it", "message"),
     [
         (lambda raw: (raw / "regions" / f"{SCAN}.panorama_to_region.txt").unlink(), "panorama_to_region.txt"),
+        (
+            lambda raw: (raw / "regions" / f"{SCAN}.panorama_to_region.txt").write_text("0 w 0 b\n"),
+            f"viewpoints of this file and of {SCAN}_connectivity.json differ",
+        ),
         (lambda raw: (raw / "connectivity" / f"{SCAN}_connectivity.json").unlink(), "no <scan>_connectivity.json"),
         (lambda raw: (raw / "BBox" / f"{SCAN}_v.json").write_text("{"), "not valid JSON"),
         (lambda raw: (raw / "r2r" / "R2R_train.json").unlink(), "no R2R_*.json in this folder"),

@@ -12,7 +12,7 @@ from ghosts.data.dataset import open_dataset
 from ghosts.evaluate.speech import score_speech
 from ghosts.run.load import load_run
 from ghosts.run.speak import tell_paths
-from ghosts.weights.checkpoint import LAST, load_checkpoint
+from ghosts.weights.checkpoint import LAST, load_checkpoint, save_checkpoint
 from ghosts.world.dataroot import DataRoot
 from landmark_world import make_landmark_root
 from makers import viewpoint_id
@@ -112,6 +112,39 @@ def test_mistakes_are_answered_in_a_line(root: Path, tmp_path: Path, capsys: pyt
         assert line.startswith("ghosts speak: ")
         assert told in line
         assert "\n" not in line
+
+
+def test_a_speaker_without_labels(
+    root: Path, speaker: Path, photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that learned labels in a world of images, and one that lost its own."""
+    walk = ("--scan", "houseA", "--walk", "a", "b")
+    line = failed(capsys, "--data", str(photos), *walk)
+    assert line == (
+        f"ghosts speak: {photos}: preset landmarks-speaker needs landmarks/; this data root has images; "
+        "choose another preset, run or --data"
+    )
+    stored = load_checkpoint(speaker / LAST)
+    tensors = {f"model/{name}": value for name, value in stored.weights.items()}
+    lost = tmp_path / "lost.safetensors"
+    place = ("--data", str(root), "--scan", "comb0", "--walk", viewpoint_id(0), viewpoint_id(2), "--run", str(lost))
+    save_checkpoint(lost, tensors, stored.about | {"labels": None})
+    assert f"{lost}: weights do not fit the settings" in failed(capsys, *place)
+    save_checkpoint(lost, tensors, {name: value for name, value in stored.about.items() if name != "labels"})
+    assert f"{lost}, field 'labels': missing in the checkpoint's description" in failed(capsys, *place)
+
+
+def test_a_told_path_that_is_none(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told, out = tmp_path / "told.json", tmp_path / "run"
+    path = [viewpoint_id(0), viewpoint_id(4)]  # the ends of a corridor
+    record = {"path_id": 1, "scan": "comb0", "path": path, "heading": 0.0, "instructions": ["Go."]}
+    told.write_text(json.dumps([record]))
+    with pytest.raises(SystemExit):
+        train("goal", "tiny", root, out, "--spoken", str(told), "--train.spoken", "0.5")
+    line = capsys.readouterr().err.strip()
+    assert line.startswith(f"ghosts train: {told}, record 1, field 'path': nobody can walk straight from viewpoint")
+    assert "\n" not in line
+    assert not out.exists()
 
 
 def test_a_building_without_landmarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from act.test_speaker import speaker_experiment
 from ghosts.cli import main
 from ghosts.run.load import find_checkpoint
 from ghosts.weights.checkpoint import load_checkpoint, save_checkpoint
 from landmark_world import make_landmark_root
+from view_fixtures import save_untrained
 
 TINY = ("--train.iterations", "2", "--train.checkpoint-every", "2", "--train.evaluate-every", "2")
 
@@ -74,6 +76,24 @@ def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.Captu
     assert (world / "again" / "vln.json").read_bytes() == (world / "table" / "vln.json").read_bytes()
     run(*words, "--split", "dev_unseen", "--examples", "6", "--out", world / "small", "--device", "cpu", "--batch", 2)
     assert json.loads((world / "small" / "vln.json").read_text())["splits"] == summary["splits"]
+
+
+def test_a_speaker_has_a_say(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    speaker = save_untrained(world / "speaker.safetensors", world / "root", speaker_experiment())
+    place = ("--run", world / "agent", "--data", world / "root", "--device", "cpu", "--pragmatic", speaker)
+    run("eval", "vln", *place, "--split", "dev_unseen", "--baseline", "none", "--examples", 2)
+    assert "tiny-agent, pragmatic" in capsys.readouterr().out
+    run("submit", *place, "--out", world / "said.json")
+    assert "9 instructions of split test" in capsys.readouterr().out
+    policy = "--pragmatic weighs the choices of a learned policy on a belief; leave out --planner"
+    for words, message in (
+        (("--planner",), policy),
+        (("--pragmatic-weight", -1), "--pragmatic-weight must not be negative, got -1"),
+        (("--pragmatic", "landmarks-agent"), "landmarks-agent does not speak"),
+    ):
+        with pytest.raises(SystemExit, match="1"):
+            run("eval", "vln", *place, *words)
+        assert message in capsys.readouterr().err
 
 
 def test_published_rows_are_not_set_beside_procedural_houses(world: Path, capsys: pytest.CaptureFixture[str]) -> None:

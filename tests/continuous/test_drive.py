@@ -21,6 +21,7 @@ from ghosts.act.candidates import Candidates
 from ghosts.act.planner import Planner
 from ghosts.act.tracker import GoalTracker
 from ghosts.cli import eval as eval_command
+from ghosts.cli import film as film_command
 from ghosts.cli._continuous import drive_demo
 from ghosts.continuous.agent import ContinuousAgent, Habits, Look, make_agent
 from ghosts.continuous.drive import drive
@@ -28,6 +29,7 @@ from ghosts.continuous.drivers import DRIVERS, make_driver
 from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
 from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
 from ghosts.continuous.picture import filmstrip
+from ghosts.continuous.record import Drive
 from ghosts.continuous.residence import Outfit, Residences
 from ghosts.continuous.rollout import answers, drive_to_end
 from ghosts.errors import ConfigError, DataError, UnknownNameError
@@ -304,6 +306,25 @@ def test_the_demo_drives_and_draws(
     assert "0 of 1 instructions reached their goal" in printed
     (picture,) = tmp_path.glob("drive-*.jpg")
     assert cv2.imread(str(picture)).shape == (32, 2 * 64, 3)
+
+
+def test_a_drive_is_filmed(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()), view_rad=math.pi)
+    monkeypatch.setattr("ghosts.continuous.agent.make_agent", lambda run, backbone, planner: driver)
+    monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=True))
+    monkeypatch.setattr("ghosts.continuous.residence.TRAINED", SMALL)
+    filmed: list[Drive] = []
+    monkeypatch.setattr("ghosts.view.drive_film.write_drive_film", lambda out, drive, report: filmed.append(drive) or 7)
+    film = ["--data", str(world), "--drive", "--out", str(tmp_path / "drive.gif")]
+    with unchecked():
+        film_command.main(film)
+    assert "drive.gif: 7 pictures of a drive of episode " in capsys.readouterr().out
+    assert filmed[0].episode.steps == 12 + 1  # half a turn between two views, and the stop
+    assert [taken for taken, _ in filmed[0].looks] == [12]
+    with pytest.raises(ConfigError, match="--drive films one run that drives by itself; leave out --photo"):
+        film_command.main([*film, "--photo"])
 
 
 def test_a_filmstrip_keeps_first_and_last() -> None:

@@ -12,6 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import ghosts.continuous.task
+from checks import unchecked
 from continuous.conftest import SMALL
 from ghosts.continuous.episode import (
     MOVE_FORWARD,
@@ -177,7 +178,11 @@ def test_what_is_refused_is_told(world: Path, root: Path) -> None:
     episode = first(world, max_steps=2)
     with pytest.raises(ConfigError, match=r"unknown action 4; choose one of 0 STOP, 1 MOVE_FORWARD, 2 TURN_LEFT"):
         episode.act(4)
-    episode.act(STOP)
+    for action in ("MOVE_FORWARD", 1.5, None):
+        with unchecked(), pytest.raises(ConfigError, match=rf"unknown action {action!r}; choose one of 0 STOP"):
+            episode.act(action)  # type: ignore[arg-type]
+    assert episode.steps == 0
+    episode.act(np.int64(STOP))
     with pytest.raises(ConfigError, match="the episode is over; call reset"):
         episode.act(MOVE_FORWARD)
 

@@ -11,7 +11,7 @@ from tests.act.worlds import Comb, make_comb
 
 from ghosts.errors import DataError
 from ghosts.evaluate.goal import Execution
-from ghosts.evaluate.navigation import NavScores
+from ghosts.evaluate.navigation import METRICS, NavScores
 from ghosts.evaluate.vln import deterministic, score_walks, walk_split, walk_split_baseline
 from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_markdown, vln_rows, vln_text
 
@@ -61,11 +61,10 @@ def test_baselines_are_scored_against_the_demonstrator(comb: Comb) -> None:
 
 
 def made_up(success: list[bool], error: float = 1.0) -> NavScores:
-    count = len(success)
     values = np.array(success, float)
-    names = tuple(f"{k // 3}_{k % 3}" for k in range(count))
-    right = np.array(success)
-    return NavScores(names, values + 5.0, np.full(count, error), right, right, values, values, values, values)
+    names = tuple(f"{k // 3}_{k % 3}" for k in range(len(success)))
+    columns = dict.fromkeys(METRICS, values) | {"TL": values + 5.0, "NE": np.full(len(success), error)}
+    return NavScores(names, columns)
 
 
 def test_table_holds_means_seeds_intervals_and_published_rows() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from ghosts.errors import DataError
-from ghosts.language.tokens import PAD, UNKNOWN, TextRead, Vocabulary, build_vocabulary, tokenise
+from ghosts.language.tokens import PAD, UNKNOWN, TextRead, Vocabulary, build_vocabulary, tokenise, unread
 from ghosts.language.vectors import shipped_vectors
 from ghosts.weights import resolve
 
@@ -79,6 +79,16 @@ def test_what_of_a_text_is_read() -> None:
     assert read.notes() == ["1 of 6 words unknown: xqzt", "read by their meaning alone: settee, ,"]
     assert words.read("walk to the couch", max_tokens=2).notes() == ["cut after 2 words (2 left out)"]
     assert words.read("walk").notes() == []
+
+
+def test_what_of_many_texts_is_not_read() -> None:
+    vocabulary = Vocabulary(("<pad>", "<unk>", "go", "left"))
+    assert unread(vocabulary, ["go left", "Go"]) == []
+    texts = ["go zig zig", "zag", "go " * 81, *(f"go a{number}" for number in range(6))]
+    assert unread(vocabulary, texts) == [
+        "8 of 9 instructions hold unknown words: zig, zag, a0, a1, a2, a3 and 2 more",
+        "1 of 9 instructions are cut after 80 words",
+    ]
 
 
 def test_a_vocabulary_of_the_real_size() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from ghosts.act.baselines import HandCoded, _from_heat, hand_coded_heat
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import TRAIN
+from ghosts.errors import ConfigError
 from ghosts.learn.goal import FilterTask, LingUNetTask, goal_task
 from ghosts.learn.task import Selection, Share
 from ghosts.mapping.mapper import draw_masks
 from ghosts.types import Grid
+from ghosts.weights.checkpoint import save_checkpoint
 from ghosts.world.landmarks.regions import ROOM_NAMES
 from landmark_world import load, make_landmark_root, small_experiment
 from reference.maps import maps_from_cells
@@ -152,3 +155,39 @@ def test_rooms_are_told_from_the_words(data: Dataset) -> None:
         known = rooms >= 0
         right = scores.gather(2, rooms.clamp(min=0)[..., None])[..., 0][known]
         assert_close(task(replace(batch, rooms=rooms)) - plain, -0.5 * right.mean(), rtol=1e-3, atol=1e-4)
+
+
+def test_teachers_are_learned_from(data: Dataset, tmp_path: Path) -> None:
+    """Two teachers of random weights; half of the loss is their mean belief's, and they stay as they are."""
+    taught = replace(EXPERIMENT, train=replace(EXPERIMENT.train, distil=0.25))
+    files = []
+    for seed in (5, 6):
+        task = goal_task(replace(EXPERIMENT, train=replace(EXPERIMENT.train, seed=seed)), data)
+        weights = {f"model/{name}": value for name, value in task.model.state_dict().items()}
+        files.append(tmp_path / f"{seed}.safetensors")
+        save_checkpoint(files[-1], weights, {"iteration": 0, **task.about()})
+    alone, task = goal_task(EXPERIMENT, data), goal_task(taught, data, teachers=files)
+    assert isinstance(task, FilterTask)
+    assert {name for name, _ in task.named_parameters()} == {name for name, _ in alone.named_parameters()}
+    fabric = Fabric(accelerator="cpu", devices=1)
+    batch = task.ready(task.draw(0, Share()), fabric)
+    models = [task.model, *task.teachers]
+    own, *told = (model(batch.briefing, batch.seen).filter.posteriors for model in models)
+    mean = (told[0] + told[1]) / 2.0
+    apart = (mean * (mean.clamp(min=1e-8) / own.clamp(min=1e-8)).log()).sum((2, 3, 4, 5)).mean()
+    loss = task(replace(batch, masks=None))
+    assert_close(loss, 0.75 * alone(replace(batch, masks=None)) + 0.25 * apart, rtol=1e-4, atol=1e-4)
+    loss.backward()
+    assert all(value.grad is None for teacher in task.teachers for value in teacher.parameters())
+
+
+def test_teachers_that_read_otherwise_are_named(data: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"belong together; use --teacher RUN and --train.distil 0.5"):
+        goal_task(EXPERIMENT, data, teachers=[tmp_path])
+    taught = replace(EXPERIMENT, train=replace(EXPERIMENT.train, distil=0.5))
+    with pytest.raises(ConfigError, match="belong together"):
+        goal_task(taught, data)
+    with pytest.raises(ConfigError, match="landmarks-agent cannot teach this model: it reads other vocabulary"):
+        goal_task(taught, data, teachers=[Path("landmarks-agent")])
+    with pytest.raises(ConfigError, match="has no filter that could be taught"):
+        goal_task(replace(taught, kind="lingunet"), data, teachers=[Path("landmarks-agent")])

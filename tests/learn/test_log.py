@@ -50,6 +50,23 @@ def test_a_resumed_row_covers_the_iterations_before(tmp_path: Path) -> None:
     assert [(row["iteration"], row["loss"]) for row in rows_of(path)] == [(3, 1.0), (6, 4.0)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"iteration": 3}\nx\n{"iteration": 6}\n',
+        '{"iteration": 3}\n{"iteration": "4"}\n',
+        '{"iteration": 3}\n[3]\n',
+        '{"iteration": 3}\u2028{"iteration": 4}\u2028',
+    ],
+)
+def test_a_damaged_log_is_kept_and_told(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"log\.jsonl, line [12]: not a row of a log.*move the file elsewhere"):
+        keep_rows(path, 5)
+    assert path.read_text() == text
+
+
 def test_keep_rows_without_a_log(tmp_path: Path) -> None:
     keep_rows(tmp_path / "log.jsonl", 5)
     assert not (tmp_path / "log.jsonl").exists()

@@ -45,7 +45,7 @@ from ghosts.cli import main
 LONGEST_S, LONGEST_WAIT_S, MOST_BYTES = 30, 120, 2 << 30
 """Of the processor's time, and of time on a busy machine."""
 TIMES = re.compile(
-    r"[ ]*\d+\.?\d* (s|a second|per second|episodes/s|GB free)\b|0:00:\d\d"
+    r"^.*━.*$|[ ]*\d+\.?\d* (s|a second|per second|episodes/s|GB free)\b|0:00:\d\d"
     r"|\"(episodes_per_s|waiting)\": [\d.e-]+|[ ]+\d+\.\d[ ]+\d+$",
     re.MULTILINE,
 )
@@ -116,7 +116,7 @@ class Fuzzer:
         tried = 0
         for pair in PAIRS:
             for number, (what, content) in enumerate(self.mutations(pair, turn)):
-                if number >= (max(1, most // 3) if pair.slow else most) or time.monotonic() > until:
+                if number >= (max(1, most // 8) if pair.slow else most) or time.monotonic() > until:
                     break
                 self.attempt(pair, what, content)
                 tried += 1

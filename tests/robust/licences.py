@@ -66,6 +66,9 @@ def page() -> str:
             lines.append(f"| {name} | {group} | {text} | {home} |")
     lines += [
         "",
+        "The viewer carries three.js (MIT, `src/ghosts/view/static/vendor/three.LICENSE`): the file of npm's `three`",
+        "0.170.0 as it was published. It is part of the installed package.",
+        "",
         "The documentation carries KaTeX (MIT, `docs/assets/katex/LICENSE`); it is not part of the installed package.",
         "",
         "Data are not part of the package: Matterport3D, R2R and REVERIE have terms of their own, and ImageNet weights",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -185,32 +186,15 @@ def test_a_summary_of_many_digits(photos: Path, tmp_path: Path, capsys: pytest.C
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_terminal_without_letters(combs: Path, run: Path, tmp_path: Path) -> None:
+def test_a_terminal_without_letters(combs: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table with ± in it on a terminal of ASCII is printed, and the file is written."""
-    code = "import sys; from ghosts.cli import main; main(sys.argv[1:])"
-    words = [
-        "eval",
-        "goal",
-        "--run",
-        run,
-        "--data",
-        combs,
-        "--out",
-        tmp_path / "out",
-        "--examples",
-        "2",
-        "--device",
-        "cpu",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)],
-        env=os.environ | {"PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "dev_unseen: 2 instructions of 2 paths" in done.stdout
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="ascii"))
+    main(f"eval goal --run {run} --data {combs} --out {tmp_path / 'out'} --examples 2 --device cpu".split())
+    sys.stdout.flush()
+    text = printed.getvalue().decode("ascii")
+    assert "dev_unseen: 2 instructions of 2 paths" in text
+    assert "?" in text
     assert (tmp_path / "out" / "goal.json").is_file()
 
 

@@ -310,6 +310,10 @@ def test_worlds(tmp_path: Path) -> None:
     assert told(lambda: _read_record(tmp_path / "h.json", 0)) == (
         f"{tmp_path}/h.json, field 'storeys': missing; remove the file; the same command makes it again"
     )
+    write_json(tmp_path / "h.json", {"index": 0, "scan": "h", "seed": 1, "paths": [], "viewpoints": [], "checksum": 7})
+    assert told(lambda: _read_record(tmp_path / "h.json", 0)).startswith(
+        f"{tmp_path}/h.json: a damaged record (its checksum differs); remove the file"
+    )
     assert told(lambda: Solids.of(())) == "a scene needs at least one primitive; there is nothing to draw"
     gold = Primitive("box", (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), 0.0, "gold", (1.0, 1.0, 1.0), "wall")
     rich = SimpleNamespace(name="h", primitives=(gold,))

@@ -19,7 +19,7 @@ from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.presets import tiny_speaker
 from ghosts.run import speak
 from ghosts.run.load import Run, load_run
-from ghosts.run.speak import as_episodes, describe, sample_paths, speaker_of, tell_paths, walk_through
+from ghosts.run.speak import as_episodes, describe, paths_like_r2r, speaker_of, tell_paths, walk_through
 from ghosts.world.dataroot import DataRoot
 from landmark_world import load, make_landmark_root, small_experiment
 from makers import viewpoint_id
@@ -113,7 +113,7 @@ def test_telling_does_not_look_at_the_texts(run: Run, read: Dataset) -> None:
 
 
 def test_paths_are_drawn_like_r2rs(data: Dataset) -> None:
-    found = sample_paths(data, 40, seed=3)
+    found = paths_like_r2r(data, 40, seed=3)
     assert abs(len(found) - 40) <= 4
     counts = Counter(example.scan for example in found)
     assert {*counts} == {"comb0", "comb1", "comb2", "comb4"}  # of training alone
@@ -128,15 +128,15 @@ def test_paths_are_drawn_like_r2rs(data: Dataset) -> None:
         assert graph.distance_m[example.start, example.goal] >= 5.0
         assert list(example.path) == graph.path(example.start, example.goal)
     assert len({example.start_heading_rad for example in found}) == len(found)
-    again = sample_paths(data, 40, seed=3)
+    again = paths_like_r2r(data, 40, seed=3)
     assert [example.path for example in again] == [example.path for example in found]
-    assert [example.path for example in sample_paths(data, 40, seed=4)] != [example.path for example in found]
+    assert [example.path for example in paths_like_r2r(data, 40, seed=4)] != [example.path for example in found]
 
 
 def test_a_world_too_small_has_no_such_path(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speak, "SHORTEST_M", 100.0)
     with pytest.raises(DataError) as caught:
-        sample_paths(data, 5)
+        paths_like_r2r(data, 5)
     assert str(caught.value) == (
         f"{data.root.path}: no path of five to seven viewpoints and five metres; "
         "its buildings are too small; name another --data"
@@ -144,7 +144,7 @@ def test_a_world_too_small_has_no_such_path(data: Dataset, monkeypatch: pytest.M
 
 
 def test_told_paths_are_episodes_that_training_reads(data: Dataset, tmp_path: Path) -> None:
-    examples = sample_paths(data, 12)
+    examples = paths_like_r2r(data, 12)
     texts = ["Go there.", "", *["Turn left."] * (len(examples) - 2)]
     records = as_episodes(data, examples, texts)
     assert len(records) == len(examples) - 1  # nothing was said of one

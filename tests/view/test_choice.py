@@ -44,7 +44,7 @@ def test_walking_on_is_what_the_evaluation_walks(
     assert walked == expected
     assert max(map(len, walked)) > 2
     scores = score_walks(mind.data.root, examples, expected)
-    for question, left_m in zip(asked, scores.error_m.tolist()):
+    for question, left_m in zip(asked, scores.columns["NE"].tolist()):
         record = mind.record(question)
         assert (record.walked_by, record.own_walk) == (model, True)
         assert record.left_m == pytest.approx(left_m)

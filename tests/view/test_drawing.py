@@ -18,12 +18,13 @@ pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
 
 from PIL import Image
 
+from checks import unchecked
 from ghosts.act.estimate import GoalEstimate
 from ghosts.belief.filter import FilterTrace
 from ghosts.errors import ConfigError, DataError, MissingExtraError
 from ghosts.evaluate.goal import GoalScores
 from ghosts.evaluate.navigation import NavScores
-from ghosts.view.canvas import Drawn, choice_label, draw_map, heat_of, new_figure, view_box, walk_name
+from ghosts.view.canvas import MapLayers, choice_label, draw_map, heat_of, new_figure, view_box, walk_name
 from ghosts.view.figures import (
     attention_figure,
     belief_sequence,
@@ -63,7 +64,8 @@ def test_a_landmark_scene(scene: dict[str, Any]) -> None:
 
 def test_a_house_scene(tmp_path: Path) -> None:
     root = tmp_path / "world"
-    make_world(root, WorldConfig(houses=2, seed=3, paths=3), images=False)
+    with unchecked():
+        make_world(root, WorldConfig(houses=1, seed=3, paths=3), images=False)
     data = DataRoot(root)
     scene, house = make_scene(data, data.scans[0]), load_house(root, data.scans[0])
     assert scene["kind"] == "house"
@@ -193,7 +195,7 @@ def test_a_film_of_two_models(record: EpisodeRecord, scene: dict[str, Any], libr
 def test_the_next_move_is_drawn(record: EpisodeRecord, scene: dict[str, Any]) -> None:
     figure = new_figure(4.0, 4.0, "a test")
     axes = figure.add_subplot()
-    draw_map(axes, scene, record, 2, 4, Drawn(choices=True, names=False))
+    draw_map(axes, scene, record, 2, 4, MapLayers(choices=True, names=False))
     choice = record.frames[2].choice
     texts = {text.get_text() for text in axes.texts}
     assert choice_label(choice, choice.chosen) in texts
@@ -254,7 +256,7 @@ def test_the_outcome_comes_first(record: EpisodeRecord, scene: dict[str, Any]) -
     assert "stops less than 3 m, by the shortest walk, from where the instruction leads" in page
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert [item["left_m"] for item in data["list"]] == [0.5, 2.9, 3.1, None]
-    walks = NavScores(("7_0", "8_0"), *np.zeros((2, 2)), *np.array([[False, True]] * 2), *np.zeros((4, 2)))
+    walks = NavScores(("7_0", "8_0"), {"SR": np.array([0.0, 1.0])})
     listed = [Listed("7_0", "x", "go <b>", 4.0, 1.0), Listed("8_0", "x", "stop", 1.0, 2.0)]
     told = build_report("t", "a", shown, Assets({}), Evaluation(listed, {"<s>": walks}, {"other": _scores()}))
     assert "<b>1 of 2 arrived</b> <span>&lt;s&gt;, walking by itself</span>" in told

@@ -105,6 +105,9 @@ def test_bad_records_are_refused(record: EpisodeRecord) -> None:
         ({**value, "map_grid": [tall + 1, *wide]}, "field 'observed': frame 0 does not fit the map's grid"),
         ({**value, "grid": [rows, cols, 2 * cell_m]}, "field 'grid': does not cover what map_grid covers"),
         (to_json(cut), "field 'motion': does not fit the grid"),
+        ({**value, "walk_heading_rad": {}}, "field 'walk_heading_rad': has 0 items, walk has"),
+        ({**value, "labels": value["labels"][1:]}, "field 'labels': has"),
+        ({**value, "frames": value["frames"][1:]}, "field 'walk': has"),
     ):
         with pytest.raises(DataError, match=told):
             from_json(wrong)

@@ -12,9 +12,12 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ghosts.act.model import CellFeatures, Vectors
+from ghosts.belief.histogram import NOT_FINITE
 from ghosts.config import ModelConfig, SpeakerConfig
+from ghosts.errors import DataError
 from ghosts.geometry import TAU
 from ghosts.language.encoder import Encoder
 from ghosts.mapping.cells import MapCells
@@ -102,8 +105,10 @@ class Speaker(nn.Module):
         views = torch.tanh(self.seen(self.dropout(around)) + self.direction + self.move(told.moves)[:, :, None])
         views = views * ~empty[..., None]
         mean = views.sum(2) / (~empty).sum(2, keepdim=True).clamp(min=1)
-        states, _ = self.steps(self.dropout(torch.cat([mean, self.move(told.moves)], -1)))
-        states = states * told.stops[..., None]
+        entered = self.dropout(torch.cat([mean, self.move(told.moves)], -1))
+        # Packed: the way back starts at the end of each path, not in the padding after it.
+        packed = pack_padded_sequence(entered, told.stops.sum(1).cpu(), batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(self.steps(packed)[0], batch_first=True, total_length=stops)
         values = torch.cat([views.flatten(1, 2), states], 1)
         hidden = torch.cat([(empty | ~told.stops[..., None]).flatten(1), ~told.stops], 1)
         penalty = torch.zeros_like(hidden, dtype=values.dtype).masked_fill(hidden, float("-inf"))
@@ -171,6 +176,9 @@ class Speaker(nn.Module):
             longest: most words.
             temperature: 0 for the likeliest word; 1 samples from the model's distribution, less from its peaks.
             generator: of the samples, on the CPU.
+
+        Raises:
+            DataError: the weights overflow.
         """
         scenery = self.look(told)
         state, device = self.begin(scenery), scenery.values.device
@@ -179,6 +187,8 @@ class Speaker(nn.Module):
         for _ in range(longest):
             state, wanted = self.step(state, self.words.embed(word[:, None]), scenery)
             logits = self.logits(wanted)[:, 0]
+            if not logits.isfinite().all():
+                raise DataError("the scores of the words are not finite", hint=NOT_FINITE)
             logits[:, 0] = float("-inf")
             word = logits.argmax(-1)
             if temperature > 0.0:

@@ -42,7 +42,7 @@ class FilterTrace:
     likelihoods: Float[Tensor, "b s t c y x"]
     posteriors: Float[Tensor, "b s t c y x"]
     kernel_at: Callable[[int], Kernel]
-    """Step to motion kernel of all b · s maps (b-major); `.dense()` gives its probabilities."""
+    """Step to motion kernel of all b · s maps (b-major)."""
 
     @property
     def beliefs(self) -> Float[Tensor, "b s t1 c y x"]:

@@ -124,7 +124,7 @@ def on_device(
 
 
 @lru_cache(maxsize=64)
-def on_map(size: int, rows: int, cols: int, device: torch.device | None = None) -> Bool[Tensor, "k y x"]:
+def stays_on_map(size: int, rows: int, cols: int, device: torch.device | None = None) -> Bool[Tensor, "k y x"]:
     """Whether a displacement from a cell ends on the map."""
     with torch.inference_mode(False):
         delta = torch.from_numpy(displacements(size)).to(device)
@@ -154,9 +154,6 @@ class Kernel(Protocol):
     def gather(self, message: Float[Tensor, "n c y x"]) -> Float[Tensor, "n c y x"]:
         """The adjoint: the message's expectation over where each state goes (smoothing's backward pass)."""
 
-    def dense(self) -> Float[Tensor, "n c ok y x"]:
-        """Every probability, heading-major: channel θ' · K² + k."""
-
 
 @dataclass(frozen=True)
 class JointKernel:
@@ -179,10 +176,6 @@ class JointKernel:
         spread = message[:, :, None].expand(-1, -1, entries, -1, -1).reshape(-1, entries, rows, cols)
         ahead = displace(spread, back=True).reshape(batch, headings * entries, rows, cols)
         return torch.einsum("nkyx,nckyx->ncyx", ahead, self.weights)
-
-    def dense(self) -> Float[Tensor, "n c ok y x"]:
-        """The weights."""
-        return self.weights
 
 
 @dataclass(frozen=True)
@@ -222,18 +215,6 @@ class FactorisedKernel:
         ahead = displace((self.arrival.mT @ message.flatten(2)).view_as(self.map_weights), back=True)
         moved = self.language_weights @ (ahead * self.map_weights).flatten(2)
         return torch.addcmul(message.flatten(2) * self.stay, moved, self.inverse).view_as(message)
-
-    def dense(self) -> Float[Tensor, "n c ok y x"]:
-        """Every probability; for inspection and tests."""
-        batch, entries, rows, cols = self.map_weights.shape
-        headings, centre = self.arrival.shape[0], entries // 2
-        inverse = self.inverse.view(batch, headings, 1, 1, rows, cols)
-        product = self.map_weights[:, None, None] * self.language_weights[:, :, None, :, None, None]
-        dense = self.arrival[None, None, :, :, None, None] * product * inverse
-        stay = self.stay.view(batch, headings, rows, cols)
-        same = torch.eye(headings, device=dense.device, dtype=torch.bool)[None, :, :, None, None]
-        dense[:, :, :, centre] = torch.where(same, stay[:, :, None], dense[:, :, :, centre])
-        return dense.flatten(2, 3)
 
 
 KernelAt = Callable[[int], Kernel]

@@ -1,4 +1,4 @@
-"""The filter's loss: KL divergence from the demonstrator's true pose to the belief."""
+"""The filter's loss: KL divergence from the demonstrator's true pose, or from teachers' beliefs, to the belief."""
 
 from __future__ import annotations
 
@@ -31,3 +31,14 @@ def filter_loss(
     if valid is None:
         return per_map.mean()
     return (per_map * valid).sum() / valid.sum().clamp(min=1)
+
+
+def distil_loss(posteriors: Float[Tensor, "b s t c y x"], taught: Float[Tensor, "b s t c y x"]) -> Float[Tensor, ""]:
+    """KL(teacher ‖ belief) in nats, summed over the T filter steps, averaged over agent steps.
+
+    Args:
+        posteriors: beliefs of the model that learns.
+        taught: beliefs of its teachers, on the same maps.
+    """
+    own = torch.special.xlogy(taught, taught).sum((-4, -3, -2, -1))
+    return (own - (taught * posteriors.clamp(min=PROBABILITY_FLOOR).log()).sum((-4, -3, -2, -1))).mean()

@@ -22,7 +22,7 @@ from ghosts.belief.kernel import (
     egocentric_rotation,
     inverse_normaliser,
     on_device,
-    on_map,
+    stays_on_map,
 )
 from ghosts.config import FilterConfig
 
@@ -90,7 +90,7 @@ def factorised_kernels(map_logits: Float[Tensor, "n k y x"], language_logits: Fl
     """Kernels g_θ(k; x) ∝ exp(map_logits + language_logits) over the displacements that stay on the map."""
     count, entries, rows, cols = map_logits.shape
     size, headings = math.isqrt(entries), language_logits.shape[2]
-    inside = on_map(size, rows, cols, map_logits.device)
+    inside = stays_on_map(size, rows, cols, map_logits.device)
     map_logits = map_logits.to(torch.promote_types(map_logits.dtype, torch.float32))
     peak = map_logits.masked_fill(~inside, -torch.inf).amax(1, keepdim=True).detach()
     # The maximum is taken over the map's own cells, so the exponent of a masked entry may be large: clamp it first.
@@ -148,7 +148,7 @@ class JointMotion(nn.Module):
 def joint_kernel(logits: Float[Tensor, "n c ok y x"], headings: int) -> JointKernel:
     """The kernel softmax(logits) over new heading and the displacements that stay on the map."""
     entries, (rows, cols) = logits.shape[2] // headings, logits.shape[-2:]
-    inside = on_map(math.isqrt(entries), rows, cols, logits.device).repeat(headings, 1, 1)
+    inside = stays_on_map(math.isqrt(entries), rows, cols, logits.device).repeat(headings, 1, 1)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return JointKernel(torch.softmax(logits.masked_fill(~inside, -torch.inf), 2))
 

@@ -135,6 +135,8 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
     for item in chosen:
         episode = open_episode(houses, opened, item)
         console.print(f"\n[italic]“{item.text}”[/italic]", soft_wrap=True)
+        for note in agent.tracker.vocabulary.read(item.text).notes():
+            console.print(f"   {note}", soft_wrap=True)
         pictures = [snapshot(episode)]
         for action in agent.follow(item.text, episode):
             episode.act(action)

@@ -12,8 +12,11 @@ from ghosts.config import GoalExperiment, Precision, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
+    import torch
+
     from ghosts.data.examples import Example
     from ghosts.run.load import Run
+    from ghosts.run.pragmatic import Pragmatist
     from ghosts.world.dataroot import DataRoot
 
     Splits = dict[str, list[Example]]
@@ -57,6 +60,45 @@ class HeldOut(NamedTuple):
     """Held out by any of the runs."""
     by: str
     """Of whom it is true that they were trained on these: "no run", or "not every run"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PragmaticOptions:
+    """A speaker that has a say in where an agent stops."""
+
+    pragmatic: Path | None = None
+    """Run of a speaker: places to stop are also weighed by how well it would have said the instruction for the way
+    there (Fried et al. 2018)."""
+    pragmatic_weight: float = 1.0
+    """Weight of the speaker's log-likelihood beside the policy's."""
+
+    def check_pragmatic(self, runs: Sequence[Run], planner: bool) -> None:
+        """Refuse what a speaker cannot have a say in, before the data is read.
+
+        Raises:
+            ConfigError: the run does not speak, or there is no policy to weigh with.
+        """
+        from ghosts.act.seq2seq import Seq2Seq
+        from ghosts.run.load import load_run
+        from ghosts.run.speak import speaker_of
+
+        require(self.pragmatic_weight >= 0.0, "--pragmatic-weight must not be negative", self.pragmatic_weight)
+        if self.pragmatic is None:
+            return
+        speaker_of(load_run(self.pragmatic))
+        if planner or any(isinstance(run.model, Seq2Seq) for run in runs):
+            raise ConfigError("--pragmatic weighs the choices of a learned policy on a belief; leave out --planner")
+
+    def pragmatist(self, root: DataRoot, device: torch.device, also: Sequence[str] = ()) -> Pragmatist | None:
+        """The speaker with what it reads of the data; None where none is named."""
+        from ghosts.data.dataset import open_dataset
+        from ghosts.run.load import load_run
+        from ghosts.run.pragmatic import Pragmatist
+
+        if self.pragmatic is None:
+            return None
+        run = load_run(self.pragmatic)
+        return Pragmatist(run, open_dataset(root, run.reading, also=also), self.pragmatic_weight, device)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +191,18 @@ class EvalOptions:
         if self.reword:
             chosen = {name: [replace(item, text=reword(item.text)) for item in items] for name, items in chosen.items()}
         return chosen
+
+    def unread(self, runs: Sequence[Run], splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
+        """What runs do not read of the instructions they are scored on."""
+        from ghosts.language.tokens import unread
+
+        return [
+            f"{run.name}, {name}: {line}"
+            for run in runs
+            if run.reading.vocabulary is not None
+            for name, examples in self.chosen(splits, root, held_out).items()
+            for line in unread(run.reading.vocabulary, [example.text for example in examples])
+        ]
 
     def notes(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
         """What to say of seen buildings that the runs were not trained on, because they are held out."""

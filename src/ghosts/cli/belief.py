@@ -69,5 +69,5 @@ def main(arguments: list[str]) -> None:
     if options.rerun:
         written.append(options.out / "episode.rrd")
         write_rerun(written[-1], record, opened.scene)
-    print(f"episode {record.instr_id}: {record.text}")
+    print("\n".join([f"episode {record.instr_id}: {record.text}", *record.notes]))
     print("\n".join(str(path) for path in written))

@@ -1,4 +1,4 @@
-"""Measure speed: `ghosts bench simulator|houses|model|growth|viewer`, on the CPU or a GPU."""
+"""Measure: `ghosts bench simulator|houses|model|growth|viewer`, speed; `ghosts bench buildings`, what many bring."""
 
 from __future__ import annotations
 
@@ -136,9 +136,23 @@ class Viewer:
         require(self.device == "cpu", "--device of the viewer must be cpu", self.device)
 
 
+@dataclass(frozen=True)
+class Buildings:
+    """Success against the number of training buildings, of runs that differ in --train.buildings."""
+
+    table: Path
+    """goal.json of `ghosts eval goal --run A --run B … --out FOLDER`."""
+    split: str = "val_unseen"
+    """Split of the table."""
+    out: Path | None = None
+    """Also write the figures here, as JSON, and a picture beside them, as SVG and PNG."""
+    device: str = "cpu"
+    """Nothing is trained or scored here."""
+
+
 def main(arguments: list[str]) -> None:
     """Run `ghosts bench`."""
-    kinds = {kind.__name__.lower(): kind for kind in (Simulator, Houses, Model, Growth, Viewer)}
+    kinds = {kind.__name__.lower(): kind for kind in (Simulator, Houses, Model, Growth, Viewer, Buildings)}
     told = {name: Annotated[kind, tyro.conf.subcommand(name)] for name, kind in kinds.items()}
     options = parse_kind("bench", "measure", told, arguments, __doc__ or "", likely="model")
     if options.out is not None:
@@ -156,6 +170,8 @@ def main(arguments: list[str]) -> None:
         rows = model_rows(options)
     elif isinstance(options, Viewer):
         rows = viewer_rows(options)
+    elif isinstance(options, Buildings):
+        rows = building_rows(options)
     else:
         rows = growth_rows(options)
     if options.out is not None:
@@ -251,6 +267,22 @@ def viewer_rows(options: Viewer) -> list[dict[str, Any]]:
         table.add_row(row.what, f"{1e3 * row.median_s:,.0f}", f"{1e3 * row.worst_s:,.0f}", str(row.questions))
     Console().print(table)
     return [asdict(row) for row in rows]
+
+
+def building_rows(options: Buildings) -> list[dict[str, Any]]:
+    """Print and draw what more training buildings bring."""
+    from ghosts.bench.buildings import draw_points, read_points
+
+    points = read_points(options.table, options.split)
+    table = Table("training buildings", "model", "seeds", f"goals within 3 m, {options.split}", "95 %")
+    for point in points:
+        interval = f"{point.low:.1%}–{point.high:.1%}"
+        table.add_row(str(point.buildings), point.model, str(point.seeds), f"{point.success:.1%}", interval)
+    Console().print(table)
+    if options.out is not None:
+        for suffix in (".svg", ".png"):
+            draw_points(points, f"{options.split}, by training buildings", options.out.with_suffix(suffix))
+    return [asdict(point) for point in points]
 
 
 def growth_rows(options: Growth) -> list[dict[str, Any]]:

@@ -88,6 +88,8 @@ def _walk(options: Options, root: Path, console: Console) -> None:
         rollout = walk_episodes(mind.agent, places, places.begin([example]), keep=True)
         graph = mind.root.graph(example.scan)
         console.print(f"\n[italic]“{example.text}”[/italic]", soft_wrap=True)
+        for note in mind.data.vocabulary.read(example.text).notes():
+            console.print(f"   {note}", soft_wrap=True)
         for number, step in enumerate(rollout.steps):
             console.print(_line(number, step, graph, example))
         left_m = float(graph.distance_m[rollout.paths[0][-1], example.goal])

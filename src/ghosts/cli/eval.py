@@ -16,7 +16,7 @@ from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
 from ghosts.cli._options import names_of
 from ghosts.cli._progress import told
-from ghosts.cli._runs import EvalOptions, HeldOut, group_runs
+from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import PRESETS, preset
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ghosts.data.examples import Example
     from ghosts.evaluate.navigation import NavScores
     from ghosts.run.load import Run
+    from ghosts.run.pragmatic import Pragmatist
     from ghosts.world.dataroot import DataRoot
 
 
@@ -51,7 +52,7 @@ class EvalGoal(EvalOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalVln(EvalOptions):
+class EvalVln(EvalOptions, PragmaticOptions):
     """Navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW, CLS with intervals; on R2R beside the published rows.
     Writes vln.json (the same at every run), vln.md and speed.json (seconds) to --out."""
 
@@ -121,7 +122,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(text_table(summary, split), end="\n\n")
-    notes = options.notes(data.splits, root, held_out)
+    notes = options.notes(data.splits, root, held_out) + options.unread(runs, data.splits, root, held_out)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
@@ -189,11 +190,13 @@ def _evaluate_vln(options: EvalVln) -> None:
     for run in runs:
         for planner in _ways(options, run):
             run.agent(planner=planner)  # says so before the data is read where it cannot act
+    options.check_pragmatic(runs, options.planner)
     fabric = launch(options.device, options.devices)
     root, shelf = DataRoot(options.data), DataShelf(1)
+    speaker = options.pragmatist(root, fabric.device)
     held_out, runs_scores = options.held_out(runs, root), []
     for run in runs:
-        runs_scores += _score_run(options, run, shelf.get(root, run.reading), held_out, fabric)
+        runs_scores += _score_run(options, run, shelf.get(root, run.reading), held_out, fabric, speaker)
     models: dict[str, dict[str, list[NavScores]]] = {}
     taken: dict[str, dict[str, float]] = {}
     for name, group in group_runs(runs_scores).items():
@@ -211,7 +214,7 @@ def _evaluate_vln(options: EvalVln) -> None:
         return
     for split in summary["splits"]:
         print(vln_text(summary, split, seconds), end="\n\n")
-    notes = options.notes(splits, root, held_out)
+    notes = options.notes(splits, root, held_out) + options.unread(runs, splits, root, held_out)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         tables = "\n\n".join([*(vln_markdown(summary, split, seconds) for split in summary["splits"]), *notes])
@@ -232,7 +235,7 @@ def _ways(options: EvalVln, run: Run) -> list[bool]:
 
 
 def _score_run(
-    options: EvalVln, run: Run, data: Dataset, held_out: HeldOut, fabric: Fabric
+    options: EvalVln, run: Run, data: Dataset, held_out: HeldOut, fabric: Fabric, speaker: Pragmatist | None
 ) -> list[tuple[GoalExperiment, VlnRun]]:
     """A run with its policy, and with the planner where that is asked for."""
     from ghosts.evaluate.goal import Execution
@@ -245,10 +248,10 @@ def _score_run(
             since = time.perf_counter()
             with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
                 how = Execution(fabric, options.batch, precision=options.precision, report=report)
-                paths = walk_split(run, data, examples, how, planner=planner)
+                paths = walk_split(run, data, examples, how, planner=planner, pragmatic=speaker)
                 scores[split] = score_walks(data.root, examples, paths)
             seconds[split] = time.perf_counter() - since
-        ways = [*(["planner"] if planner else []), *(["true beliefs"] if run.on_true_beliefs else [])]
+        ways = ["planner"] * planner + ["true beliefs"] * run.on_true_beliefs + ["pragmatic"] * (speaker is not None)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *ways]))
         found.append((experiment, VlnRun(run.name, scores, seconds)))
     return found

@@ -62,3 +62,5 @@ def main(arguments: list[str]) -> None:
         )
     print("".join(f"{line}\n" for line in library.twins()), end="")
     print(f"{options.out}: {count} pictures of episode {question.instr_id}: {question.text}")
+    for mind, record in zip(minds, records):
+        print("".join(f"{mind.name}: {note}\n" for note in record.notes), end="")

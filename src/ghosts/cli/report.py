@@ -133,9 +133,9 @@ def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluati
                 paths = walk_split(mind.run, mind.data, examples, how, planner=planner)
                 walks[mind.name] = score_walks(mind.data.root, examples, paths)
     # A model that does not walk by itself is compared by what it predicts.
-    errors = [walks[name].error_m if name in walks else item.error_m.mean(1) for name, item in goals.items()]
+    errors = [walks[name].columns["NE"] if name in walks else item.error_m.mean(1) for name, item in goals.items()]
     names = [example.instr_id for example in examples]
-    ends = walks[minds[0].name].error_m.tolist() if minds[0].name in walks else [None] * len(names)
+    ends = walks[minds[0].name].columns["NE"].tolist() if minds[0].name in walks else [None] * len(names)
     off = goals[minds[0].name].error_m.mean(1).tolist()
     listed = [
         Listed(example.instr_id, example.scan, example.text, _short(end), _short(error))

@@ -109,10 +109,10 @@ def _tell(options: Options, run: Run, data: Dataset) -> None:
 
     from ghosts.devices import choose_device
     from ghosts.files import write_json
-    from ghosts.run.speak import as_episodes, sample_paths, tell_paths
+    from ghosts.run.speak import as_episodes, paths_like_r2r, tell_paths
 
     assert options.out is not None
-    examples = sample_paths(data, options.paths, options.seed)
+    examples = paths_like_r2r(data, options.paths, options.seed)
     texts: list[str] = []
     for at in track(range(0, len(examples), 1024), "telling"):
         texts += tell_paths(

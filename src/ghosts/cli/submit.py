@@ -8,12 +8,13 @@ from pathlib import Path
 from ghosts.cli._launch import launch
 from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
+from ghosts.cli._runs import PragmaticOptions
 from ghosts.config import require
 from ghosts.errors import ConfigError
 
 
-@dataclass(frozen=True)
-class Submit:
+@dataclass(frozen=True, kw_only=True)
+class Submit(PragmaticOptions):
     """Write the R2R test server's file with an agent, or check any such file."""
 
     run: Path | None = None
@@ -74,11 +75,14 @@ def _write(options: Submit) -> None:
     run.agent(planner=options.planner)  # says so before the data is read where it cannot act
     if run.on_true_beliefs:
         raise ConfigError(f"{options.run} acts on the true trajectory, which no test split shows; submit another run")
+    options.check_pragmatic([run], options.planner)
     episodes = root.episodes(options.split)
-    data = open_dataset(root, run.reading, also=sorted({episode.scan for episode in episodes}))
+    scans = sorted({episode.scan for episode in episodes})
+    data = open_dataset(root, run.reading, also=scans)
     examples = make_examples(root, episodes, run.reading.steps)
     how = Execution(launch(options.device), options.batch)
-    paths = walk_split(run, data, examples, how, planner=options.planner)
+    speaker = options.pragmatist(root, how.device, scans)
+    paths = walk_split(run, data, examples, how, planner=options.planner, pragmatic=speaker)
     walked = {example.instr_id: path for example, path in zip(examples, paths)}
     count = write_submission(options.out, root, options.split, walked)
     print(f"written: {options.out}, {count} instructions of split {options.split}")

@@ -35,6 +35,8 @@ class TrainGoal(TrainOptions):
     """Folder of the run: checkpoints and log."""
     warm_start: Path | None = None
     """Run or checkpoint that training starts from; of other data, words and labels are taken by name."""
+    teacher: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
+    """Run whose beliefs are learned as well, by --train.distil; repeat for several, whose mean is learned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,5 +131,5 @@ def _train(options: TrainGoal | TrainVln | TrainSpeaker) -> None:
     elif isinstance(options, TrainSpeaker):
         task = SpeakerTask(options.experiment, data, selection)
     else:
-        task = goal_task(options.experiment, data, selection, options.warm_start)
+        task = goal_task(options.experiment, data, selection, options.warm_start, options.teacher)
     train(task, fabric, RunFiles.of(options.out), threads=options.threads, tensorboard=options.tensorboard)

@@ -125,6 +125,8 @@ class TrainConfig(OptimiserConfig):
     """Train in so many of the training buildings alone, evenly taken; 0 for all."""
     visit: int = 64
     """Instructions taken of a building before another has its place, where training buildings are streamed."""
+    distil: float = 0.0
+    """Weight of the teachers' beliefs (`--teacher RUN`) in the loss; the demonstrator's true poses have the rest."""
     spoken: float = 0.0
     """Share of episodes whose instruction a speaker said (`--spoken FILE`; Fried et al. 2018)."""
     spoken_until: float = 0.7
@@ -148,7 +150,15 @@ class TrainConfig(OptimiserConfig):
             self.supervised,
         )
         require(self.room_loss >= 0.0, "train.room_loss must not be negative", self.room_loss)
-        for name in ("mirrored", "word_dropout", "meaning_dropout", "label_dropout", "spoken", "spoken_until"):
+        for name in (
+            "mirrored",
+            "word_dropout",
+            "meaning_dropout",
+            "label_dropout",
+            "distil",
+            "spoken",
+            "spoken_until",
+        ):
             require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
 
 

@@ -161,13 +161,14 @@ class ContinuousAgent:
         nearest = np.min([np.linalg.norm(xy - place, axis=1) for place in taken], axis=0)
         free = (nearest > self.habits.spacing_m) & (nearest < self.habits.range_m)
         order = np.lexsort((-known.room[row, col], ~known.frontier[row, col]))
+        order = order[free[order]]
         found: list[Place] = []
-        for k in order[free[order]].tolist():
-            if all(np.hypot(*(xy[k] - place)) > self.habits.spacing_m for place in taken):
-                taken.append(xy[k])
-                i, j = int(row[k]), int(col[k])
-                xyz = (float(xy[k, 0]), float(xy[k, 1]), known.space.z0_m + CELL_M * float(known.ground[i, j]))
-                found.append(Place(xyz, from_start(xyz), float(known.distance_m[i, j]), False, (i, j)))
+        while len(order):
+            k = int(order[0])
+            i, j = int(row[k]), int(col[k])
+            xyz = (float(xy[k, 0]), float(xy[k, 1]), known.space.z0_m + CELL_M * float(known.ground[i, j]))
+            found.append(Place(xyz, from_start(xyz), float(known.distance_m[i, j]), False, (i, j)))
+            order = order[np.hypot(*(xy[order] - xy[k]).T) > self.habits.spacing_m]
         return found
 
     @torch.no_grad()

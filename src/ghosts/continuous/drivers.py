@@ -22,11 +22,9 @@ DRIVERS = ("random", "stop", "hand-coded", "oracle")
 class RandomDriver:
     """Any action, as often as in demonstrations."""
 
-    seed: int = 0
-
     def follow(self, text: str, senses: Senses) -> Iterator[int]:
-        """Actions."""
-        rng = np.random.default_rng([self.seed, len(text)])
+        """See `Driver`."""
+        rng = np.random.default_rng([0, len(text)])
         while True:
             yield int(rng.choice(4, p=[_STOP_SHARE, 0.68, 0.15, 0.15]))
 
@@ -36,7 +34,7 @@ class StopDriver:
     """Stops at once."""
 
     def follow(self, text: str, senses: Senses) -> Iterator[int]:
-        """Actions."""
+        """See `Driver`."""
         yield STOP
 
 
@@ -44,11 +42,9 @@ class StopDriver:
 class HandCodedDriver:
     """Turns to a random heading, goes as far as demonstrations do, and turns where it is stuck."""
 
-    seed: int = 0
-
     def follow(self, text: str, senses: Senses) -> Iterator[int]:
-        """Actions."""
-        rng = np.random.default_rng([self.seed, len(text)])
+        """See `Driver`."""
+        rng = np.random.default_rng([0, len(text)])
         for _ in range(int(rng.integers(_TURNS + 1))):
             yield TURN_RIGHT
         for _ in range(_STEPS):
@@ -66,12 +62,12 @@ class WayDriver:
     way_m: np.ndarray
 
     def follow(self, text: str, senses: Senses) -> Iterator[int]:
-        """Actions."""
+        """See `Driver`."""
         yield from drive(self.way_m, senses)
         yield STOP
 
 
-def make_driver(name: str, episode: ContinuousEpisode, seed: int = 0) -> Driver:
+def make_driver(name: str, episode: ContinuousEpisode) -> Driver:
     """A driver without a model, by name.
 
     Raises:
@@ -80,9 +76,9 @@ def make_driver(name: str, episode: ContinuousEpisode, seed: int = 0) -> Driver:
     if name == "oracle":
         return WayDriver(episode.residence.way_m(episode.stance, episode.goal))
     drivers: dict[str, Driver] = {
-        "random": RandomDriver(seed),
+        "random": RandomDriver(),
         "stop": StopDriver(),
-        "hand-coded": HandCodedDriver(seed),
+        "hand-coded": HandCodedDriver(),
     }
     if name not in drivers:
         raise UnknownNameError("driver", name, DRIVERS)

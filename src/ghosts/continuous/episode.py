@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import SupportsIndex
 
 import cv2
 import numpy as np
@@ -84,24 +86,28 @@ class ContinuousEpisode:
         """Of the camera."""
         return self.stance.camera(self.outfit.camera_m, self.outfit.elevation_rad)
 
-    def act(self, action: int) -> None:
+    def act(self, action: SupportsIndex) -> None:
         """Take one action.
 
         Raises:
             ConfigError: there is no such action, or the episode is over.
         """
-        if action not in range(len(ACTIONS)):
+        try:
+            number = operator.index(action)
+        except TypeError:  # no whole number
+            number = -1
+        if number not in range(len(ACTIONS)):
             told = ", ".join(f"{number} {name}" for number, name in enumerate(ACTIONS))
             raise ConfigError(f"unknown action {action!r}; choose one of {told}")
         if self.over:
             raise ConfigError("the episode is over; call reset to begin another")
         self.collided = False
-        if action == MOVE_FORWARD:
+        if number == MOVE_FORWARD:
             self.stance, self.collided = forward(self.residence.ground, self.stance, self.outfit.forward_m)
-        elif action != STOP:
-            right = self.outfit.turn_rad if action == TURN_RIGHT else -self.outfit.turn_rad
+        elif number != STOP:
+            right = self.outfit.turn_rad if number == TURN_RIGHT else -self.outfit.turn_rad
             self.stance = turn(self.stance, right)
-        self.stopped = action == STOP
+        self.stopped = number == STOP
         self.walk.append(self.stance)
         self._keeper.step(self.stance, collided=self.collided, stopped=self.stopped)
 

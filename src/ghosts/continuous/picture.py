@@ -80,7 +80,7 @@ def top_down(
     line([(here.x_m, here.y_m), nose], _BODY)
     # Rows of the map grow to the north, rows of pictures downwards.
     image[: size[1]] = image[: size[1]][::-1]
-    return image
+    return np.roll(image, ((side_px - size[1]) // 2, (side_px - size[0]) // 2), (0, 1))
 
 
 def snapshot(episode: ContinuousEpisode) -> UInt8[np.ndarray, "h w 3"]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ghosts.continuous.drive import Driver
 from ghosts.continuous.drivers import WayDriver
-from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, open_episode
+from ghosts.continuous.episode import ContinuousEpisode, open_episode
 from ghosts.continuous.residence import Residences
 from ghosts.continuous.scores import CeScores
 from ghosts.errors import DataError
@@ -59,7 +59,6 @@ def drive_all(
     houses: Residences,
     root: DataRoot,
     instructions: Iterable[Instruction],
-    max_steps: int = MAX_STEPS,
     report: Callable[[ContinuousEpisode], None] = lambda episode: None,
 ) -> Driven:
     """Drive many episodes, house by house, so that each house is opened once.
@@ -69,13 +68,12 @@ def drive_all(
         houses: of the data root.
         root: the data root.
         instructions: what to follow.
-        max_steps: actions per episode.
         report: told of every episode when it is over.
     """
     found: dict[str, CeScores] = {}
     told = list(instructions)
     for item in sorted(told, key=lambda item: item.episode.scan):
-        episode = open_episode(houses, root, item, max_steps)
+        episode = open_episode(houses, root, item)
         found[item.instr_id] = drive_to_end(choose(episode), episode)
         report(episode)
     return Driven(tuple(item.instr_id for item in told), tuple(found[item.instr_id] for item in told))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, SupportsInt
+from typing import Any, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -37,6 +37,9 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
     Observation: `rgb`; `depth` along the optical axis, 0..1 for 0–10 m; `instruction` with its `text`, `tokens` (ids of
     the words of the root's training split, padded with 0) and `trajectory_id`. `info` holds VLN-CE's metrics by name,
     the camera's `position_m` and `heading_rad` (a robot's odometry), `collided`, `instr_id` and `scan`.
+
+    In Gymnasium's asynchronous vector environments texts do not pass through shared memory: they stay empty. Make them
+    with `vector_kwargs={"shared_memory": False}`, or read `tokens`.
 
     Args:
         root: data root made by `ghosts world`.
@@ -108,9 +111,9 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._episode = open_episode(self._houses, self._root, chosen, self._max_steps)
         return self._observe(), self._info()
 
-    def step(self, action: SupportsInt) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Take one action."""
-        self.episode.act(int(action))
+        self.episode.act(action)
         info = self._info()
         stopped = self.episode.stopped
         return self._observe(), float(info["success"]), stopped, self.episode.over and not stopped, info

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from ghosts.act.model import Prediction, Predictor
@@ -24,6 +24,9 @@ from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.geometry import map_cells, on_map
 from ghosts.precision import networks_in
 from ghosts.types import SUCCESS_M
+
+if TYPE_CHECKING:  # a second and a half, which pages and films that score an episode need not wait for
+    from lightning_fabric import Fabric
 
 TIME_STEPS = 8
 WALK_SEED = 2019

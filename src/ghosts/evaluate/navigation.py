@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from ghosts.errors import DataError
 from ghosts.types import SUCCESS_M
@@ -48,37 +48,30 @@ class PathScores:
         return self.ndtw if self.success else 0.0
 
 
+METRICS = {
+    "TL": "length_m",
+    "NE": "error_m",
+    "OS": "oracle_success",
+    "SR": "success",
+    "SPL": "spl",
+    "nDTW": "ndtw",
+    "SDTW": "sdtw",
+    "CLS": "cls",
+}
+"""Usual short names, in the order of the paper's Table 2, and what they are of `PathScores`."""
+
+
 @dataclass(frozen=True, eq=False)
 class NavScores:
-    """One row per instruction."""
+    """Many walks against their references."""
 
     instr_ids: tuple[str, ...]
-    length_m: Float[np.ndarray, " n"]
-    error_m: Float[np.ndarray, " n"]
-    oracle_success: Bool[np.ndarray, " n"]
-    success: Bool[np.ndarray, " n"]
-    spl: Float[np.ndarray, " n"]
-    ndtw: Float[np.ndarray, " n"]
-    sdtw: Float[np.ndarray, " n"]
-    cls: Float[np.ndarray, " n"]
+    columns: dict[str, Float[np.ndarray, " n"]]
+    """Values of every metric by its short name, one per instruction."""
 
     def means(self) -> dict[str, float]:
-        """The mean of every metric, by its usual short name."""
-        return {name: float(values.mean()) for name, values in self.columns().items()}
-
-    def columns(self) -> dict[str, Float[np.ndarray, " n"]]:
-        """Every metric's values, by its usual short name, in the order of the paper's Table 2."""
-        named = {
-            "TL": self.length_m,
-            "NE": self.error_m,
-            "OS": self.oracle_success,
-            "SR": self.success,
-            "SPL": self.spl,
-            "nDTW": self.ndtw,
-            "SDTW": self.sdtw,
-            "CLS": self.cls,
-        }
-        return {name: values.astype(float) for name, values in named.items()}
+        """The mean of every metric."""
+        return {name: float(values.mean()) for name, values in self.columns.items()}
 
 
 def score_path(graph: NavGraph, path: Sequence[int], reference: Sequence[int]) -> PathScores:
@@ -116,21 +109,8 @@ def score_paths(
 ) -> NavScores:
     """Score many walks; see `score_path`."""
     scores = [score_path(*item) for item in zip(graphs, paths, references, strict=True)]
-
-    def column(name: str, kind: type = float) -> np.ndarray:
-        return np.array([getattr(item, name) for item in scores], kind)
-
-    return NavScores(
-        tuple(instr_ids),
-        column("length_m"),
-        column("error_m"),
-        column("oracle_success", bool),
-        column("success", bool),
-        column("spl"),
-        column("ndtw"),
-        column("sdtw"),
-        column("cls"),
-    )
+    columns = {name: np.array([getattr(item, of) for item in scores], float) for name, of in METRICS.items()}
+    return NavScores(tuple(instr_ids), columns)
 
 
 def path_length_m(graph: NavGraph, path: Sequence[int]) -> float:
@@ -146,12 +126,11 @@ def _spl(error_m: float, length_m: float, shortest_m: float) -> float:
     return shortest_m / longest if longest > 0.0 else 1.0
 
 
-def ndtw(between_m: Float[np.ndarray, "p r"], scale_m: float = SUCCESS_M) -> float:
+def ndtw(between_m: Float[np.ndarray, "p r"]) -> float:
     """Normalised dynamic time warping: exp(−DTW / (|R| · d_th)).
 
     Args:
         between_m: distance between every viewpoint of the walk and of the reference.
-        scale_m: d_th.
     """
     cost = np.full((between_m.shape[0] + 1, between_m.shape[1] + 1), np.inf)
     cost[0, 0] = 0.0
@@ -159,19 +138,18 @@ def ndtw(between_m: Float[np.ndarray, "p r"], scale_m: float = SUCCESS_M) -> flo
         for col in range(between_m.shape[1]):
             best = min(cost[row, col], cost[row, col + 1], cost[row + 1, col])
             cost[row + 1, col + 1] = between_m[row, col] + best
-    return float(np.exp(-cost[-1, -1] / (between_m.shape[1] * scale_m)))
+    return float(np.exp(-cost[-1, -1] / (between_m.shape[1] * SUCCESS_M)))
 
 
-def cls(between_m: Float[np.ndarray, "p r"], length_m: float, reference_m: float, scale_m: float = SUCCESS_M) -> float:
+def cls(between_m: Float[np.ndarray, "p r"], length_m: float, reference_m: float) -> float:
     """Coverage weighted by length score.
 
     Args:
         between_m: distance between every viewpoint of the walk and of the reference.
         length_m: of the walk.
         reference_m: length of the reference.
-        scale_m: d_th.
     """
-    coverage = float(np.exp(-between_m.min(0) / scale_m).mean())
+    coverage = float(np.exp(-between_m.min(0) / SUCCESS_M).mean())
     expected = coverage * reference_m
     denominator = expected + abs(expected - length_m)
     # Nothing was expected and nothing walked: the length is right.

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 
+from ghosts.act.agent import choose_best
 from ghosts.act.walkers import WalkerName, walk_baseline
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
@@ -19,8 +19,12 @@ from ghosts.evaluate.goal import Execution, check_any
 from ghosts.evaluate.navigation import NavScores, score_paths
 from ghosts.precision import networks_in
 from ghosts.run.load import Run
+from ghosts.run.pragmatic import Pragmatist
 from ghosts.run.rollout import World, walk_episodes
 from ghosts.world.dataroot import DataRoot
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 Report = Callable[[int, int], None]
 WALKS = Execution(batch=128)
@@ -36,6 +40,7 @@ def walk_split(
     how: Execution = WALKS,
     *,
     planner: bool = False,
+    pragmatic: Pragmatist | None = None,
 ) -> list[list[int]]:
     """Walk every instruction; deterministic for a given batch size.
 
@@ -45,6 +50,7 @@ def walk_split(
         examples: instructions.
         how: they are worked through; it is told after every step how many walks have ended by now.
         planner: let the planner choose instead of the learned policy.
+        pragmatic: a speaker that has a say in where to stop.
 
     Returns:
         Rows of the viewpoints walked through, the start first.
@@ -64,7 +70,8 @@ def walk_split(
             if run.on_true_beliefs:
                 episodes = world.with_true_beliefs(episodes, run.experiment.model)
             told = partial(_tell, how.report, at, len(examples))
-            paths[at : at + batch] = walk_episodes(agent, world, episodes, keep=told).paths
+            choose = choose_best if pragmatic is None else pragmatic.choosing(episodes)
+            paths[at : at + batch] = walk_episodes(agent, world, episodes, choose=choose, keep=told).paths
     run.model.train(was_training)
     return _shared(paths, how.fabric) if how.fabric is not None and how.shared else paths
 

@@ -76,7 +76,7 @@ def _split(models: Mapping[str, Sequence[NavScores]]) -> dict[str, Any]:
     draws = draw_paths(first.instr_ids)
     rows: dict[str, Any] = {}
     for name, runs in models.items():
-        columns = [run.columns() for run in runs]
+        columns = [run.columns for run in runs]
         rows[name] = {"seeds": len(runs)}
         for metric in columns[0]:
             values = np.mean([column[metric] for column in columns], axis=0)

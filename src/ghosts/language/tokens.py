@@ -18,6 +18,8 @@ from ghosts.language.vectors import shipped_vectors
 PAD, UNKNOWN = "<pad>", "<unk>"
 MAX_TOKENS = 80
 MIN_COUNT = 5
+MENTIONED = 6
+"""Unknown words that are named when there are many."""
 MAX_CACHED = 50_000
 """Instructions whose ids a vocabulary keeps."""
 
@@ -199,6 +201,20 @@ class TextRead:
         0.51 and right in 0.55, 0.53, 0.50 and 0.40; with this factor it is sure of 0.57, 0.54, 0.48 and 0.30.
         """
         return 1.0 - (1.0 - self.understood) ** 3
+
+
+def unread(vocabulary: Vocabulary, texts: Sequence[str]) -> list[str]:
+    """What of many instructions is not read, in words; see `TextRead.notes`."""
+    found = [vocabulary.read(text) for text in texts]
+    strange = Counter(word for read in found for word in dict.fromkeys(read.unknown))
+    lines, many, cut = [], sum(bool(read.unknown) for read in found), sum(read.cut > 0 for read in found)
+    if many:
+        most = ", ".join(word for word, _ in strange.most_common(MENTIONED))
+        more = f" and {len(strange) - MENTIONED} more" if len(strange) > MENTIONED else ""
+        lines.append(f"{many} of {len(texts)} instructions hold unknown words: {most}{more}")
+    if cut:
+        lines.append(f"{cut} of {len(texts)} instructions are cut after {MAX_TOKENS} words")
+    return lines
 
 
 def build_vocabulary(texts: Iterable[str], *, open: bool = False, min_count: int = MIN_COUNT) -> Vocabulary:

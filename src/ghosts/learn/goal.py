@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from ghosts.act.baselines import LingUNetModel, heat_loss, heat_targets
 from ghosts.act.model import GoalModel
 from ghosts.belief.histogram import pose_belief
-from ghosts.belief.loss import filter_loss
+from ghosts.belief.loss import distil_loss, filter_loss
 from ghosts.config import GoalExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
@@ -24,7 +25,7 @@ from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.learn.start import start_from
 from ghosts.learn.task import EpisodeTask, Selection, Share
-from ghosts.run.load import find_checkpoint
+from ghosts.run.load import Run, find_checkpoint, load_run
 
 
 class GoalTask(EpisodeTask[Batch, Batch]):
@@ -65,6 +66,14 @@ class FilterTask(GoalTask):
     """The Bayes filter: KL divergence from the demonstrator's true poses, on the map of every agent step."""
 
     model: GoalModel
+    teachers: tuple[GoalModel, ...] = ()
+    """Models whose mean belief is learned as well (`train.distil`); no part of what is trained or saved."""
+
+    def ready(self, drawn: Batch, fabric: Fabric) -> Batch:
+        """The batch on the device, and the teachers with it."""
+        for teacher in self.teachers:
+            teacher.to(fabric.device)
+        return super().ready(drawn, fabric)
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The filter's loss."""
@@ -72,6 +81,12 @@ class FilterTask(GoalTask):
         settings = self.experiment.model.filter
         targets = pose_belief(batch.path_xy_m, batch.path_heading_rad, trace.grid, settings.sigma_m, settings.headings)
         loss = filter_loss(trace.filter.posteriors, targets)
+        if self.teachers:
+            with torch.no_grad():
+                told = [teacher(batch.briefing, batch.seen, None, batch.supervised) for teacher in self.teachers]
+                taught = torch.stack([one.filter.posteriors for one in told]).mean(0)
+            share = self.settings.distil
+            loss = (1.0 - share) * loss + share * distil_loss(trace.filter.posteriors, taught)
         if batch.rooms is None or self.model.rooms is None:
             return loss
         told = self.model.rooms(torch.cat([trace.latents.observations, trace.latents.actions], -1)).float()
@@ -98,7 +113,11 @@ class LingUNetTask(GoalTask):
 
 
 def goal_task(
-    experiment: GoalExperiment, data: Dataset, selection: Selection | None = None, warm_start: Path | None = None
+    experiment: GoalExperiment,
+    data: Dataset,
+    selection: Selection | None = None,
+    warm_start: Path | None = None,
+    teachers: Sequence[Path] = (),
 ) -> GoalTask:
     """The task of a row of Table 1.
 
@@ -108,9 +127,10 @@ def goal_task(
         selection: scored during training.
         warm_start: run, checkpoint or shipped weights to start from, of this data or of another: words and labels are
             taken by name.
+        teachers: runs whose mean belief is learned too (`train.distil`): several models become one.
 
     Raises:
-        ConfigError: there is nothing to train.
+        ConfigError: there is nothing to train, or nothing to learn from the teachers.
         DataError: the weights do not fit.
     """
     if experiment.kind == "hand-coded":
@@ -121,4 +141,28 @@ def goal_task(
     task = kind(experiment, data, selection)
     if warm_start is not None:
         start_from(task, find_checkpoint(warm_start), policy=False, by_name=True)
+    if bool(teachers) != bool(experiment.train.distil):
+        raise ConfigError("teachers and their weight belong together; use --teacher RUN and --train.distil 0.5")
+    if teachers:
+        if not isinstance(task, FilterTask):
+            raise ConfigError(f"preset {experiment.name} has no filter that could be taught; leave out --teacher")
+        task.teachers = tuple(_teacher(load_run(path), data, experiment) for path in teachers)
     return task
+
+
+def _teacher(run: Run, data: Dataset, experiment: GoalExperiment) -> GoalModel:
+    """The model of a run that reads what the one to be taught reads.
+
+    Raises:
+        ConfigError: it does not, or has no filter.
+    """
+    if not isinstance(run.model, GoalModel):
+        raise ConfigError(f"{run.name} has no filter to learn from; name a run of a filter")
+    mine, theirs = data.reading, run.reading
+    same = ("vocabulary", "labels", "tiles", "landmarks", "grid", "kernel", "pool", "steps")
+    other = next((name for name in same if getattr(mine, name) != getattr(theirs, name)), None)
+    if other is None and run.experiment.model.filter.headings != experiment.model.filter.headings:
+        other = "headings"
+    if other is not None:
+        raise ConfigError(f"{run.name} cannot teach this model: it reads other {other}; train both on the same data")
+    return run.model.eval().requires_grad_(False)

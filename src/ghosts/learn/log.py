@@ -39,6 +39,7 @@ def keep_rows(path: Path, iteration: int) -> None:
         path.rename(next(free for free in numbers if not free.exists()))
         return
     *lines, half = read_text(path).split("\n")
+    lines += [half] if half.count('"iteration"') > 1 else []  # no half row, but a log without ends of lines
     kept = []
     for number, line in enumerate(lines, 1):
         try:

@@ -38,20 +38,20 @@ class ViewPoint(Location):
 class SimState:
     """What `getState` returns for each environment. It is the environment itself: the next action changes it."""
 
-    __slots__ = ("__weakref__", "_depth", "_here", "_places", "_rgb", "_walker")
+    __slots__ = ("__weakref__", "_here", "_pictures", "_places", "_size", "_walker")
 
     def __init__(self, height: int, width: int) -> None:
         self._walker = Walker()
         self._here: ViewPoint | None = None
         self._places: list[ViewPoint] | None = None
-        self._rgb = np.zeros((height, width, 3), np.uint8)
-        self._depth = np.zeros((height, width, 1), np.uint16)
+        self._size = (height, width)
+        self._pictures: tuple[np.ndarray, np.ndarray] | None = None
 
     scanId = property(lambda self: self._walker.scan, doc="The building.")
     step = property(lambda self: self._walker.step, doc="Actions since the episode began.")
-    rgb = property(lambda self: self._rgb, doc="Height × width × BGR, uint8; the next action draws over it.")
+    rgb = property(lambda self: self._images()[0], doc="Height × width × BGR, uint8; the next action draws over it.")
     depth = property(
-        lambda self: self._depth,
+        lambda self: self._images()[1],
         doc="Height × width × 1, uint16: distance along the optical axis, 0.25 mm per unit, 0 = no reading.",
     )
     heading = property(lambda self: self._walker.view[0], doc="Radians clockwise from +y.")
@@ -70,6 +70,12 @@ class SimState:
     def navigableLocations(self) -> list[ViewPoint]:
         """Where it may go, the present location first."""
         return list(self._reach())
+
+    def _images(self) -> tuple[np.ndarray, np.ndarray]:
+        """Made when they are asked for: 64 simulators that draw nothing would hold 98 MB of black."""
+        if self._pictures is None:
+            self._pictures = np.zeros((*self._size, 3), np.uint8), np.zeros((*self._size, 1), np.uint16)
+        return self._pictures
 
     def _reach(self) -> list[ViewPoint]:
         """Looked up when it is asked for: most turns of a camera are followed by another."""
@@ -300,8 +306,9 @@ class Simulator(Settings):
                 assert building is not None, "an episode has begun"
                 self._painter.panoramas.preload(state._walker.scan, building.names)
         loaded = time.perf_counter()
-        depth = [state._depth[..., 0] for state in self._states] if self._depth else None
-        self._painter.draw([state._walker for state in self._states], [state._rgb for state in self._states], depth)
+        images = [state._images() for state in self._states]
+        depth = [depth[..., 0] for _, depth in images] if self._depth else None
+        self._painter.draw([state._walker for state in self._states], [rgb for rgb, _ in images], depth)
         self._frames += len(self._states)
         self._load_s += loaded - began
         self._render_s += time.perf_counter() - loaded

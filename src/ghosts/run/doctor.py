@@ -28,7 +28,7 @@ MOST_DEG = 1.0
 
 
 @dataclass(frozen=True)
-class Task:
+class Use:
     """Something one may want to run."""
 
     name: str
@@ -46,7 +46,7 @@ class Diagnosis:
 
     root: str
     inventory: Inventory
-    tasks: tuple[Task, ...]
+    tasks: tuple[Use, ...]
     findings: tuple[Finding, ...]
     free_bytes: int
     read: int = 0
@@ -205,7 +205,7 @@ def _check_tiles(
 
 def _tasks(
     root: DataRoot, made: Pictures, inventory: Inventory, tiles: StoredTiles | None, stale: frozenset[str]
-) -> tuple[Task, ...]:
+) -> tuple[Use, ...]:
     path = root.path
     paths = _lacks_paths(root, made, inventory)
     select = "" if paths[0] else _select(root, inventory)
@@ -220,19 +220,19 @@ def _tasks(
     )
 
 
-def _simulate(made: Pictures, inventory: Inventory) -> Task:
+def _simulate(made: Pictures, inventory: Inventory) -> Use:
     name, command = "simulator with pictures", f"ghosts.mattersim: setDatasetPath('{made.path / 'scans'}')"
     if not inventory.scans:
-        return Task(name, command, False, "a usable navigation graph", "ghosts prepare … --connectivity FOLDER")
+        return Use(name, command, False, "a usable navigation graph", "ghosts prepare … --connectivity FOLDER")
     if not inventory.pictured:
         again = made.command(*sorted(inventory.damaged), again=bool(inventory.damaged))
-        return Task(name, command, False, "a scan with sound pictures", again)
-    return Task(name, command, True)
+        return Use(name, command, False, "a scan with sound pictures", again)
+    return Use(name, command, True)
 
 
-def _train(path: Path, name: str, lack: tuple[str, str], select: str) -> Task:
+def _train(path: Path, name: str, lack: tuple[str, str], select: str) -> Use:
     command = f"ghosts train goal --preset {name} --data {path} --out runs/{name}{select}"
-    return Task(f"training, {name}", command, not lack[0], *lack)
+    return Use(f"training, {name}", command, not lack[0], *lack)
 
 
 def _lacks_paths(root: DataRoot, made: Pictures, inventory: Inventory) -> tuple[str, str]:

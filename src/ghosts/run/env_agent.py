@@ -76,8 +76,8 @@ class EnvAgent:
         self.backbone = load_backbone(Path(backbone)) if backbone is not None else None
 
     @torch.no_grad()
-    def reset(self, observation: dict[str, Any]) -> None:
-        """Hear an instruction; the observation is the episode's first."""
+    def reset(self, observation: dict[str, Any]) -> tuple[str, ...]:
+        """Hear an instruction; the observation is the episode's first. Returns what was not understood, in words."""
         start = observation["position_m"]
         x_m, y_m = snap_origin(start[:2], self.run.reading.grid).tolist()
         self._origin = (x_m, y_m)
@@ -88,6 +88,7 @@ class EnvAgent:
         heading = torch.from_numpy(observation["heading_rad"]).float()
         self._carry: Carry = self.agent.start(Briefing(tokens, (tokens > 0).sum(1), xy_m, heading), np.zeros(1, int))
         self._moves: deque[int] = deque()
+        return tuple(self.run.reading.vocabulary.read(observation["instruction"]).notes())
 
     @torch.no_grad()
     def act(self, observation: dict[str, Any]) -> int:

@@ -28,7 +28,7 @@ from ghosts.mapping.label_tiles import ragged_rows, starts_of
 
 
 @runtime_checkable
-class Walker(Protocol):
+class Agent(Protocol):
     """An agent that can be walked: `act.agent.GhostAgent`, `act.seq2seq.Seq2SeqAgent`."""
 
     def start(self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: Any = None) -> Any:
@@ -168,7 +168,7 @@ class Rollout:
 
 @torch.no_grad()
 def walk_episodes(
-    agent: Walker,
+    agent: Agent,
     world: World,
     episodes: Episodes,
     *,

@@ -1,6 +1,6 @@
 """A trained speaker at work: any path of a building in words, and thousands of them as training data.
 
-`describe` tells one path; `sample_paths` and `tell_paths` make episodes in R2R's format of paths drawn like R2R's.
+`describe` tells one path; `paths_like_r2r` and `tell_paths` make episodes in R2R's format of paths drawn like R2R's.
 """
 
 from __future__ import annotations
@@ -112,12 +112,15 @@ def tell_paths(
     return texts
 
 
-def sample_paths(data: Dataset, count: int, seed: int = 0) -> list[Example]:
+def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
     """Paths of the training buildings, drawn like R2R's: as many per building as it has of R2R's, all different.
 
     Raises:
-        DataError: the buildings have no such path.
+        DataError: the buildings have no such path, or are streamed.
     """
+    if data.stream is not None:
+        hint = "name a data root whose training split is one file"
+        raise DataError("paths are drawn of training buildings held whole", file=data.root.path, hint=hint)
     random = np.random.default_rng(seed)
     share: dict[str, int] = {}
     for example in data.splits[TRAIN]:

@@ -28,7 +28,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class MapLayers:
     """What a map shows beside paths, start and goals."""
 
     layer: str = "belief"
@@ -88,7 +88,7 @@ def draw_map(
     record: EpisodeRecord,
     step: int,
     t: int,
-    drawn: Drawn = Drawn(),
+    layers: MapLayers = MapLayers(),
 ) -> None:
     """Draw everything known at an agent step and a filter step.
 
@@ -98,27 +98,27 @@ def draw_map(
         record: the episode.
         step: agent step.
         t: filter step; 0 is the start.
-        drawn: what else is shown, and how.
+        layers: what else is shown, and how.
     """
     frame = record.frames[step]
     places = {point["id"]: point for point in scene["viewpoints"]}
     storey = places[record.walk[step]]["s"]
-    left, right, bottom, top = drawn.box or view_box(record, scene)
+    left, right, bottom, top = layers.box or view_box(record, scene)
     axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
     axes.set_facecolor("#f3f4f5")
     axes.set_xticks([])
     axes.set_yticks([])
-    if drawn.painting is not None:
-        axes.imshow(drawn.painting.rgba, extent=drawn.painting.extent_m, zorder=1, interpolation="bilinear")
+    if layers.painting is not None:
+        axes.imshow(layers.painting.rgba, extent=layers.painting.extent_m, zorder=1, interpolation="bilinear")
     else:
-        draw_plan(axes, scene, storey, drawn.names)
+        draw_plan(axes, scene, storey, layers.names)
     _draw_unseen(axes, record, frame)
-    likely = drawn.layer == "likelihood" and t > 0
-    draw_heat(axes, heat_of(frame, drawn.layer, t), record.grid, record.origin_xy_m, likely=likely)
-    if drawn.graph:
+    likely = layers.layer == "likelihood" and t > 0
+    draw_heat(axes, heat_of(frame, layers.layer, t), record.grid, record.origin_xy_m, likely=likely)
+    if layers.graph:
         draw_graph(axes, scene, storey, frame.choice.candidates)
     _draw_paths(axes, scene, record, step)
-    if drawn.choices:
+    if layers.choices:
         _draw_choice(axes, scene, record, step, storey)
     draw_scale(axes, left, right, bottom, top)
 

@@ -60,7 +60,7 @@ def drive_pictures(drive: Drive) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], i
     images = []
     for left in (0.08, 4.6):
         axes = figure.add_axes((left / 9.16, 0.48 / height, 4.48 / 9.16, 4.48 / height), xticks=[], yticks=[])
-        images.append(axes.imshow(blank))
+        images.append(axes.imshow(blank, interpolation="bilinear"))
     figure.text(0.5, 1 - 0.1 / height, words, ha="center", va="top", fontsize=10, color=style.INK)
     note = figure.text(0.5, 0.38 / height, "", ha="center", va="top", fontsize=9, color=style.INK)
     canvas = FigureCanvasAgg(figure)

@@ -15,7 +15,7 @@ from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.evaluate.goal import CALIBRATION_BINS, GoalScores
 from ghosts.files import atomic_path
 from ghosts.view import style
-from ghosts.view.canvas import Drawn, draw_heat, draw_legend, draw_map, new_figure, view_box
+from ghosts.view.canvas import MapLayers, draw_heat, draw_legend, draw_map, new_figure, view_box
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord, corner_m
 
@@ -72,8 +72,8 @@ def belief_sequence(
         left, bottom = _GAP_IN + col * (wide + _GAP_IN), height - head - row * each - tall
         axes = figure.add_axes((left / width, bottom / height, wide / width, tall / height))
         if t < count:
-            drawn = Drawn(painting=painting, names=t == 0, graph=t == 0, box=box)
-            draw_map(axes, scene, record, step, t, drawn)
+            layers = MapLayers(painting=painting, names=t == 0, graph=t == 0, box=box)
+            draw_map(axes, scene, record, step, t, layers)
             axes.set_xlabel(_step_words(record, t), fontsize=8, labelpad=3)
         elif t == count:
             draw_legend(axes, record)
@@ -165,7 +165,7 @@ def inside_figure(record: EpisodeRecord, scene: dict[str, Any], step: int, t: in
         if not layer:
             _draw_kernel(axes, mixed, record.grid.cell_m)
             continue
-        draw_map(axes, scene, record, step, at, Drawn(layer, names=False, graph=False, box=box))
+        draw_map(axes, scene, record, step, at, MapLayers(layer, names=False, graph=False, box=box))
         corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]) + np.array([col, row])
         outline = corners * record.grid.cell_m + np.array(corner_m(record.grid, record.origin_xy_m))
         axes.plot(*outline.T, color=style.INK, lw=1.1, zorder=12)

@@ -15,7 +15,7 @@ from ghosts.errors import DataError, MissingExtraError
 from ghosts.files import atomic_path
 from ghosts.types import SUCCESS_M
 from ghosts.view import style
-from ghosts.view.canvas import Drawn, draw_legend, draw_map, draw_signs, new_figure, view_box, walk_name
+from ghosts.view.canvas import MapLayers, draw_legend, draw_map, draw_signs, new_figure, view_box, walk_name
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
@@ -124,8 +124,8 @@ def film_pictures(
             parts = []
             for item, view in zip(records, views):
                 last, at = t >= item.filter_steps, min(t, item.filter_steps)
-                drawn = Drawn(painting=painting, names=painting is None, choices=last, box=box)
-                parts.append(_film_picture(item, scene, (step, at), drawn, view, named=len(records) > 1))
+                layers = MapLayers(painting=painting, names=painting is None, choices=last, box=box)
+                parts.append(_film_picture(item, scene, (step, at), layers, view, named=len(records) > 1))
             yield np.concatenate(parts, 1), _HOLD if t == steps else 1
 
 
@@ -133,7 +133,7 @@ def _film_picture(
     record: EpisodeRecord,
     scene: dict[str, Any],
     when: tuple[int, int],
-    drawn: Drawn,
+    layers: MapLayers,
     view: UInt8[np.ndarray, "y x 3"] | None,
     *,
     named: bool,
@@ -144,13 +144,13 @@ def _film_picture(
         record: the episode.
         scene: its building.
         when: agent step and filter step.
-        drawn: of the map.
+        layers: of the map.
         view: what the camera sees, shown beside the map.
         named: whether to say which model this is.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    (step, t), box = when, drawn.box or view_box(record, scene)
+    (step, t), box = when, layers.box or view_box(record, scene)
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.0))
     side = _CAMERA_IN if view is not None else 0.0
     width, high = 7.2 + side, 7.0 * ratio
@@ -166,7 +166,7 @@ def _film_picture(
         draw_legend(figure.add_axes((7.2 / width, 0.74 / height, 0.3, (high - tall) / height)), record)
     else:
         draw_signs(figure, record, 0.5 / height)
-    draw_map(axes, scene, record, step, t, drawn)
+    draw_map(axes, scene, record, step, t, layers)
     axes.set_aspect("equal", adjustable="datalim")
     _write_words(figure, record, t, lines, (width, height))
     frame = record.frames[step]

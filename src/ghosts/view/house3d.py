@@ -25,7 +25,7 @@ from ghosts.view.library import Library
 from ghosts.view.packed import pack
 from ghosts.view.question import Question
 from ghosts.world.houses.assets.glb import glb_bytes
-from ghosts.world.houses.mesh.bake import TEXEL_M, bake
+from ghosts.world.houses.mesh.bake import bake
 from ghosts.world.houses.world import load_house
 
 BACKBONE = Path("houses-backbone")
@@ -38,12 +38,11 @@ class Houses3D:
 
     Args:
         library: worlds and models.
-        outfit: body and camera of who drives.
-        texel_m: side of a texel of the baked light.
+        outfit: body and camera of who drives; its texels are the houses'.
     """
 
-    def __init__(self, library: Library, outfit: Outfit = TRAINED, texel_m: float = TEXEL_M) -> None:
-        self._library, self._outfit, self._texel_m = library, outfit, texel_m
+    def __init__(self, library: Library, outfit: Outfit = TRAINED) -> None:
+        self._library, self._texel_m = library, outfit.texel_m
         self._baking, self._driving = threading.Lock(), threading.Lock()
         self._file = lru_cache(maxsize=_HOUSES)(self._make_file)
         self._drive = lru_cache(maxsize=_DRIVES)(self._make_drive)

@@ -19,7 +19,8 @@ from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
-ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-background-networking")
+"""Software draws, three dimensions too."""
 
 
 def remake_images(
@@ -74,9 +75,10 @@ class Served:
 
     Args:
         library: what is shown.
+        how: more for `server.make_app`.
     """
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, **how: Any) -> None:
         import uvicorn
 
         from ghosts.view.server import make_app
@@ -84,7 +86,7 @@ class Served:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
-        config = uvicorn.Config(make_app(library), host="127.0.0.1", port=self.port, log_level="error")
+        config = uvicorn.Config(make_app(library, **how), host="127.0.0.1", port=self.port, log_level="error")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 

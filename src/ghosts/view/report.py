@@ -169,7 +169,8 @@ def _listed(item: Shown) -> Listed:
 def _arrived(episodes: Sequence[Shown], evaluation: Evaluation) -> dict[str, tuple[int, int]]:
     """Walks that arrived, and all there were, of each model that walked by itself."""
     if evaluation.walks:
-        return {name: (int(item.success.sum()), len(item.success)) for name, item in evaluation.walks.items()}
+        arrived = {name: item.columns["SR"] for name, item in evaluation.walks.items()}
+        return {name: (int(values.sum()), len(values)) for name, values in arrived.items()}
     ends: dict[str, list[float]] = {}
     for record in (record for item in episodes for record in item.records):
         if record.left_m is not None:

@@ -126,13 +126,16 @@ def static_text(name: str) -> str:
     return (resources.files("ghosts.view") / "static" / name).read_text(encoding="utf-8")
 
 
-def make_app(library: Library, hosts: frozenset[str] = frozenset(), token: str = "") -> FastAPI:
+def make_app(
+    library: Library, hosts: frozenset[str] = frozenset(), token: str = "", houses: Houses3D | None = None
+) -> FastAPI:
     """The application.
 
     Args:
         library: what is shown.
         hosts: names besides localhost under which it may be called.
         token: what every request must show; nothing when empty.
+        houses: what shows them in three dimensions; the library's own by default.
     """
     app = FastAPI(
         title="ghosts view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, lifespan=_few_threads
@@ -141,7 +144,7 @@ def make_app(library: Library, hosts: frozenset[str] = frozenset(), token: str =
     _pages(app)
     _lists(app, library)
     _questions(app, library)
-    _houses(app, library, Houses3D(library))
+    _houses(app, library, houses or Houses3D(library))
     _errors(app)
     return app
 

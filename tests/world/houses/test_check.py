@@ -21,8 +21,8 @@ def copy(small_world: Path, tmp_path: Path) -> Path:
 
 
 def test_a_made_world_is_true(small_world: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check_words(DataRoot(small_world), "") == (72, [])
     with unchecked():
+        assert check_words(DataRoot(small_world), "") == (72, [])
         main(["doctor", "--data", str(small_world)])
     assert "instructions: 72 checked against their houses, 0 untrue" in capsys.readouterr().out
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from checks import unchecked
 from ghosts.errors import ConfigError
-from ghosts.world.houses.house import House, Opening
+from ghosts.world.houses.house import House, Opening, Room
 from ghosts.world.houses.make import house_name, make_house
 from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.plan.rooms import ROOM_KINDS, WALL_M
@@ -37,7 +38,7 @@ def test_names_are_unique_and_long_enough() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rooms(seed: int) -> None:
     plan = house(seed)
-    assert 6 <= len(plan.rooms) <= 14
+    assert 6 <= len(plan.rooms) <= 16
     assert {room.kind for room in plan.rooms} <= set(ROOM_KINDS)
     assert [room.index for room in plan.rooms] == list(range(len(plan.rooms)))
     assert {"kitchen", "bedroom", "bathroom", "living room"} <= {room.kind for room in plan.rooms}
@@ -46,9 +47,10 @@ def test_rooms(seed: int) -> None:
         assert 2.5 <= round(room.ceiling_z_m - room.floor_z_m, 3) <= 3.0
     for a in plan.rooms:
         for b in plan.rooms[: a.index]:
-            apart = a.storey != b.storey or (
-                min(a.x1_m, b.x1_m) + WALL_M / 2 <= max(a.x0_m, b.x0_m)
-                or min(a.y1_m, b.y1_m) + WALL_M / 2 <= max(a.y0_m, b.y0_m)
+            apart = a.storey != b.storey or all(
+                min(x1, right) + WALL_M / 2 <= max(x0, left) or min(y1, top) + WALL_M / 2 <= max(y0, bottom)
+                for x0, y0, x1, y1 in a.rects()
+                for left, bottom, right, top in b.rects()
             )
             assert apart, f"seed {seed}: {a} and {b} overlap"
 
@@ -76,16 +78,12 @@ def test_openings_lie_in_the_walls_of_their_rooms(seed: int) -> None:
         for index in opening.rooms:
             if index < 0:
                 continue
-            room = plan.rooms[index]
-            if opening.along == "x":
-                across, low, high, at = (room.y0_m, room.y1_m), room.x0_m, room.x1_m, opening.x_m
-                level = opening.y_m
-            else:
-                across, low, high, at = (room.x0_m, room.x1_m), room.y0_m, room.y1_m, opening.y_m
-                level = opening.x_m
-            assert min(abs(level - wall) for wall in across) == pytest.approx(WALL_M / 2, abs=0.011)
-            assert low < at - opening.width_m / 2
-            assert at + opening.width_m / 2 < high
+            at, level = (opening.x_m, opening.y_m) if opening.along == "x" else (opening.y_m, opening.x_m)
+            walls = [wall for wall in plan.rooms[index].walls if wall.along == opening.along]
+            wall = min(walls, key=lambda wall: abs(wall.level_m - level))
+            assert abs(wall.level_m - level) == pytest.approx(WALL_M / 2, abs=0.011)
+            assert wall.low_m < at - opening.width_m / 2
+            assert at + opening.width_m / 2 < wall.high_m
 
 
 def test_stairs_are_comfortable_and_open_above() -> None:
@@ -124,6 +122,10 @@ def test_houses_differ() -> None:
     assert views == set(VIEWS)
     loops = sum(len(doors(house(seed))) + len(house(seed).stairs) >= len(house(seed).rooms) for seed in SEEDS)
     assert loops >= 12, "many houses need a cycle"
+    ells = [room for seed in SEEDS for room in house(seed).rooms if room.notch_m is not None]
+    assert len(ells) >= 8
+    assert len({room.kind for room in ells}) >= 3
+    assert {len(house(seed).stairs) for seed in SEEDS} == {0, 1, 2}
 
 
 def test_doors_are_open_shut_and_of_glass() -> None:
@@ -159,7 +161,8 @@ def test_seats_stand_at_angles() -> None:
 @pytest.mark.parametrize(
     ("size", "seeds"),
     [
-        (HouseSize(storeys=(2, 2)), (0, 1)),
+        (HouseSize(storeys=(2, 2)), (0,)),
+        (HouseSize(storeys=(3, 3)), (0,)),
         (HouseSize(storeys=(1, 1), rooms=(6, 8)), (0, 1)),
         (HouseSize(area_m2=(90.0, 130.0)), (0, 1)),
     ],
@@ -170,13 +173,37 @@ def test_houses_are_as_large_as_wished(size: HouseSize, seeds: tuple[int, ...]) 
     for plan in plans:
         assert size.storeys[0] <= len({room.storey for room in plan.rooms}) <= size.storeys[1]
         assert size.rooms[0] <= len(plan.rooms) <= size.rooms[1]
-        walled = sum((r.x1_m - r.x0_m + WALL_M) * (r.y1_m - r.y0_m + WALL_M) for r in plan.rooms)
+        walled = sum((x1 - x0) * (y1 - y0) for room in plan.rooms for x0, y0, x1, y1 in room.rects(WALL_M / 2))
         assert size.area_m2[0] - 0.1 <= walled <= size.area_m2[1] + 0.1
+
+
+@pytest.mark.parametrize(
+    "notch", [(0.0, 0.0, 2.0, 1.0), (3.0, 0.0, 5.0, 1.0), (3.0, 3.0, 5.0, 4.0), (0.0, 3.0, 2.0, 4.0)]
+)
+def test_an_ell_is_a_rectangle_without_a_corner(notch: tuple[float, float, float, float]) -> None:
+    """Its parts, its outline, its walls and the points that it holds tell of the same 18 m²."""
+    room = Room(0, "bedroom", 0, 0.0, 0.0, 5.0, 4.0, 0.0, 2.6, notch)
+    assert room.area_m2 == pytest.approx(18.0)
+    corners = room.corners()
+    twice = sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1]))
+    assert twice / 2 == pytest.approx(18.0)
+    points = np.stack(np.meshgrid(np.arange(0.05, 5.0, 0.1), np.arange(0.05, 4.0, 0.1)), -1).reshape(-1, 2)
+    inside = [any(a < x < c and b < y < d for a, b, c, d in room.rects()) for x, y in points]
+    assert room.holds(points).tolist() == inside
+    assert sum(inside) == 1800
+    assert sum(wall.high_m - wall.low_m for wall in room.walls) == pytest.approx(18.0)
+    assert len(room.walls) == 6
+    for wall in room.walls:  # just before each wall is the room, just behind it is not
+        middle, way = (wall.low_m + wall.high_m) / 2, sum(wall.inward)
+        places = [(middle, wall.level_m + way * off) for off in (0.01, -0.01)]
+        both = np.array([place if wall.along == "x" else place[::-1] for place in places])
+        assert room.holds(both).tolist() == [True, False], wall
+        assert min(room.gaps_m(*both[0].tolist())) == pytest.approx(0.01)
 
 
 def test_sizes_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ghosts.world.houses.make._MISSES", 2)
-    with pytest.raises(ConfigError, match=r"storeys must be two numbers, rising, in 1..2"):
+    with pytest.raises(ConfigError, match=r"storeys must be two numbers, rising, in 1..3"):
         HouseSize(storeys=(2, 1))
     with pytest.raises(ConfigError, match=r"no plan gives a house of .*; widen --storeys, --rooms or --area"):
         make_house(0, HouseSize(area_m2=(1.0, 2.0)))

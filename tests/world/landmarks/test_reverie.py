@@ -119,6 +119,10 @@ def test_files_that_are_no_listing(content: bytes) -> None:
         ("0 v1 3\n", "line 1: expected four words"),
         ("0 v1 x a\n", r"line 1, field 'region_index': expected a whole number \(got 'x'\)"),
         ("0 v1 3 q\n", r"field 'region_letter': expected one of the room letters a b .* \(got 'q'\)"),
+        ("0 v1 ٣ a\n", r"field 'region_index': expected a whole number"),
+        ("0 v1 3 a\n2 v2 3 a\n", r"line 2, field 'index': expected 1 \(got '2'\)"),
+        ("\ufeff0 v1 3 a\n", r"line 1, field 'index': expected 0"),
+        ("0 v1 3 a\n1 v2 3 b\n", r"line 2, field 'region_letter': region 3 had the letter a before \(got 'b'\)"),
         ("0 v1 3 a\n1 v1 3 a\n", r"line 2, field 'viewpoint': viewpoint listed twice \(got 'v1'\)"),
     ],
 )

@@ -1,7 +1,7 @@
 "use strict";
 // The viewer's 3D: a switch beside the map's, storeys, and an agent that drives without a graph.
 Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
-  const element = Ghosts.element, state = { on: false, view: null, key: "", house: "", drive: null, action: 0, timer: null };
+  const ACTION_MS = 90, element = Ghosts.element, state = { on: false, view: null, key: "", house: "", drive: null, action: 0, timer: null };
   const box = element("input", { type: "checkbox", "data-part": "solid" }), label = element("label", { hidden: true, title: "the house in three dimensions" }, box, " 3D");
   const canvas = element("canvas", { class: "solid", tabindex: 0, "aria-label": "the house in three dimensions: arrow keys turn it, plus and minus zoom" });
   const storeys = element("select", { "aria-label": "storey" }), eyes = element("input", { type: "checkbox", checked: true });
@@ -41,9 +41,10 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
 
   const refresh = () => {
     const { map, header, scene } = pane() ?? {};
-    label.hidden = scene?.kind !== "house";
+    if (!map?.frame) return;
+    label.hidden = scene.kind !== "house";
     if (label.hidden && state.on) show(false);
-    if (!state.on || !map?.frame) return;
+    if (!state.on) return;
     if (state.drive && state.drive.key !== keyOf(header)) forget();
     const house = `${header.world_id} ${header.scan}`;
     if (house !== state.house) return load(house, header, scene);
@@ -104,9 +105,13 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
   };
   const toggle = () => {
     if (state.timer) return stop();
-    if (state.action >= state.drive.poses.length - 1) state.action = 0;
+    const last = state.drive.poses.length - 1, first = state.action >= last ? 0 : state.action, since = performance.now();
     play.textContent = "❚❚";
-    state.timer = setInterval(() => (state.action >= state.drive.poses.length - 1 ? stop() : go(state.action + 1)), 90);
+    // By the clock: where drawing is slow, actions are left out.
+    state.timer = setInterval(() => {
+      go(first + Math.floor((performance.now() - since) / ACTION_MS));
+      if (state.action >= last) stop();
+    }, ACTION_MS);
   };
 
   const forget = () => {
@@ -119,7 +124,8 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
     const { header } = pane(), key = keyOf(header);
     forget();
     drive.disabled = true;
-    say("Driving… it looks around, thinks and drives on; that takes some seconds.");
+    const since = Date.now(), tick = setInterval(() => say(`Driving… ${Math.round((Date.now() - since) / 1000)} s`), 1000);
+    say("Driving…");
     try {
       const told = await (await Ghosts.ask("/api/drive", source.body(header))).json();
       for (const look of told.looks) look.beliefs = await Ghosts.unpack(look.beliefs);
@@ -131,6 +137,7 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
       go(0);
       toggle();
     } finally {
+      clearInterval(tick);
       drive.disabled = false;
     }
   });
@@ -139,6 +146,7 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
     state.on = box.checked = on;
     panel.hidden = !on;
     player.parts.maps.hidden = on;
+    player.root.classList.toggle("deep", on);
     if (!on) stop();
     refresh();
   };

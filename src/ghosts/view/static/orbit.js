@@ -66,7 +66,7 @@ Ghosts.Orbit = class {
   // From the south-west, high enough to look over the walls.
   fit([x0, y0, z0], [x1, y1], ratio) {
     const target = [(x0 + x1) / 2, (y0 + y1) / 2, z0], wide = Math.max(x1 - x0, y1 - y0, 4);
-    this.home = { target, far: (1.25 * wide) / Math.min(1, ratio), turn: 0.35, tilt: 1.0 };
+    this.home = { target, far: (1.05 * wide) / Math.min(1, ratio), turn: 0.35, tilt: 1.0 };
     this.reset();
   }
 

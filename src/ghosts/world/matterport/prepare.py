@@ -20,10 +20,11 @@ import cv2
 import numpy as np
 
 from ghosts.errors import DataError, GhostsError, UnknownNameError
-from ghosts.files import read_json, write_json
+from ghosts.files import read_bytes, read_json, write_json
 from ghosts.locks import in_turn
 from ghosts.workers import pool_of
 from ghosts.world.graph import NavGraph, load_graph
+from ghosts.world.images import check_whole
 from ghosts.world.matterport.conf import Origin, Rig
 from ghosts.world.matterport.panorama import (
     PrepareConfig,
@@ -100,7 +101,7 @@ def plan_release(
             incomplete[scan, viewpoint] = f"{missing[0]}{more} missing"
     share = units[rank::world]
     whole = [unit for unit in share if unit not in incomplete]
-    todo = [unit for unit in whole if again or find_prepared(root, *unit, config) is None]
+    todo = [unit for unit in whole if again or find_prepared(root, *unit, config) is None or _damaged(root, *unit)]
     return Plan(tuple(units), tuple(todo), incomplete)
 
 
@@ -196,6 +197,17 @@ def _release(sources: tuple[Path, ...]) -> RawRelease:
 @lru_cache(maxsize=2)
 def _rigs(sources: tuple[Path, ...], scan: str, origin: Origin) -> dict[str, Rig]:
     return _release(sources).cameras(scan, origin)
+
+
+def _damaged(root: Path, scan: str, viewpoint: str) -> bool:
+    """Whether a finished panorama's files are no longer whole, by their checksums; the doctor looks at the pixels."""
+    colour, depth, _ = PanoramaStore(root / "scans").paths(scan, viewpoint)
+    try:
+        for path in (colour, depth):
+            check_whole(path, read_bytes(path))
+    except DataError:
+        return True
+    return False
 
 
 def summarise(

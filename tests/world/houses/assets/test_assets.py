@@ -82,7 +82,7 @@ def test_a_ball_comes_to_rest_on_the_floor_in_mujoco() -> None:
 
 
 def test_usd_opens_again(baked: Baked, tmp_path: Path) -> None:
-    pxr = pytest.importorskip("pxr")
+    pxr = pytest.importorskip("pxr", reason="USD needs ghosts[usd]")
     from pxr import Usd, UsdGeom
 
     assert pxr is not None

@@ -46,7 +46,7 @@ def test_depth_labels_and_colours_are_near_the_exact_ones(
     name: str, exact: ExactRenderer, baked: Renderer, folder: Path
 ) -> None:
     if name == "fast":
-        pytest.importorskip("embreex")
+        pytest.importorskip("embreex", reason="the fast renderer needs ghosts[fast]")
     renderer = baked if name == "baked" else make_renderer(name, house(0), texel_m=0.1, folder=folder)
     poses = random_poses(house(0), 6, np.random.default_rng(1))
     with unchecked():

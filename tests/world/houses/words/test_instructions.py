@@ -60,10 +60,11 @@ def told(handmade: House) -> list[Told]:
 
 def test_drafts_hardly_ever_contradict_200_random_paths(told: list[Told]) -> None:
     checked, wrong = 0, list[str]()
-    for world in told:
-        for path, item in world.each():
-            wrong += [f"{item.text} {told}" for told in [world.check(path, item.text)] if told]
-            checked += 1
+    with unchecked():
+        for world in told:
+            for path, item in world.each():
+                wrong += [f"{item.text} {told}" for told in [world.check(path, item.text)] if told]
+                checked += 1
     assert checked >= 500
     # Drafts in which writer and reader count doors or take turns differently are written again by `Teller.tell`.
     assert len(wrong) <= 0.01 * checked, wrong

@@ -300,7 +300,7 @@ def _make_on_floor(house: House, x_m: float, y_m: float, z_m: float, rng: np.ran
     return _site(x_m, y_m, z_m, room if room >= 0 else house.openings[opening].rooms[0], rng, opening=opening)
 
 
-def beside_stair(house: House, xy_m: tuple[float, float], floor_z_m: float, reach_m: float = 1.6) -> tuple[int, str]:
+def beside_stair(house: House, xy_m: tuple[float, float], floor_z_m: float) -> tuple[int, str]:
     """The stair whose end a point is near, and which end ("bottom", "top"); (−1, "") when there is none."""
     for index, stair in enumerate(house.stairs):
         along = float(stair_coordinates(stair, np.array([xy_m]))[0, 0])
@@ -308,6 +308,6 @@ def beside_stair(house: House, xy_m: tuple[float, float], floor_z_m: float, reac
             (stair.foot_m, "bottom", along <= 0.2),
             (stair.head_m, "top", along >= stair_length_m(stair) - 0.2),
         ):
-            if outside and abs(end[2] - floor_z_m) < 0.3 and np.hypot(xy_m[0] - end[0], xy_m[1] - end[1]) <= reach_m:
+            if outside and abs(end[2] - floor_z_m) < 0.3 and np.hypot(xy_m[0] - end[0], xy_m[1] - end[1]) <= 1.6:
                 return index, name
     return -1, ""

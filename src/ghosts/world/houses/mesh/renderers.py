@@ -85,7 +85,7 @@ class ExactRenderer:
         self.scene = scene
 
     def render(self, poses: Sequence[Pose], camera: Intrinsics) -> Pictures:
-        """Draw."""
+        """See `Renderer`."""
         return render_frames(self.scene, frames_of(poses, camera, self.scene.device))
 
 
@@ -101,7 +101,7 @@ class BakedRenderer:
         self.solids = upload(baked.faces.solids)
 
     def render(self, poses: Sequence[Pose], camera: Intrinsics) -> Pictures:
-        """Draw."""
+        """See `Renderer`."""
         frames = frames_of(poses, camera, "cpu")
         hits = cast(self.solids, frames)
         shape = (len(poses), camera.height, camera.width)
@@ -132,7 +132,7 @@ class FastRenderer:
         self.face = np.append(mesh.face, np.int32(-1))
 
     def render(self, poses: Sequence[Pose], camera: Intrinsics) -> Pictures:
-        """Draw."""
+        """See `Renderer`."""
         frames = frames_of(poses, camera, "cpu")
         shape = (len(poses), camera.height, camera.width)
         rays = frames.rays().numpy().reshape(-1, 3)

@@ -7,6 +7,9 @@ import numpy as np
 from ghosts.world.houses.plan.layout import Slot, shared_walls
 from ghosts.world.houses.plan.rooms import HALLS, ROOM_KINDS
 
+_DEAD_ENDS = ("bathroom", "closet", "pantry", "laundry room")
+"""Nobody walks through these to another room."""
+
 
 def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str] | None:
     """Choose a kind for every slot: sizes and neighbours decide, by hill climbing over swaps.
@@ -39,7 +42,10 @@ def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str] | Non
             _climb(kinds, free, slots, near, rng)
             if not _change_misfits(kinds, free, slots, must, rng):
                 break
-    return kinds if all(_fits(kind, slot) for kind, slot in zip(kinds, slots)) else None
+    believed = all(_fits(kind, slot) for kind, slot in zip(kinds, slots)) and not any(
+        slot.role == "back" and kinds[slot.parent] in _DEAD_ENDS for slot in slots
+    )
+    return kinds if believed else None
 
 
 def _fits(kind: str, slot: Slot) -> bool:
@@ -137,7 +143,7 @@ def _fitness(score: float, i: int, kinds: list[str], slots: list[Slot], near: li
         parent = kinds[slot.parent]
         if not kind.back:
             score -= 6.0
-        score += 1.5 if parent in kind.beside else -1.5
+        score += 1.5 if parent in kind.beside else -6.0 if parent in _DEAD_ENDS else -1.5
     elif kinds[i] in ("entryway", "bathroom", "living room", "bedroom") and not touches_hall:
         score -= 3.0
     return score
