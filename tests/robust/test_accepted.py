@@ -110,6 +110,7 @@ SETTINGS = {
     "channels": (lambda s: s["model"]["mapper"].update(channels=10**7), "do not fit the settings"),
     "features": (lambda s: s["model"]["mapper"].update(features=10**8), "do not fit the settings"),
     "kernel": (lambda s: s["model"]["mapper"].update(kernel=100_001), "do not fit the settings"),
+    "rows": (lambda s: s["model"]["mapper"].update(rows=20_000), "mapper.rows must be at most 1024"),
     "vocabulary": (lambda s: s["model"]["language"].update(vocabulary=1 << 40), "no model can be made|do not fit"),
     "held out": (
         lambda s: s["train"].update(hold_out="x"),
