@@ -26,6 +26,17 @@ INTRODUCTION = """# Commands
 
 `ghosts COMMAND --help` prints the same.
 This page is made by `python docs/reference/commands.py`.
+An option that takes several values is repeated: `--run A --run B`.
+
+In bash, these lines complete commands and options with Tab (put them into `~/.bashrc`):
+
+```sh
+_ghosts() {
+    local told="$(ghosts ${COMP_WORDS[@]:1:COMP_CWORD-1} --help 2>/dev/null | grep -oE '^  [a-z]+|--[a-z.-]+')"
+    COMPREPLY=($(compgen -W "$told" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _ghosts ghosts
+```
 """
 
 

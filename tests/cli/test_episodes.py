@@ -51,6 +51,9 @@ def test_an_unknown_episode_is_answered_at_once(
     told = capsys.readouterr().err
     assert "unknown episode '300_9' in" in told
     assert "did you mean '300_" in told
+    with pytest.raises(SystemExit):
+        main([command, "--data", str(combs), "--run", "nowhere", "--episode", "9999_99", "--out", str(out)])
+    assert "; choose one of " in capsys.readouterr().err  # those of the path with the nearest number
 
 
 def test_models_are_listed(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from ghosts.cli import commands, main
 from ghosts.cli._options import names_of, wrapped
 
 KINDS = {
-    "bench": ("simulator", "houses", "model", "growth", "viewer"),
+    "bench": ("simulator", "houses", "model", "growth", "viewer", "buildings"),
     "eval": ("goal", "vln", "ce"),
     "train": ("goal", "vln", "speaker"),
 }

@@ -81,7 +81,7 @@ def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.Captu
 def test_a_speaker_has_a_say(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     speaker = save_untrained(world / "speaker.safetensors", world / "root", speaker_experiment())
     place = ("--run", world / "agent", "--data", world / "root", "--device", "cpu", "--pragmatic", speaker)
-    run("eval", "vln", *place, "--splits", "dev_unseen", "--baselines", "", "--examples", 2)
+    run("eval", "vln", *place, "--split", "dev_unseen", "--baseline", "none", "--examples", 2)
     assert "tiny-agent, pragmatic" in capsys.readouterr().out
     run("submit", *place, "--out", world / "said.json")
     assert "9 instructions of split test" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from ghosts.errors import DataError
-from ghosts.language.tokens import PAD, UNKNOWN, Vocabulary, build_vocabulary, tokenise, unread
+from ghosts.language.tokens import PAD, UNKNOWN, TextRead, Vocabulary, build_vocabulary, tokenise, unread
 from ghosts.language.vectors import shipped_vectors
 from ghosts.weights import resolve
 
@@ -131,3 +131,8 @@ def test_how_far_a_text_is_understood() -> None:
     assert (short.words, short.cut, short.understood) == (("walk", "past", "the"), 1, 3 / 4)
     assert short.notes() == ["cut after 3 words (1 left out)"]
     assert (words.read("...").understood, words.read("walk").notes()) == (0.0, [])
+    # Little words alone lead nowhere, however many of them are known.
+    assert words.read("the walk").trust > 0.5
+    assert words.read("the snarfle the").trust == words.read("the the the").trust == 0.0
+    read_by_meaning = TextRead(("hello",), (), ("hello",), 0)
+    assert (read_by_meaning.trust, read_by_meaning.notes()) == (0.0, ["read by their meaning alone: hello"])

@@ -123,6 +123,10 @@ def choose(page: Any, name: str) -> None:
 def test_a_visit(page: Any, address: str) -> None:
     page.goto(address)
     page.wait_for_selector(READY)
+    # Words that nobody is born with are explained where they stand.
+    page.click(".terms summary")
+    assert all(word in page.inner_text(".terms") for word in ("belief", "Sure", "entropy", "negative log-likelihood"))
+    page.click(".terms summary")
     # Look around: dragging the panorama turns it, and the wedge on the map with it.
     page.wait_for_selector(".panobox:not([hidden])")
     before, map_before = settled(page, "canvas.pano"), settled(page, "canvas.map")
@@ -186,6 +190,14 @@ def test_two_models(page: Any, address: str) -> None:
     page.wait_for_selector(".numbers td:nth-child(3)")
     assert page.locator("canvas.map").count() == 2
     assert page.inner_text("#current").startswith("300_0: ")
+    # Side by side they are as high as wide, and no word lies on another.
+    boxes = [page.locator("canvas.map").nth(k).bounding_box() for k in (0, 1)]
+    assert all(abs(box["width"] - box["height"]) < 3 for box in boxes)
+    crossing = page.evaluate(
+        "Ghosts.shown_player.panes.map(({ map: { taken } }) => taken.filter(([x, y, w, h], k) => taken.slice(0, k)"
+        ".some(([a, b, v, g]) => w > 8 && v > 8 && Math.abs(a - x) < v + w && Math.abs(b - y) < g + h)).length)"
+    )
+    assert crossing == [0, 0]
     assert page.inner_text("[data-part=walker]").split() == ["agent", "walk", "of", "small"]
     for part in ("words", "inside", "attention"):
         found = page.locator(f"[data-part={part}] section").evaluate_all("all => all.map(x => x.dataset.model)")

@@ -74,6 +74,11 @@ def test_a_house_scene(tmp_path: Path) -> None:
     rooms = [shape for shape in scene["shapes"] if shape["k"] == "room"]
     assert [shape["t"] for shape in rooms] == [room.kind for room in house.rooms]
     assert rooms[0]["p"][0] == [round(house.rooms[0].x0_m, 3), round(house.rooms[0].y0_m, 3)]
+    # Every viewpoint is somewhere that has a name.
+    kinds = {room.kind for room in house.rooms}
+    named = {point["r"] for point in scene["viewpoints"]}
+    assert all(name in kinds or name == "stairs" or name.startswith("doorway between ") for name in named), named
+    assert named & kinds
     # Every viewpoint stands on its storey's floor, stairs apart.
     floor = data.graph(data.scans[0]).position_m[:, 2] - data.graph(data.scans[0]).height_m
     level = np.array(scene["storeys"])[[point["s"] for point in scene["viewpoints"]]]

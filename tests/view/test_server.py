@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ pytest.importorskip("httpx2", reason="the tests' client needs httpx2 (ghosts[dev
 from fastapi.testclient import TestClient
 
 from ghosts.errors import DataError
-from ghosts.view import door
+from ghosts.view import door, server
+from ghosts.view.film import write_film
 from ghosts.view.guard import MOST_BYTES, Guard
 from ghosts.view.images import Served
 from ghosts.view.library import Library
@@ -101,7 +103,8 @@ def test_an_episode_and_its_frames(client: TestClient) -> None:
         assert answer.status_code == 200, answer.text
         frames.append(answer.json())
     assert frames[0]["seen_m2"] < frames[1]["seen_m2"]
-    record = from_json({**header, "motion": None, "frames": frames})
+    two = {name: header[name][:2] for name in ("walk", "walk_heading_rad", "labels")}
+    record = from_json({**header, **two, "motion": None, "frames": frames})
     np.testing.assert_allclose(record.frames[1].beliefs.sum((1, 2, 3)), 1.0, atol=0.02)
 
 
@@ -178,12 +181,26 @@ def test_scene_panorama_and_painting(client: TestClient) -> None:
     assert top > 6.0
 
 
+def _asked_meanwhile(ask: Callable[[], None], *given: Any, report: Callable[[int, int], None], **more: Any) -> int:
+    def told(done: int, total: int) -> None:
+        report(done, total)
+        ask()
+
+    return write_film(*given, report=told, **more)
+
+
 @pytest.mark.parametrize("kind", ["mp4", "gif"])
-def test_films(client: TestClient, kind: str) -> None:
+def test_films(client: TestClient, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     header = pick(client)
     asked = question(header, walk=header["walk"][:1], kind=kind, beside="plain" if kind == "gif" else "")
-    answer = client.post("/api/film", json=asked)
+    told: list[dict[str, int]] = []
+    ask = partial(_asked_meanwhile, lambda: told.append(client.get("/api/film/mine").json()))
+    monkeypatch.setattr(server, "write_film", ask)
+    answer = client.post("/api/film", json=asked | {"job": "mine"})
     assert answer.status_code == 200, answer.text
+    # How far it is can be asked for while it is drawn, and not afterwards.
+    assert told[-1] == {"done": 1, "total": 1}
+    assert client.get("/api/film/mine").json() == {"done": 0, "total": 0}
     assert answer.content[4:8] == b"ftyp" if kind == "mp4" else answer.content[:6] == b"GIF89a"
 
 

@@ -140,6 +140,20 @@ class Vocabulary:
         )
 
 
+_LITTLE = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be but by for from i if in is it its me my of on or so that the then there this to was "
+        "we will with you your",
+    )
+)
+"""Words that say nothing of a way by themselves."""
+
+
+def _says_something(word: str) -> bool:
+    return word not in _LITTLE and not set(word) <= _PUNCTUATION
+
+
 @dataclass(frozen=True)
 class TextRead:
     """What a model makes of a text."""
@@ -168,9 +182,15 @@ class TextRead:
 
     @property
     def understood(self) -> float:
-        """Share of the words, marks left out, that it reads and knows."""
+        """Share of the words, marks left out, that it reads and knows.
+
+        0 where training met none of those that can say where to go: of "hello" and of "the … and …" it knows nothing.
+        """
+        known = set(self.words).difference(self.unknown, self.met)
+        if not any(map(_says_something, known)):
+            return 0.0
         said, strange = (sum(not set(word) <= _PUNCTUATION for word in words) for words in (self.words, self.unknown))
-        return (said - strange) / (said + self.cut) if said else 0.0
+        return (said - strange) / (said + self.cut)
 
     @property
     def trust(self) -> float:
