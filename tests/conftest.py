@@ -36,7 +36,7 @@ def import_heavy() -> None:
     # What a checked module imports is compiled from source (the hook looks for bytecode of its own): 2 500 modules.
     for heavy in (
         *("beartype", "cv2", "fastapi", "gymnasium", "lightning_fabric", "matplotlib.pyplot", "safetensors.torch"),
-        *("scipy.stats", "torch", "tyro"),
+        *("scipy.ndimage", "scipy.sparse.csgraph", "scipy.spatial", "scipy.special", "torch", "tyro"),
     ):
         with suppress(ImportError):  # extras
             importlib.import_module(heavy)
