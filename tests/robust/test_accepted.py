@@ -206,7 +206,7 @@ def test_ctrl_c_with_workers(tmp_path: Path) -> None:
     """Both the command and its workers get the signal, as from a terminal; one line is all that is printed."""
     listen = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's "&" starts programs deaf to it
     code = f"import signal, sys; {listen}; from ghosts.cli import main; main(sys.argv[1:])"
-    words = ["world", "--out", tmp_path, "--houses", "40", "--workers", "2", "--no-images", *SMALL]
+    words = ["world", "--out", tmp_path, "--houses", "400", "--paths", "2", "--workers", "2", "--no-images", *SMALL]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, words)],
         stdout=subprocess.PIPE,
