@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import tyro
 
@@ -242,9 +242,9 @@ def _score_run(
         for split, examples in options.chosen(data.splits, data.root).items():
             since = time.perf_counter()
             with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
-                settings = {"planner": planner, "batch": options.batch, "precision": options.precision}
-                settings |= {"pragmatic": speaker, "report": report}
-                scores[split] = walk_and_score(run, data, examples, fabric, **settings)  # type: ignore[arg-type]
+                settings: dict[str, Any] = {"planner": planner, "pragmatic": speaker, "precision": options.precision}
+                settings |= {"batch": options.batch, "report": report}
+                scores[split] = walk_and_score(run, data, examples, fabric, **settings)
             seconds[split] = time.perf_counter() - since
         how = ["planner"] * planner + ["true beliefs"] * run.on_true_beliefs + ["pragmatic"] * (speaker is not None)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *how]))
