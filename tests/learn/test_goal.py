@@ -158,7 +158,7 @@ def test_rooms_are_told_from_the_words(data: Dataset) -> None:
 
 
 def test_teachers_are_learned_from(data: Dataset, tmp_path: Path) -> None:
-    """Two teachers of random weights; half of the loss is their mean belief's, and they stay as they are."""
+    """Two teachers of random weights; a quarter of the loss is their mean belief's, and they stay as they are."""
     taught = replace(EXPERIMENT, train=replace(EXPERIMENT.train, distil=0.25))
     files = []
     for seed in (5, 6):

@@ -110,6 +110,7 @@ SETTINGS = {
     "channels": (lambda s: s["model"]["mapper"].update(channels=10**7), "do not fit the settings"),
     "features": (lambda s: s["model"]["mapper"].update(features=10**8), "do not fit the settings"),
     "kernel": (lambda s: s["model"]["mapper"].update(kernel=100_001), "do not fit the settings"),
+    "rows": (lambda s: s["model"]["mapper"].update(rows=20_000), "mapper.rows must be at most 1024"),
     "vocabulary": (lambda s: s["model"]["language"].update(vocabulary=1 << 40), "no model can be made|do not fit"),
     "held out": (
         lambda s: s["train"].update(hold_out="x"),
@@ -205,7 +206,7 @@ def test_ctrl_c_with_workers(tmp_path: Path) -> None:
     """Both the command and its workers get the signal, as from a terminal; one line is all that is printed."""
     listen = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's "&" starts programs deaf to it
     code = f"import signal, sys; {listen}; from ghosts.cli import main; main(sys.argv[1:])"
-    words = ["world", "--out", tmp_path, "--houses", "40", "--workers", "2", "--no-images", *SMALL]
+    words = ["world", "--out", tmp_path, "--houses", "400", "--paths", "2", "--workers", "2", "--no-images", *SMALL]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, words)],
         stdout=subprocess.PIPE,

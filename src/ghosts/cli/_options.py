@@ -67,8 +67,8 @@ def wrapped(text: str | None, indent: int = 0) -> str | None:
             # Each line begins with a space, and none is empty: tyro would join the ones and double the others.
             entry = line.startswith("  ")
             first, further = ("", " " * indent) if entry else (" ", " ")
-            how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-            parts.append(textwrap.fill(line, wide, initial_indent=first, subsequent_indent=further, **how))
+            wrapper = textwrap.TextWrapper(wide, first, further, break_long_words=False, break_on_hyphens=False)
+            parts.append(wrapper.fill(line))
     return "\n".join(parts) if text else None
 
 

@@ -8,6 +8,9 @@ from typing import ClassVar, Literal
 from ghosts.config.values import require
 from ghosts.types import Grid
 
+MOST_CELLS = 1024
+"""A side of the map: at cells of 0.5 m, half a kilometre."""
+
 
 @dataclass(frozen=True)
 class LanguageConfig:
@@ -87,6 +90,10 @@ class MapperConfig:
     def __post_init__(self) -> None:
         for name in ("features", "channels", "kernel", "rows", "cols"):
             require(getattr(self, name) >= 1, f"mapper.{name} must be at least 1", getattr(self, name))
+        for name in ("rows", "cols"):
+            # Weights do not tell the size of the map, so that a checkpoint could ask for any amount of memory.
+            most = f"mapper.{name} must be at most {MOST_CELLS}"
+            require(getattr(self, name) <= MOST_CELLS, most, getattr(self, name))
         require(self.kernel % 2 == 1, "mapper.kernel must be odd", self.kernel)
         require(
             self.convolution in ("sparse", "masked"), "mapper.convolution must be sparse or masked", self.convolution

@@ -20,6 +20,7 @@ from safetensors.numpy import load, save
 
 from ghosts.errors import DataError
 from ghosts.files import atomic_path, sha256_bytes
+from ghosts.limits import check_bytes
 from ghosts.weights import WORDS
 
 FORMAT = "ghosts-words-1"
@@ -91,9 +92,14 @@ def pack_vectors(source: Path, out: Path) -> int:
     with (
         gzip.open(source, "rt", encoding="utf-8") if source.suffix == ".gz" else open(source, encoding="utf-8") as text
     ):
-        rows = [line.rstrip().split(" ") for line in text]
-    words = "\n".join(row[0] for row in rows).encode()
-    table = np.array([row[1:] for row in rows], np.float32)
+        rows, taken = [], 0
+        for line in text:
+            taken += len(line)
+            check_bytes(taken, source)
+            word, *numbers = line.rstrip().split(" ")
+            rows.append((word, np.array(numbers, np.float32)))
+    words = "\n".join(word for word, _ in rows).encode()
+    table = np.stack([numbers for _, numbers in rows])
     scale = (np.abs(table).max(1) / 127.0).astype(np.float16)
     parts = {
         "vectors": np.round(table / scale.astype(np.float32)[:, None]).astype(np.int8),

@@ -16,8 +16,8 @@ from ghosts.world.houses.plan.shell import VIEWS, build_shell, make_stairs
 
 _ATTEMPTS, _PER_FRAME, _MISSES = 400, 100, 30
 ANY_SIZE = HouseSize()
-_STOREYS = (0.5, 0.88)
-"""Share of the houses with one storey, and with at most two."""
+_STOREYS = (0.48, 0.82)
+"""Share of the houses with one storey, and with at most two; of three, one in two is too large and drawn again."""
 _SHUT = 0.5
 """Share of the doors that nobody needs, which are shut."""
 _ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"

@@ -32,7 +32,7 @@ Made = tuple[House, HouseGraph, Ground]
 def made() -> Made:
     """A made house of two storeys, its graph and its ground."""
     with unchecked():
-        plan = house(0)
+        plan = house(4)
         return plan, make_graph(plan), make_ground(plan)
 
 
@@ -100,6 +100,25 @@ def test_nobody_falls_off_a_stair_or_into_its_well(ground: Ground) -> None:
     edge, bumps = walk(ground, stand(ground, 4.0, 1.8, STOREY_M, math.pi), 8)
     assert edge.y_m == pytest.approx(1.05 + 0.1, abs=0.04)  # the well ends at 1.05
     assert (edge.layer, bumps > 0) == (1, True)
+
+
+def test_flights_above_each_other_lead_up_and_down_again() -> None:
+    plan = house(12)
+    assert len(plan.stairs) == 2
+    with unchecked():
+        ground = make_ground(plan)
+        for layer, stair in enumerate(plan.stairs):
+            x, foot, head = stair.foot_m[0], stair.foot_m[1], stair.head_m[1]
+            up, steps = math.copysign(1.0, head - foot), math.ceil((abs(head - foot) + 1.0) / 0.25)
+            below = stand(ground, x, foot - 0.5 * up, stair.foot_m[2], NORTH if up > 0 else math.pi)
+            above, bumps = walk(ground, below, steps)
+            assert (above.layer, above.z_m, bumps) == (layer + 1, stair.head_m[2], 0)
+            back, bumps = walk(ground, turn(above, math.pi), steps)
+            assert (back.layer, back.z_m, bumps) == (layer, stair.foot_m[2], 0)
+            half, _ = walk(ground, below, steps // 2)
+            aside, bumps = walk(ground, turn(half, math.pi / 2), 8)
+            assert bumps > 0
+            assert abs(aside.x_m - x) < stair.width_m / 2
 
 
 def test_a_random_walk_stays_in_the_house(made: Made) -> None:

@@ -98,7 +98,7 @@ def test_rectangles_of_a_difference_do_not_overlap_and_cover_the_rest() -> None:
 
 
 def test_no_two_pieces_of_a_house_share_a_plane_and_a_place() -> None:
-    faces = visible_faces(house(0))
+    faces = visible_faces(house(9))
     rows = [
         (face, piece)
         for face, pieces in faces.pieces.items()
@@ -141,7 +141,7 @@ def test_triangles_face_outwards_and_their_texture_is_where_the_lookup_says() ->
 
 
 def test_rectangles_of_the_atlas_lie_apart() -> None:
-    atlas = pack(visible_faces(house(0)), 0.1)
+    atlas = pack(visible_faces(house(9)), 0.1)
     used = np.zeros((atlas.height, atlas.width), int)
     for (x, y), (wide, tall) in zip(atlas.corner, atlas.texels):
         used[y - 1 : y + tall + 1, x - 1 : x + wide + 1] += 1

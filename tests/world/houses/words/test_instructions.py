@@ -22,7 +22,7 @@ from ghosts.world.houses.words.vocabulary import UNSPOKEN, nouns
 from ghosts.world.houses.words.voice import STYLES
 from world.houses.made import house
 
-SEEDS = (0, 3)
+SEEDS = (9, 12)
 
 
 class Told:

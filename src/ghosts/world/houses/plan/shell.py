@@ -315,10 +315,8 @@ def _railings(stair: Stair, upper: Room, *, ends: bool) -> list[Primitive]:
     # The end above the foot is open too; the flight arrives at the other one.
     y = hole[0] - 0.04 if up > 0 else hole[1] + 0.04
     wall_x = stair.foot_m[0] - open_side * stair.width_m / 2
-    ends = sorted((wall_x, edge))
-    parts.append(
-        span_box((ends[0], ends[1]), (y - 0.03, y + 0.03), (floor + 0.92, floor + 0.97), "wood", wood, "railing")
-    )
+    span = (min(wall_x, edge), max(wall_x, edge))
+    parts.append(span_box(span, (y - 0.03, y + 0.03), (floor + 0.92, floor + 0.97), "wood", wood, "railing"))
     for k in range(7):
         post = wall_x + (edge - wall_x) * k / 6
         parts.append(_post((post, y, floor), 0.013, 0.46))
