@@ -41,6 +41,12 @@ def test_packed_vectors_are_centred_and_of_variance_one(tmp_path: Path, name: st
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted([name, out.name])
 
 
+def test_vectors_that_unpack_to_gigabytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GHOSTS_MAX_BYTES", "50")
+    with pytest.raises(DataError, match=r"vectors\.txt\.gz: it would take .* of memory"):
+        pack_vectors(glove(tmp_path / "vectors.txt.gz"), tmp_path / "words.safetensors")
+
+
 def test_rows_and_means() -> None:
     vectors = WordVectors(WORDS, TABLE)
     np.testing.assert_array_equal(vectors.rows(["sofa", "xqzt", "couch"]), [TABLE[1], np.zeros(4), TABLE[0]])

@@ -69,7 +69,7 @@ def episodes_of(root: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     ("change", "words"),
     [
         (lambda item: item.update(heading=1e39), "field 'heading': expected a finite number of radians"),
-        (lambda item: item.update(distance=-1e30), "field 'distance': expected a finite number of metres"),
+        (lambda item: item.update(distance=-1.0), "field 'distance': expected a finite number of metres"),
         (lambda item: item.update(instructions=["go \ud800"]), "half a character"),
         (lambda item: item.update(path=item["path"][::-2]), "nobody can walk straight"),
         (lambda item: item.pop("heading"), "field 'heading': missing"),
@@ -154,6 +154,8 @@ def test_cameras_beyond_belief() -> None:
         (lambda value: value["frames"][0].update(goal_xy_m=[0.0, float("inf")]), "field 'goal_xy_m'"),
         (lambda value: value.update(start_heading_rad="x"), "field 'start_heading_rad'"),
         (lambda value: value.update(walk=[1, 2]), "malformed"),
+        (lambda value: value["unknown"].__setitem__(0, 0.5), "malformed"),
+        (lambda value: value["action_attention"].pop(), "malformed"),
         (lambda value: value["action_attention"][0].__setitem__(0, float("nan")), "malformed"),
     ],
 )

@@ -84,6 +84,9 @@ async def rounds(process: int, options: argparse.Namespace) -> None:
         times = sorted(taken for some in await asyncio.gather(*visits) for taken in some)
         spent, memory = used(process)
         answered = [taken for taken in times if taken < float("inf")]
+        if not answered:
+            print(f"round {number + 1}: no frame answered, {memory:.0f} MB, load {os.getloadavg()[0]:.1f}", flush=True)
+            continue
         print(
             f"round {number + 1}: {len(answered)} frames, {len(times) - len(answered)} not answered, "
             f"median {statistics.median(times):.2f} s, worst {max(answered):.1f} s, "

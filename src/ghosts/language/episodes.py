@@ -96,9 +96,11 @@ def parse_episode(record: Any, number: int, source: Path) -> Episode:
         path_id=path_id,
         scan=record["scan"],
         path=_texts(record, name, "path", source),
-        heading_rad=_within(record, name, "heading", source, MOST_HEADING_RAD, "a finite number of radians"),
+        heading_rad=_within(
+            record, name, "heading", source, (-MOST_HEADING_RAD, MOST_HEADING_RAD), "a finite number of radians"
+        ),
         instructions=_texts(record, name, "instructions", source),
-        distance_m=_within(record, name, "distance", source, MOST_DISTANCE_M, "a finite number of metres")
+        distance_m=_within(record, name, "distance", source, (0.0, MOST_DISTANCE_M), "a finite number of metres")
         if "distance" in record
         else None,
     )
@@ -111,9 +113,11 @@ def _texts(record: dict[str, Any], name: object, field: str, source: Path) -> tu
     return tuple(value)
 
 
-def _within(record: dict[str, Any], name: object, field: str, source: Path, most: float, what: str) -> float:
+def _within(
+    record: dict[str, Any], name: object, field: str, source: Path, ends: tuple[float, float], what: str
+) -> float:
     value = record.get(field)
-    if not is_finite(value) or abs(value) > most:
+    if not is_finite(value) or not ends[0] <= value <= ends[1]:
         raise _wrong(record, name, field, what, source)
     return float(value)
 

@@ -24,6 +24,7 @@ from ghosts.limits import check_bytes
 from ghosts.weights import WORDS
 
 FORMAT = "ghosts-words-1"
+_LONGEST_LINE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,7 @@ def pack_vectors(source: Path, out: Path) -> int:
         gzip.open(source, "rt", encoding="utf-8") if source.suffix == ".gz" else open(source, encoding="utf-8") as text
     ):
         rows, taken = [], 0
-        for line in text:
+        while line := text.readline(_LONGEST_LINE):
             taken += len(line)
             check_bytes(taken, source)
             word, *numbers = line.rstrip().split(" ")

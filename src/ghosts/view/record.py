@@ -246,9 +246,13 @@ def from_json(value: Any) -> EpisodeRecord:
             "labels": tuple(tuple(str(name) for name in names) for names in value["labels"]),
             "walk_heading_rad": tuple(_number(heading, "walk_heading_rad") for heading in value["walk_heading_rad"]),
         }
-        if not all(isinstance(item, str) for name in ("words", "walk", "path") for item in lists[name]):
+        if not all(isinstance(item, str) for name in ("words", "notes", "walk", "path") for item in lists[name]):
+            raise ValueError
+        if not all(isinstance(item, bool) for item in lists["unknown"]):
             raise ValueError
         if not all(np.isfinite(item).all() for item in attention.values()):
+            raise ValueError
+        if len({item.shape for item in attention.values()}) > 1:
             raise ValueError
         record = EpisodeRecord(
             **texts,

@@ -140,8 +140,7 @@ def export_weights(stored: Checkpoint, out: Path) -> None:
         DataError: a weight is too large for float16.
     """
     half = {
-        f"model/{name}": value.half() if value.dtype == torch.float32 else value
-        for name, value in stored.weights.items()
+        f"model/{name}": value.half() if value.is_floating_point() else value for name, value in stored.weights.items()
     }
     check_finite(half, out, "the weight is too large for 16 bits; train with more --train.weight-decay")
     save_checkpoint(out, half, stored.about)

@@ -165,7 +165,15 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
         row = int(skew.argmax())
         problem = f"the pose of viewpoint {ids[row]} is no rotation (its first 3 × 3 numbers)"
         raise DataError(problem, file=source, record=row, field="pose", hint=_AGAIN)
+    odd = np.flatnonzero((poses[:, 3] != (0.0, 0.0, 0.0, 1.0)).any(1))
+    if odd.size:
+        problem = f"the pose of viewpoint {ids[odd[0]]} does not end with 0 0 0 1"
+        raise DataError(problem, file=source, record=int(odd[0]), field="pose", hint=_AGAIN)
     height = np.array([_number(source, row, record, "height") for row, record in enumerate(records)])
+    if (height < 0.0).any():
+        row = int(height.argmin())
+        problem = "a camera below its floor"
+        raise DataError(problem, file=source, record=row, field="height", value=float(height[row]), hint=_AGAIN)
     included = np.array([_field(source, row, record, "included", bool) for row, record in enumerate(records)])
     visible = np.array([_flags(source, row, record, "visible", count) for row, record in enumerate(records)])
     unobstructed = np.array([_flags(source, row, record, "unobstructed", count) for row, record in enumerate(records)])
