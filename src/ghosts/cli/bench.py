@@ -71,7 +71,7 @@ class Model:
     quick: bool = False
     """One timed run a row instead of five."""
     batch: int = 5
-    """Episodes an iteration."""
+    """Episodes per iteration."""
     seed: int = 0
     """Of weights and data."""
     out: Path | None = None

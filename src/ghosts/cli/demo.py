@@ -39,7 +39,7 @@ class Options:
     instructions: int = 4
     """How many to follow."""
     faces: int = 256
-    """Pixels a side of a skybox face, as in training."""
+    """Side of a skybox face in pixels, as in training."""
     continuous: bool = False
     """Let the agent drive in steps of 0.25 m and 15° instead, without a graph; a picture of each drive is written."""
 

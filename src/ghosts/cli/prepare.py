@@ -199,6 +199,6 @@ def _bench(options: Options) -> None:
 
     row = measure_prepare(options.bench, options.faces, options.colour)
     hours = row["cpu_s"] * 10_800 / 3600.0
-    print(f"{options.faces} px faces, colour from {options.colour}: {row['cpu_s']:.2f} s of one core a panorama")
+    print(f"{options.faces} px faces, colour from {options.colour}: {row['cpu_s']:.2f} s of one core per panorama")
     print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in row["parts_s"].items()))
     print(f"  {1.0 / row['cpu_s']:.2f} panoramas per second and core; 10 800 panoramas: {hours:.1f} core hours")

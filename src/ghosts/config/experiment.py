@@ -102,7 +102,7 @@ class TrainConfig(OptimiserConfig):
     capture: bool = True
     """On one GPU, run language and filter as CUDA graphs: the same numbers, fewer launches."""
     agent_steps: int = 6
-    """Viewpoints an episode shows; the map of every one is supervised."""
+    """Viewpoints that an episode shows. The map of each is supervised (but see `supervised`)."""
     mirrored: float = 0.5
     """Share of episodes shown mirrored, with left and right swapped in the words."""
     quarters: bool = False
@@ -184,7 +184,7 @@ class NavigationConfig:
     agent: Literal["filter", "seq2seq"] = "filter"
     """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
     step_limit: int = 12
-    """Panoramas an episode may look at in evaluation; `train.agent_steps` in training."""
+    """Panoramas that an episode may look at in evaluation. In training it is `train.agent_steps`."""
     own_actions: float = 0.5
     """Share of training moves sampled from the agent itself, the others being the target's. Paper: 0.5; 1 = labels of
     an expert on the agent's own way (DAgger, for seq2seq: student forcing); 0 = teacher forcing."""
