@@ -40,16 +40,16 @@ def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> Mo
 
 
 TABLE_TRAIN = TrainConfig(iterations=1600, evaluate_every=1600, ema=0.998, precision="auto")
-"""The budget of every row of Table 1, in both worlds; the last weights are the ones that count."""
+"""The budget of every row of Table 1, in both worlds. The last weights are scored."""
 
 
 def landmarks_filter() -> GoalExperiment:
-    """Filter (x, y, θ) on landmarks: the prototype's recipe, with averaged weights."""
+    """Filter (x, y, θ) on landmarks, with averaged weights."""
     return GoalExperiment("landmarks-filter", "filter", _landmark_model(), train=TABLE_TRAIN)
 
 
 def landmarks_near() -> GoalExperiment:
-    """Filter (x, y, θ) that sees landmarks up to 5 m away, on words of training alone."""
+    """Filter (x, y, θ) that sees landmarks up to 5 m away and knows only the words of training."""
     return replace(landmarks_filter(), name="landmarks-near", landmarks=LandmarkConfig(sight_m=5.0))
 
 
@@ -82,20 +82,20 @@ def landmarks_improved() -> GoalExperiment:
 
 
 def landmarks_spoken() -> GoalExperiment:
-    """The improved filter, also trained on what a speaker says of other paths (`--spoken FILE`): the shipped one."""
+    """The improved filter, also trained on a speaker's instructions (`--spoken FILE`): the shipped one."""
     base = landmarks_improved()
     train = replace(base.train, iterations=4500, evaluate_every=4500, spoken=0.5)
     return replace(base, name="landmarks-spoken", train=train)
 
 
 def landmarks_houses() -> GoalExperiment:
-    """The improved filter in thousands of houses shown as landmarks, streamed: to start R2R's from (`--warm-start`)."""
+    """The improved filter in thousands of streamed houses, as a start for R2R's filter (`--warm-start`)."""
     base = landmarks_improved()
     return replace(base, name="landmarks-houses", train=replace(base.train, evaluate_every=1300))
 
 
 def landmarks_filter_xy() -> GoalExperiment:
-    """Filter (x, y): heading left out of the state."""
+    """Filter (x, y), without heading in the state."""
     base = landmarks_filter()
     return replace(base, name="landmarks-filter-xy", model=_landmark_model(headings=1))
 
@@ -118,12 +118,12 @@ def _image_model(headings: int = 4, motion: MotionConfig | None = None) -> Model
 
 
 def houses_filter() -> GoalExperiment:
-    """Filter (x, y, θ) on images of houses: the default."""
+    """Filter (x, y, θ) on images of houses, the default."""
     return GoalExperiment("houses-filter", "filter", _image_model(), train=TABLE_TRAIN, observation="images")
 
 
 def houses_filter_xy() -> GoalExperiment:
-    """Filter (x, y) on images of houses: heading left out of the state."""
+    """Filter (x, y) on images of houses, without heading in the state."""
     return replace(houses_filter(), name="houses-filter-xy", model=_image_model(headings=1))
 
 
@@ -193,7 +193,7 @@ AGENT_TRAIN = TrainConfig(
     iterations=240, batch=128, agent_steps=10, learning_rate=2e-3, evaluate_every=80, precision="auto"
 )
 POLICY_ALONE = NavigationConfig(freeze_filter=True, fresh_policy=True, own_actions=0.75)
-"""Of the shipped agents: minutes instead of hours, and the filter stays the goal predictor it was."""
+"""Settings of the shipped agents: training takes minutes instead of hours, and the filter stays as it was."""
 JOINT_TRAIN = TrainConfig(
     iterations=350, batch=32, agent_steps=8, learning_rate=3e-4, evaluate_every=350, ema=0.99, precision="auto"
 )
@@ -203,18 +203,18 @@ SEQ2SEQ_TRAIN = TrainConfig(
 
 
 def landmarks_agent() -> VlnExperiment:
-    """A policy on the frozen filter it is started from (`--warm-start`), on landmarks."""
+    """A policy on a frozen filter (`--warm-start`), on landmarks."""
     train = replace(AGENT_TRAIN, iterations=150, evaluate_every=150)
     return _agent(landmarks_improved(), "landmarks-agent", train, POLICY_ALONE)
 
 
 def landmarks_joint() -> VlnExperiment:
-    """The filter it is started from (`--warm-start`) trained on together with a policy, on landmarks."""
+    """A filter (`--warm-start`) trained further together with a policy, on landmarks."""
     return _agent(landmarks_improved(), "landmarks-joint", JOINT_TRAIN, NavigationConfig(own_actions=0.75))
 
 
 def landmarks_rewarded() -> VlnExperiment:
-    """The policy of an agent (`--warm-start`) trained on by its own success, on landmarks."""
+    """The policy of an agent (`--warm-start`) trained further by its own success, on landmarks."""
     train = replace(AGENT_TRAIN, iterations=120, evaluate_every=120, learning_rate=3e-4)
     navigation = replace(POLICY_ALONE, fresh_policy=False, own_actions=1.0, samples=4, reward=1.0)
     return _agent(landmarks_improved(), "landmarks-rewarded", train, navigation)
@@ -227,7 +227,7 @@ def landmarks_seq2seq() -> VlnExperiment:
 
 
 def houses_agent() -> VlnExperiment:
-    """A policy on the frozen filter it is started from (`--warm-start`), on images of houses."""
+    """A policy on a frozen filter (`--warm-start`), on images of houses."""
     return _agent(houses_filter(), "houses-agent", AGENT_TRAIN, POLICY_ALONE)
 
 

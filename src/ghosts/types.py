@@ -1,10 +1,10 @@
-"""What rooms exchange, and the one order of axes.
+"""What packages exchange, and the one order of axes.
 
 Axes, everywhere: batch `b`, agent step `s`, filter step `t`, view `v`, heading bin or channel `c`, then rows `y`,
 columns `x`. A map or belief row grows with world +y, a column with world +x. Images are `height × width × RGB`.
 Frames and units are defined in `ghosts.geometry`.
 
-Only NumPy here: opening a data root must not import torch. Torch-side types live with the room that makes them
+Only NumPy here: opening a data root must not import torch. Torch-side types live in the package that makes them
 (`mapping.points`, `belief.filter`).
 """
 

@@ -24,7 +24,7 @@ def test_makes_a_world_and_measures_it(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(load_episodes(root / "r2r" / "R2R_val_unseen.json")) == 4
     capsys.readouterr()
     main(["world", "--stats", str(root)])
-    assert "viewpoints a house" in capsys.readouterr().out
+    assert "viewpoints per house" in capsys.readouterr().out
 
 
 def test_show_draws_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

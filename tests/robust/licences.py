@@ -53,9 +53,9 @@ def page() -> str:
     lines = [
         "# Licences",
         "",
-        "Ghosts itself is under the MIT licence (`LICENSE`). Its direct dependencies, with the licences that their own",
-        "metadata state; `python tests/robust/licences.py` writes this page, and a test fails when a dependency of",
-        "`pyproject.toml` is not on it.",
+        "Ghosts itself is under the MIT licence (`LICENSE`). The table lists its direct dependencies with the",
+        "licences that their own metadata state. `python tests/robust/licences.py` writes this page, and a test",
+        "fails when a dependency of `pyproject.toml` is not on it.",
         "",
         "| package | for | licence | home |",
         "| --- | --- | --- | --- |",
@@ -66,14 +66,15 @@ def page() -> str:
             lines.append(f"| {name} | {group} | {text} | {home} |")
     lines += [
         "",
-        "The viewer carries three.js (MIT, `src/ghosts/view/static/vendor/three.LICENSE`): the file of npm's `three`",
-        "0.170.0 as it was published. It is part of the installed package.",
+        "The viewer includes three.js (MIT, `src/ghosts/view/static/vendor/three.LICENSE`), which is part of the",
+        "installed package. It is the unchanged file of npm's `three` 0.170.0.",
         "",
-        "The documentation carries KaTeX (MIT, `docs/assets/katex/LICENSE`); it is not part of the installed package.",
+        "The documentation includes KaTeX (MIT, `docs/assets/katex/LICENSE`), which is not part of the installed",
+        "package.",
         "",
-        "Data are not part of the package: Matterport3D, R2R and REVERIE have terms of their own, and ImageNet weights",
-        "of ResNet-34 come from torchvision (BSD-3-Clause). The shipped weights were trained on what `docs/weights.md`",
-        "says.",
+        "Data are not part of the package. Matterport3D, R2R and REVERIE have terms of their own. The ImageNet",
+        "weights of ResNet-34 come from torchvision (BSD-3-Clause). `docs/weights.md` says what the shipped weights",
+        "were trained on.",
         "",
     ]
     return "\n".join(lines)

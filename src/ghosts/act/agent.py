@@ -119,7 +119,8 @@ class GhostAgent:
     Args:
         model: mapper, language, filter and policy; its mode (training or evaluation) is left as it is.
         planner: chooses instead of the model's policy.
-        step_limit: panoramas an episode may look at; at the last one it walks to the best visited viewpoint and stops.
+        step_limit: panoramas that an episode may look at; at the last one it walks to the best visited
+            viewpoint and stops.
     """
 
     def __init__(self, model: GoalModel, planner: Planner | None = None, step_limit: int = STEP_LIMIT) -> None:

@@ -1,4 +1,4 @@
-"""Viewpoints a walker may choose, and what a belief says about each: mass around it, and mass it leads to.
+"""Viewpoints that a walker may choose, and what a belief says about each: mass around it, and mass it leads to.
 
 Candidates of all episodes of a batch are laid one after the other; `episode` says whose each is. No loops over the
 batch.

@@ -1,7 +1,7 @@
 """Language and filter of a training iteration as CUDA graphs: on a GPU their many small kernels take longer to launch
 one by one than to run.
 
-The mapper stays as it is: how many cells an iteration observes differs, and a graph's shapes do not.
+The mapper stays as it is: the number of cells that an iteration observes differs, and a graph's shapes do not.
 """
 
 from __future__ import annotations

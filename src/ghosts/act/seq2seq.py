@@ -192,7 +192,7 @@ class Seq2SeqAgent:
 
     Args:
         model: its mode (training or evaluation) is left as it is.
-        step_limit: panoramas an episode may look at; at the last one it stops.
+        step_limit: panoramas that an episode may look at; at the last one it stops.
     """
 
     def __init__(self, model: Seq2Seq, step_limit: int = STEP_LIMIT) -> None:

@@ -1,4 +1,4 @@
-"""The cost of training as a picture: one panel an axis, with what perfect growth would be."""
+"""The cost of training as a picture: one panel per axis, with what perfect growth would be."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def commands() -> dict[str, str]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run `ghosts COMMAND …`; exits 2 on a wrong word, 1 on a `GhostsError`, whose message is all that is printed."""
+    """Run `ghosts COMMAND …`; exits with 2 on a wrong word, and with 1 on a `GhostsError`, after its message."""
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

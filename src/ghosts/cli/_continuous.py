@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalCe:
-    """Continuous motion in houses: VLN-CE's metrics of agents that drive. Writes ce.json and ce.md to --out."""
+    """Score agents that drive in houses (continuous motion) by VLN-CE's metrics. Writes ce.json and ce.md to --out."""
 
     run: tuple[Path, ...] = ()
     """Folder of a run on images, a checkpoint, or the name of shipped weights; repeat for more."""
@@ -35,19 +35,19 @@ class EvalCe:
     data: Path = Path("data")
     """Data root made by ghosts world."""
     split: str = "val_unseen"
-    """Whose instructions to follow."""
+    """Split whose instructions are followed."""
     planner: bool = False
     """Also choose with the planner instead of each run's policy."""
     baseline: tuple[str, ...] = ()
-    """Driver without a model (random, stop, hand-coded, oracle), all by default, or `none`; repeat for more."""
+    """Driver without a model: random, stop, hand-coded, oracle, or `none`; repeat for more. All by default."""
     answers: Path | None = None
-    """A file of ghosts submit: also drive along a discrete agent's answers."""
+    """Also drive along the walks of a discrete agent, from a file of `ghosts submit`."""
     examples: int = 0
-    """Instructions, evenly spaced; 0 = all."""
+    """Number of instructions, evenly spaced; 0 = all."""
     camera: Literal["trained", "vln-ce"] = "trained"
-    """trained: 60° wide and 30° down, as the shipped agent knows it; vln-ce: 90° wide and level."""
+    """Camera: `trained` is 60° wide and looks 30° down, as in the agent's training; `vln-ce` is 90° wide and level."""
     renderer: str = "auto"
-    """exact, baked, fast, or auto."""
+    """Renderer: exact, baked, fast, or auto."""
     out: Path | None = None
     """Folder for the table and its numbers."""
 

@@ -23,19 +23,19 @@ class TrainOptions:
     """Options of every training command."""
 
     data: Path = Path("data")
-    """Data root."""
+    """Data root to train on."""
     select: str = "dev_unseen"
     """Split on which the best checkpoint is chosen."""
     select_examples: int = 640
-    """How many of its instructions are used for that."""
+    """Number of instructions of that split that are scored."""
     device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
-    """Processes on this machine; under torchrun (several machines) its own numbers count."""
+    """Processes on this machine. Under torchrun (several machines) its own numbers count."""
     threads: int = 2
     """Threads that prepare batches."""
     spoken: Path | None = None
-    """Instructions that a speaker said (`ghosts speak --paths`), for --train.spoken."""
+    """File of a speaker's instructions (from `ghosts speak --paths`), for --train.spoken."""
     tensorboard: bool = False
     """Also log for TensorBoard, in `<out>/tensorboard`."""
 

@@ -67,8 +67,8 @@ class PragmaticOptions:
     """A speaker that has a say in where an agent stops."""
 
     pragmatic: Path | None = None
-    """Run of a speaker: places to stop are also weighed by how well it would have said the instruction for the way
-    there (Fried et al. 2018)."""
+    """Run of a speaker. The agent then also weighs places to stop by how likely the speaker finds the instruction for
+    the way there (Fried et al. 2018)."""
     pragmatic_weight: float = 1.0
     """Weight of the speaker's log-likelihood beside the policy's."""
 
@@ -106,27 +106,28 @@ class EvalOptions:
     """Options of every evaluation."""
 
     run: tuple[Path, ...] = ()
-    """Folder of a run, or a checkpoint; repeat for more. Runs that differ in their seed alone become one row."""
+    """Folder of a run, a checkpoint, or shipped weights; repeat for more. Runs that differ only in their seed become
+    one row."""
     ensemble: bool = False
-    """Let the runs think as one: their beliefs are averaged."""
+    """Average the beliefs of all runs and score them as one model."""
     data: Path = Path("data")
     """Data root."""
     split: tuple[str, ...] = ()
-    """Split to score; repeat for more. All but train by default."""
+    """Split to score; repeat for more. By default all but train."""
     trained_only: bool = False
-    """Of splits with seen buildings (val_seen), leave out buildings that a run was not trained on."""
+    """In splits of seen buildings (val_seen), leave out the buildings that a run was not trained on."""
     out: Path | None = None
     """Folder for the tables and their numbers."""
     device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
-    """Processes that share the work; under torchrun (several machines) its own numbers count."""
+    """Processes that share the work. Under torchrun (several machines) its own numbers count."""
     examples: int = 0
-    """Instructions of each split, evenly spaced; 0 = all."""
+    """Number of instructions per split, evenly spaced; 0 = all."""
     half: bool = False
-    """Networks in bfloat16, as in training; float32 by default."""
+    """Run the networks in bfloat16, as in training; float32 by default."""
     reword: bool = False
-    """Say the instructions in words that R2R's training never lists (walk: stroll, couch: divan, …)."""
+    """Replace words of the instructions by others that R2R's training never uses (walk: stroll, couch: divan, …)."""
 
     def __post_init__(self) -> None:
         require(self.devices >= 1, "--devices must be at least 1", self.devices)

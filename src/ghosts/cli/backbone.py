@@ -1,6 +1,6 @@
-"""Train the houses' image backbone on their semantic labels; the same command goes on with an interrupted run.
+"""Train the houses' image backbone on their semantic labels; the same command resumes an interrupted run.
 
-Only houses of `train` that no unseen or test split uses are looked at. The file can be given to `ghosts tiles`.
+It uses only houses of `train` that no unseen or test split uses. Give the file it writes to `ghosts tiles`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Options:
     data: Path
     """Data root of houses (with label images)."""
     out: Path
-    """File to write (.safetensors); log and resume state lie beside it."""
+    """File to write (.safetensors). The log, and the state to resume from, lie beside it."""
     iterations: int | None = None
-    """Short for --train.iterations."""
+    """Short form of --train.iterations."""
     device: str = "auto"
     """cpu, cuda or auto."""
     train: BackboneConfig = field(default_factory=BackboneConfig)

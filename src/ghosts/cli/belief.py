@@ -1,7 +1,7 @@
 """Draw what a model believes: `ghosts belief --data ROOT --run RUN --episode ID --out DIR` writes figures and data.
 
-Belief sequence, attention and the inside of the filter as PNG, PDF (for papers) or SVG; the whole episode as JSON; the
-same for Rerun with `--rerun`.
+It draws the beliefs in sequence, the attention and the inside of the filter as PNG, PDF (for papers) or SVG, and writes
+the whole episode as JSON, with `--rerun` also for Rerun.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Options:
     out: Path
     """Folder to write."""
     episode: str = ""
-    """Instruction, for instance 1000_0; the split's first by default."""
+    """Instruction, for instance 1000_0; by default the first of the split."""
     split: str = ""
-    """Split; an unseen one by default."""
+    """Split of the instruction; by default an unseen one."""
     walk: Walk = "agent"
     """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
     step: int = -1
-    """Agent step the figures show; the last by default."""
+    """Agent step that the figures show; by default the last."""
     kind: tuple[Literal["png", "pdf", "svg"], ...] = ()
-    """Kind of the figures, png by default; repeat for more."""
+    """Format of the figures, png by default; repeat for more."""
     photo: bool = False
     """Also draw the belief on a map painted from the photos (needs images)."""
     rerun: bool = False

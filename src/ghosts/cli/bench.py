@@ -1,4 +1,4 @@
-"""Measure: `ghosts bench simulator|houses|model|growth|viewer`, speed; `ghosts bench buildings`, what many bring."""
+"""Measure speed (`ghosts bench simulator|houses|model|growth|viewer`) or what more buildings bring (`… buildings`)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ghosts.files import write_json
 
 @dataclass(frozen=True)
 class Simulator:
-    """The drop-in for MatterSim, alone or in turn with a build of the original; sweeps; on a GPU, views."""
+    """Speed of the drop-in for MatterSim, alone or in turn with a build of the original, of sweeps and of GPU views."""
 
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""
     against: Path | None = None
     """A folder with a build of the original (its MatterSim….so), measured in turn with ours on the CPU."""
     seconds: float = 3.0
-    """How long each row is measured."""
+    """How long each row is measured, in seconds."""
     only: tuple[str, ...] = ()
-    """Some rows of the drop-in, by the words in brackets (discretised, free, start, …); all rows by default."""
+    """Measure only these rows of the drop-in, named by the words in brackets (discretised, free, start, …)."""
     out: Path | None = None
     """Also write the figures here, as JSON."""
 
@@ -48,7 +48,7 @@ class Houses:
     device: str = "cpu"
     """Where to draw: cpu, cuda or auto; a GPU draws with `exact` alone, in batches of 64."""
     seed: int = 0
-    """Of the house."""
+    """Seed of the house."""
     frames: int = 60
     """Pictures per renderer."""
     size: int = 256
@@ -69,11 +69,11 @@ class Model:
     device: str = "cpu"
     """Where to run: cpu, cuda or auto."""
     quick: bool = False
-    """One timed run a row instead of five."""
+    """Time one run per row instead of five."""
     batch: int = 5
-    """Episodes an iteration."""
+    """Episodes per iteration."""
     seed: int = 0
-    """Of weights and data."""
+    """Seed of weights and data."""
     out: Path | None = None
     """Also write the figures here, as JSON."""
 
@@ -89,12 +89,11 @@ class Growth:
     device: str = "cpu"
     """Where to train: cpu, cuda or auto."""
     preset: str | None = None
-    """What to train, `landmarks-filter` by default (`tiny` on the CPU); each axis is varied with the others as it has
-    them."""
+    """Preset to train, `landmarks-filter` by default (`tiny` on the CPU). One axis is varied at a time."""
     data: Path | None = None
     """A data root that suits the preset; a made-up one by default."""
     batch: tuple[int, ...] = ()
-    """Episodes per iteration to measure, instead of the default ones, as in the next three."""
+    """Episodes per iteration; repeat for more. Replaces the default values, as the next three options do."""
     map: tuple[int, ...] = ()
     """Cells per side of the map."""
     headings: tuple[int, ...] = ()
@@ -102,7 +101,7 @@ class Growth:
     houses: tuple[int, ...] = ()
     """Training buildings."""
     iterations: int = 10
-    """Timed at each point, after as many to warm up."""
+    """Iterations timed at each point, after as many to warm up."""
     threads: int = 2
     """Threads that prepare batches."""
     out: Path | None = None
@@ -125,7 +124,7 @@ class Viewer:
     run: Path
     """Folder of a run, a checkpoint or shipped weights."""
     questions: int = 50
-    """Instructions that nobody asked before."""
+    """Number of new instructions to ask."""
     out: Path | None = None
     """Also write the figures here, as JSON."""
     device: str = "cpu"
@@ -138,7 +137,7 @@ class Viewer:
 
 @dataclass(frozen=True)
 class Buildings:
-    """Success against the number of training buildings, of runs that differ in --train.buildings."""
+    """Success against the number of training buildings, for runs that differ in --train.buildings."""
 
     table: Path
     """goal.json of `ghosts eval goal --run A --run B … --out FOLDER`."""

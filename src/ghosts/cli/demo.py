@@ -1,8 +1,7 @@
 """See the shipped agent follow instructions in a house it has never seen; writes a report to open in a browser.
 
-Makes a small world of two houses (once; a minute or two on two cores), looks at it through the shipped backbone, and
-lets the shipped agent walk several instructions in the unseen house (without a shipped policy: the shipped filter with
-the planner).
+It makes a small world of two houses (only once; it takes a minute or two on two cores), runs the shipped backbone on
+its pictures, and lets the shipped agent follow several instructions in the unseen house.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ class Options:
     out: Path = Path("runs/demo")
     """Folder of the world and the report."""
     seed: int = 299
-    """Of the world; the shipped weights were trained on seed 5. This one has two small houses."""
+    """Seed of the world, which has two small houses. It must not be 5, on which the shipped weights were trained."""
     instructions: int = 4
-    """How many to follow."""
+    """Number of instructions to follow."""
     faces: int = 256
-    """Pixels a side of a skybox face, as in training."""
+    """Side of a skybox face in pixels, as in training."""
     continuous: bool = False
-    """Let the agent drive in steps of 0.25 m and 15° instead, without a graph; a picture of each drive is written."""
+    """Let the agent drive without a graph, in steps of 0.25 m and 15°, and write a picture of each drive."""
 
     def __post_init__(self) -> None:
         require(self.instructions >= 1, "--instructions must be at least 1", self.instructions)

@@ -28,11 +28,11 @@ class Options:
     data: Path
     """Data root."""
     sample: int = 0
-    """Panoramas of each scan to decode, evenly taken; 0 = all."""
+    """Number of panoramas per scan to decode, evenly spaced; 0 = all."""
     json: bool = False
     """Print JSON instead of tables."""
     most: int = 20
-    """Findings to print at most."""
+    """Print at most this many findings."""
 
     def __post_init__(self) -> None:
         require(self.sample >= 0, "--sample must not be negative", self.sample)

@@ -19,13 +19,13 @@ class Options:
     data: Path
     """Data root."""
     split: str = ""
-    """Only this split."""
+    """List only this split."""
     scan: str = ""
-    """Only this building."""
+    """List only this building."""
     find: str = ""
-    """Only instructions with these words."""
+    """List only instructions with these words."""
     most: int = 20
-    """Lines to print at most; 0 = all."""
+    """Print at most this many lines; 0 = all."""
 
     def __post_init__(self) -> None:
         require(self.most >= 0, "--most must not be negative", self.most)

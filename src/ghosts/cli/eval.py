@@ -1,5 +1,4 @@
-"""Evaluate models: `ghosts eval goal|vln|ce --run RUN --data ROOT` prints Table 1 or 2, or how it drives, as text, JSON
-and Markdown."""
+"""Evaluate models: `ghosts eval goal|vln|ce --run RUN --data ROOT` prints Table 1, Table 2, or scores of driving."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalGoal(EvalOptions):
-    """Goal prediction (Table 1): error, success, what was seen and calibration at every time step. Writes goal.json and
-    goal.md to --out."""
+    """Score goal prediction (Table 1): error, success, how much was seen, and calibration at every time step. Writes
+    goal.json and goal.md to --out."""
 
     preset: tuple[str, ...] = ()
     """A model that needs no training (hand-coded), by name."""
@@ -53,13 +52,13 @@ class EvalGoal(EvalOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class EvalVln(EvalOptions, PragmaticOptions):
-    """Navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW, CLS with intervals; on R2R beside the published rows.
-    Writes vln.json (the same at every run), vln.md and speed.json (seconds) to --out."""
+    """Score navigation (Table 2): TL, NE, OS, SR, SPL, nDTW, SDTW and CLS with intervals, on R2R beside the published
+    rows. Writes vln.json (the same bytes every time), vln.md and speed.json (timings) to --out."""
 
     planner: bool = False
-    """Also act with the planner on each run's filter; the only way for runs of `ghosts train goal`."""
+    """Also act with the planner on the filter of each run. Runs of `ghosts train goal` can act only this way."""
     baseline: tuple[str, ...] = ()
-    """Walker without a model (random, stop or shortest), all of them by default, or `none`; repeat for more."""
+    """Walker without a model: random, stop, shortest, or `none`; repeat for more. All by default."""
     batch: int = 128
     """Instructions at a time."""
 

@@ -24,13 +24,13 @@ class Options:
     run: tuple[Path, ...] = ()
     """Folder of a run, or a checkpoint; repeat to show models side by side."""
     episode: str = ""
-    """Instruction, for instance 1000_0; the split's first by default."""
+    """Instruction, for instance 1000_0; by default the first of the split."""
     split: str = ""
-    """Split; an unseen one by default."""
+    """Split of the instruction; by default an unseen one."""
     walk: Walk = "agent"
     """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
     drive: bool = False
-    """In a procedural house: let the first run drive without a graph, camera and map side by side."""
+    """Let the first run drive in a procedural house without a graph, and show camera and map side by side."""
     photo: bool = False
     """Draw on a map painted from the photos instead of the plan (needs images)."""
 

@@ -38,9 +38,9 @@ class Options:
     out: Path
     """Data root to write to."""
     r2r: Path | None = None
-    """Folder with R2R_<split>.json: paths of these buildings go to the data root, with their connectivity files."""
+    """Folder with R2R_<split>.json. The paths and connectivity files of these buildings are copied to the data root."""
     scan: tuple[str, ...] = ()
-    """Only this building; repeat for more."""
+    """Make only this building; repeat for more."""
 
 
 def main(arguments: list[str]) -> None:
@@ -130,7 +130,7 @@ def table(summary: dict[str, Any]) -> Table:
 
 
 def advice(options: Options, summary: dict[str, Any]) -> list[str]:
-    """What to do next, a line each."""
+    """What to do next, in one line per step."""
     lines = []
     residual = summary["residual_m"]
     if residual and residual["median"] > SUSPICIOUS_RESIDUAL_M:

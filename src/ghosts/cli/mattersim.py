@@ -1,4 +1,4 @@
-"""Run programs written for MatterSim unchanged: install a module of that name, or take it away."""
+"""Run programs written for MatterSim unchanged: install a module of that name, or remove it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Options:
     """Make `import MatterSim` import this package; without options, say what it imports now."""
 
     install_shim: bool = False
-    """Write a module `MatterSim` among this Python's packages. Another one that is there stays as it is."""
+    """Write a module `MatterSim` among this Python's packages. If another one is there, it stays as it is."""
     remove_shim: bool = False
-    """Take that module away again."""
+    """Remove that module again."""
     version: shim.Version = 2
-    """2: the newer interface (a batch, lists). 1: the older one (one simulator, plain values, `init`)."""
+    """2 is the newer interface (a batch, lists), 1 the older one (one simulator, plain values, `init`)."""
 
     def __post_init__(self) -> None:
         require(not (self.install_shim and self.remove_shim), "give --install-shim or --remove-shim, not both", "both")

@@ -1,7 +1,7 @@
-"""Make a data root of the raw Matterport3D release: skyboxes and depth for the simulator, graphs, episodes.
+"""Make a data root from the raw Matterport3D release: skyboxes and depth for the simulator, graphs, episodes.
 
-`ghosts prepare --raw SCANS --out ROOT --connectivity DIR --r2r DIR` reads folders or zip files as downloaded, goes on
-where it was stopped, and says what is missing. Several machines share the work by RANK and WORLD_SIZE (torchrun).
+`ghosts prepare --raw SCANS --out ROOT --connectivity DIR --r2r DIR` reads folders or zip files as downloaded, resumes
+an interrupted run, and says what is missing. Several machines share the work by RANK and WORLD_SIZE (torchrun).
 """
 
 from __future__ import annotations
@@ -30,32 +30,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Make a data root of the raw Matterport3D release."""
+    """Make a data root from the raw Matterport3D release."""
 
     raw: tuple[Path, ...] = ()
     """Folder that holds the scans, or a zip file of the release; repeat for more."""
     out: Path = Path("data")
     """Data root to write."""
     scan: tuple[str, ...] = ()
-    """Only this building; repeat for more."""
+    """Make only this building; repeat for more."""
     connectivity: Path | None = None
-    """Folder of navigation graphs to take into the root."""
+    """Folder of navigation graphs to copy into the root."""
     r2r: Path | None = None
-    """Folder of R2R_<split>.json files to take into the root."""
+    """Folder of R2R_<split>.json files to copy into the root."""
     faces: int = 512
     """Side of a skybox face in pixels."""
     colour: Literal["skybox", "undistorted"] = "skybox"
-    """Colour from the skyboxes, or from the undistorted images, which are better aligned with depth."""
+    """Source of colour: the skyboxes, or the undistorted images, which are better aligned with depth."""
     origin: Literal["auto", "bottom-left", "top-left"] = "auto"
-    """Where the camera file measures the optical centre from; auto: as overlapping images say (docs/matterport.md)."""
+    """Corner from which the camera file measures the optical centre; auto decides by overlapping images
+    (docs/matterport.md)."""
     parallax: bool = True
     """Correct depth for the distance of the cameras from their middle (see docs/matterport.md)."""
     again: bool = False
-    """Make panoramas once more that are there already (`ghosts doctor` says when)."""
+    """Make again panoramas that are already there (`ghosts doctor` says when)."""
     workers: int = 0
     """Processes; 0 = one per core."""
     bench: int = 0
-    """Only measure: make this many panoramas of made-up images of the real sizes."""
+    """Only measure the speed, by making this many panoramas from made-up images of the real sizes."""
 
     def __post_init__(self) -> None:
         require(self.workers >= 0, "--workers must not be negative", self.workers)
@@ -199,6 +200,6 @@ def _bench(options: Options) -> None:
 
     row = measure_prepare(options.bench, options.faces, options.colour)
     hours = row["cpu_s"] * 10_800 / 3600.0
-    print(f"{options.faces} px faces, colour from {options.colour}: {row['cpu_s']:.2f} s of one core a panorama")
+    print(f"{options.faces} px faces, colour from {options.colour}: {row['cpu_s']:.2f} s of one core per panorama")
     print("  " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in row["parts_s"].items()))
     print(f"  {1.0 / row['cpu_s']:.2f} panoramas per second and core; 10 800 panoramas: {hours:.1f} core hours")

@@ -1,7 +1,7 @@
 """Write a report: `ghosts report --data ROOT --run RUN --out report.html` makes one page that needs nothing else.
 
-Of a whole evaluation (the split's instructions, best, worst and middling episodes to look into), of chosen episodes
-(`--episode`), or of episode records made elsewhere (`--record`). `--figures DIR` remakes the documentation's pictures.
+It shows a whole evaluation (scores of a split, and its best, worst and middling episodes), chosen episodes
+(`--episode`), or episode records made elsewhere (`--record`). `--figures DIR` makes the documentation's pictures again.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ class Options:
     out: Path = Path("report.html")
     """Page to write."""
     split: str = ""
-    """Split; an unseen one by default."""
+    """Split to evaluate; by default an unseen one."""
     walk: Walk = "agent"
     """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
     episode: tuple[str, ...] = ()
     """Show this instruction instead of evaluating the split; repeat for more."""
     record: tuple[Path, ...] = ()
-    """Show this episode record (JSON, of this data root), with or without a run; repeat for more."""
+    """Show this episode record (JSON, made on this data root), with or without a run; repeat for more."""
     examples: int = 200
-    """Instructions of the split that are evaluated, evenly spaced; 0 = all."""
+    """Number of instructions of the split to evaluate, evenly spaced; 0 = all."""
     show: int = 9
-    """Episodes to look into: a third of them best, a third worst."""
+    """Number of episodes to show in detail: a third of them the best, a third the worst."""
     pictures: bool = True
-    """Put panoramas and painted maps in, where there are images (--no-pictures: a small page)."""
+    """Include panoramas and painted maps, where there are images (--no-pictures makes a small page)."""
     figures: Path | None = None
-    """Folder for the documentation's pictures (belief, attention, inside, and the viewer where Chromium is)."""
+    """Folder for the documentation's pictures: belief, attention, inside, and the viewer if Chromium is installed."""
 
     def __post_init__(self) -> None:
         require(self.show >= 1, "--show must be at least 1", self.show)

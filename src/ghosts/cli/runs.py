@@ -17,7 +17,7 @@ class Options:
     """List the models there are: shipped weights, and runs of `ghosts train` below a folder."""
 
     folder: Path = Path("runs")
-    """Folder to look for runs in."""
+    """Folder in which to look for runs."""
 
 
 def main(arguments: list[str]) -> None:

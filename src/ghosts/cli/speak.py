@@ -1,7 +1,7 @@
-"""Tell a walk in words: `ghosts speak --data ROOT --scan SCAN --walk START --walk GOAL`; or thousands of them.
+"""Write directions for a walk (`ghosts speak --data ROOT --scan SCAN --walk START --walk GOAL`) or for thousands.
 
-`--paths N --out FILE` draws paths of the training buildings like R2R's and writes them with what the speaker says, in
-R2R's format, for `ghosts train goal --spoken FILE`. `--score SPLIT` compares its words with people's.
+`--paths N --out FILE` samples paths like R2R's in the training buildings and writes them with the speaker's directions,
+in R2R's format, for `ghosts train goal --spoken FILE`. `--score SPLIT` compares its directions with people's.
 """
 
 from __future__ import annotations
@@ -24,28 +24,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Tell a walk in words, or thousands of them to train on."""
+    """Write directions for a walk, or for thousands of them to train on."""
 
     data: Path
     """Data root."""
     run: Path = Path("landmarks-speaker")
     """Folder of a run of `ghosts train speaker`, a checkpoint, or shipped weights."""
     scan: str = ""
-    """Building."""
+    """Building of the walk."""
     walk: tuple[str, ...] = ()
-    """A viewpoint of the walk; repeat from start to goal. Others are joined by the shortest walk."""
+    """A viewpoint of the walk; repeat from start to goal. Viewpoints that are not neighbours are joined by the shortest
+    walk."""
     heading: float | None = None
-    """Where the walker looks at the start, in degrees clockwise from north (+y); along the walk by default."""
+    """Where the walker looks at the start, in degrees clockwise from north (+y); by default along the walk."""
     paths: int = 0
-    """Tell this many paths of the training buildings instead."""
+    """Write directions for this many paths of the training buildings instead."""
     out: Path | None = None
-    """File for them (.json)."""
+    """File for these paths (.json)."""
     score: str = ""
-    """Tell the paths of this split instead, in the likeliest words, and say how close they are to people's."""
+    """Describe the paths of this split instead, in the likeliest words, and say how close these are to people's."""
     temperature: float = 0.6
-    """Of the words said about them: 0 says the likeliest."""
+    """Temperature at which the words of --paths are sampled; 0 takes the likeliest."""
     seed: int = 0
-    """Of paths and words."""
+    """Seed of paths and words."""
     device: str = "auto"
     """cpu, cuda or auto."""
 

@@ -20,11 +20,11 @@ class Submit(PragmaticOptions):
     run: Path | None = None
     """Folder of a run of `ghosts train vln` (or of `ghosts train goal`, with --planner), or a checkpoint."""
     check: Path | None = None
-    """A file to check instead, whoever made it."""
+    """Only check this file, which any program may have made."""
     data: Path = Path("data")
     """Data root."""
     split: str = "test"
-    """Whose instructions."""
+    """Split whose instructions are followed."""
     out: Path = Path("submission.json")
     """The file to write."""
     planner: bool = False
@@ -32,7 +32,7 @@ class Submit(PragmaticOptions):
     device: str = "auto"
     """cpu, cuda or auto."""
     batch: int = 128
-    """Instructions at a time."""
+    """Instructions that are walked at a time."""
 
     def __post_init__(self) -> None:
         if (self.run is None) == (self.check is None):

@@ -1,7 +1,7 @@
-"""Make map tiles of all panoramas with a frozen backbone, so that training reads no pixel.
+"""Make map tiles of all panoramas with a frozen backbone, so that training reads no pixels.
 
-`ghosts tiles --data ROOT --backbone FILE` makes what is missing or out of date and goes on where it was stopped.
-Several processes share out the buildings: `torchrun --nproc-per-node 4 --no-python ghosts tiles …`.
+`ghosts tiles --data ROOT --backbone FILE` makes the tiles that are missing or out of date, and resumes where it was
+stopped. Several processes can share the buildings: `torchrun --nproc-per-node 4 --no-python ghosts tiles …`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Make map tiles of all panoramas with a frozen backbone, so that training reads no pixel."""
+    """Make map tiles of all panoramas with a frozen backbone, so that training reads no pixels."""
 
     data: Path
     """Data root with images."""
     backbone: Path
-    """Weights: of `ghosts backbone`, or torchvision's ResNet-34."""
+    """Weights of the backbone: a file of `ghosts backbone`, shipped weights, or torchvision's ResNet-34."""
     out: Path | None = None
-    """Folder of the tiles; ROOT/tiles by default, where training looks for them."""
+    """Folder of the tiles; by default ROOT/tiles, where training looks for them."""
     cell_m: float = MapperConfig.cell_m
     """Side of a map cell, as in the model."""
     height_clip_m: float = MapperConfig.height_clip_m
@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _estimate(maker: TileMaker, folder: Path, work: Work, world: int, console: Console) -> None:
-    """Say how large and how long, and refuse what does not fit."""
+    """Say how large the tiles will be and how long they take, and refuse what does not fit."""
     from ghosts.data.tile_maker import check_space
 
     seconds, size = maker.probe(work.todo[0])

@@ -34,9 +34,9 @@ class TrainGoal(TrainOptions):
     out: Path = Path("runs/goal")
     """Folder of the run: checkpoints and log."""
     warm_start: Path | None = None
-    """Run or checkpoint that training starts from; of other data, words and labels are taken by name."""
+    """Run or checkpoint from which training starts. If it had other data, words and labels are matched by name."""
     teacher: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Run whose beliefs are learned as well, by --train.distil; repeat for several, whose mean is learned."""
+    """Run whose beliefs are also learned, with weight --train.distil; repeat to learn the mean of several."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +50,12 @@ class TrainVln(TrainOptions):
     out: Path = Path("runs/vln")
     """Folder of the run: checkpoints and log."""
     warm_start: Path | None = None
-    """Run or checkpoint of `ghosts train goal` whose filter training starts from."""
+    """Run or checkpoint whose filter training starts from."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSpeaker(TrainOptions):
-    """Train a speaker, which tells paths in words."""
+    """Train a speaker, which writes directions for paths."""
 
     preset: str
     """What the other options start from (`ghosts train --help` lists the presets)."""

@@ -28,15 +28,15 @@ class Options:
     run: tuple[Path, ...] = ()
     """Folder of a run, or a checkpoint; repeat to compare models."""
     watch: tuple[Path, ...] = ()
-    """Folder of a run that still trains: its log is drawn, every new checkpoint is shown; repeat for more."""
+    """Folder of a run that is still training: draw its log and show every new checkpoint; repeat for more."""
     baseline: bool = True
-    """Offer the hand-coded baseline as well, on the first model's map (--no-baseline: leave it out)."""
+    """Also offer the hand-coded baseline, on the first model's map (--no-baseline leaves it out)."""
     host: str = "127.0.0.1"
-    """Address to listen on. Anything but this machine's own lets others in, who need the token in the address."""
+    """Address to listen on. Any but this machine's own lets others in; they need the token in the printed address."""
     token: bool = True
-    """Ask others for a token, a new one at every start (--no-token: let everybody in)."""
+    """Ask other machines for a token, a new one at every start (--no-token lets everybody in)."""
     allow_host: tuple[str, ...] = ()
-    """Name by which browsers may call it besides its address, such as this machine's; repeat for more."""
+    """Name by which browsers may also reach the page, such as the name of this machine; repeat for more."""
     port: int = 8471
     """Port to listen on."""
     open: bool = False

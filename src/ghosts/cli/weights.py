@@ -14,9 +14,9 @@ class Options:
     """Get ResNet-34's official ImageNet weights."""
 
     file: Path | None = None
-    """Torchvision's resnet34-….pth, or the same tensors as safetensors; fetched when not given."""
+    """Torchvision's resnet34-….pth, or the same tensors as safetensors. It is fetched when not given."""
     out: Path | None = None
-    """File to write (.safetensors); in the cache folder by default."""
+    """File to write (.safetensors); by default in the cache folder."""
 
 
 def main(arguments: list[str]) -> None:

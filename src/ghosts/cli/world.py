@@ -1,8 +1,8 @@
 """Make a world of procedural houses: graph, instructions and panoramas, in Matterport's and R2R's formats.
 
-`ghosts world --out DIR --houses N --seed S` writes a data root; `--show` draws a floor plan, `--show --sheet` pictures
-of every room; `--stats ROOT` measures a data root, made or real; `--export FORMAT` writes a house (or with `--of ROOT`
-all houses) for other programs.
+`ghosts world --out DIR --houses N --seed S` writes a data root. `--show` draws a floor plan, and `--show --sheet`
+pictures of every room. `--stats ROOT` measures a data root, made or real. `--export FORMAT` writes a house (or with
+`--of ROOT` all houses) for other programs.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Options(WorldConfig):
     seed: int = 0
     """Seed of the world; with --show, of the house. The same seed gives the same graph and text, byte for byte."""
     images: bool = True
-    """Render skyboxes (--no-images: graph and text only)."""
+    """Render skyboxes (--no-images writes only graph and text)."""
     landmarks: bool = False
-    """Also write rooms and things as landmarks, in R2R's words: what --no-images leaves to be seen."""
+    """Also write rooms and things as landmarks, labelled as in R2R's buildings. Models can use them without images."""
     shards: bool = False
-    """Write the training split as one file per house, so that training streams thousands of them; needs --seen 0."""
+    """Write the training split as one file per house, so that training can stream thousands of them; needs --seen 0."""
     workers: int = 0
     """Processes; 0 = one per core."""
     device: str = "cpu"
@@ -51,17 +51,17 @@ class Options(WorldConfig):
     show: bool = False
     """Draw the floor plan of the house of --seed with a path and its instruction."""
     path: int = 0
-    """With --show, which path to draw; −1 for none."""
+    """With --show, the number of the path to draw; −1 for none."""
     sheet: bool = False
     """With --show, draw pictures of every room instead of the floor plan."""
     stats: Path | None = None
-    """Print the figures of this data root."""
+    """Print statistics of this data root."""
     export: str | None = None
     """Write the house of --seed to --out as glb, mjcf or usd, or a root's episodes as vlnce."""
     of: Path | None = None
     """With --export, a data root made by ghosts world: all its houses, or its episodes, go to the folder --out."""
     texel: float = 0.025
-    """With --export, side of a texel of the baked light in metres."""
+    """With --export, the side of a texel of the baked light in metres."""
 
     def __post_init__(self) -> None:  # what a world may be is asked when one is made
         require(self.seed >= 0, "--seed must not be negative", self.seed)

@@ -13,41 +13,41 @@ from ghosts.errors import ConfigError
 GoalKind = Literal["filter", "lingunet", "hand-coded"]
 Source = Literal["landmarks", "images", "any"]
 Precision = Literal["auto", "32-true", "bf16-mixed"]
-"""Of networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
+"""Precision of the networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
 MAX_SEED = 2**32 - 1
-"""Torch takes 64 bits, of which an iteration's own seed (`learn.trainer`) needs the others."""
+"""Torch takes 64 bits; the seed of an iteration (`learn.trainer`) needs the other bits."""
 
 
 @dataclass(frozen=True)
 class LandmarkConfig:
-    """What of the landmarks an agent is shown."""
+    """Which landmarks an agent is shown."""
 
     objects: bool = True
-    """Labelled objects."""
+    """Show labelled objects."""
     unplaced: bool = True
-    """Also objects of unknown direction (method `near`), spread widely."""
+    """Also show objects of unknown direction (method `near`), spread widely."""
     rooms: bool = True
-    """The room's letter around the camera."""
+    """Show the letter of the room around the camera."""
     floor: bool = True
-    """The navigation graph's structure: floor around the camera and along lines to its neighbours, the neighbours
-    themselves, and stairs. False leaves objects and rooms alone."""
+    """Show the structure of the navigation graph: floor around the camera and along lines to its neighbours, the
+    neighbours themselves, and stairs. Without it only objects and rooms are shown."""
     sight_m: float = 0.0
-    """Objects and rooms of viewpoints in plain sight (`visible` in the graph) up to this far are seen as well;
-    0 = only what is listed here. REVERIE lists objects within 2 m, a camera sees farther."""
+    """Also show objects and rooms of viewpoints in plain sight (`visible` in the graph) up to this far; with 0 only
+    those of the viewpoint itself. REVERIE lists objects within 2 m, but a camera sees farther."""
     stairs_m: float = 0.5
-    """A neighbour more than this higher or lower is up or down stairs."""
+    """A neighbour that lies more than this higher or lower is up or down stairs."""
     patch_m: float = 0.5
     """Floor and room reach this far around the camera, along each axis."""
     step_m: float = 0.25
-    """Distance between points of a line or patch; at most a map cell, so that no cell is missed."""
+    """Distance between the points of a line or patch. It is at most a map cell, so that no cell is missed."""
     exact_m: float = 0.1
-    """An object known better than this is one point."""
+    """An object whose place is known better than this is shown as one point."""
     vectors: bool = False
-    """Whether labels start from the vectors of their words, and objects that training never met are read by theirs."""
+    """Read labels by the vectors of their words, also labels that training never met."""
     lines: bool = False
-    """Whether the floor on the way to every viewpoint in sight is seen, not only to neighbours."""
+    """Show the floor on the way to every viewpoint in sight, not only to neighbours."""
     doors: bool = False
-    """Whether a doorway is seen between neighbouring viewpoints of different rooms."""
+    """Show a doorway between neighbouring viewpoints of different rooms."""
 
     def __post_init__(self) -> None:
         require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
@@ -61,24 +61,24 @@ class LandmarkConfig:
 
 @dataclass(frozen=True)
 class OptimiserConfig:
-    """What every training has: how long, in which steps, and how often it is logged, scored and saved."""
+    """Settings of every training: how long it takes, in which steps, and how often it is logged, scored and saved."""
 
     iterations: int = 2500
     batch: int = 32
-    """Episodes (of a backbone: views) per iteration, over all processes."""
+    """Episodes per iteration, over all processes (for a backbone: views)."""
     learning_rate: float = 1e-3
     schedule: Literal["one-cycle", "constant"] = "one-cycle"
-    """One-cycle: linear warm-up over 5 % of the iterations, then a cosine to zero."""
+    """one-cycle is a linear warm-up over 5 % of the iterations, then a cosine to zero."""
     optimiser: Literal["adamw", "adam"] = "adamw"
     """Adam (the paper's) adds weight decay to the gradient, AdamW to the weights."""
     weight_decay: float = 1e-2
     gradient_norm: float = 1.0
-    """Gradients are scaled down to this norm; 0 leaves them."""
+    """Gradients are scaled down to this norm; 0 leaves them as they are."""
     ema: float = 0.0
-    """Decay of the running average of weights that is evaluated; 0 evaluates the weights themselves."""
+    """Decay of the running average of the weights, which is then evaluated; 0 evaluates the weights themselves."""
     precision: Precision = "32-true"
-    """Of the networks: float32, bfloat16 (the filter's recursion stays in float32), or auto: the latter on a GPU, the
-    former on a CPU."""
+    """Precision of the networks: float32, bfloat16 (the filter's recursion stays in float32), or auto, which is
+    bfloat16 on a GPU and float32 on a CPU."""
     seed: int = 0
     log_every: int = 25
     evaluate_every: int = 500
@@ -100,39 +100,39 @@ class TrainConfig(OptimiserConfig):
     """How a model of instructions is trained."""
 
     capture: bool = True
-    """On one GPU, run language and filter as CUDA graphs: the same numbers, fewer launches."""
+    """On one GPU, run language and filter as CUDA graphs, which gives the same numbers with fewer launches."""
     agent_steps: int = 6
-    """Viewpoints an episode shows; the map of every one is supervised."""
+    """Viewpoints that an episode shows. The map of each is supervised (but see `supervised`)."""
     mirrored: float = 0.5
     """Share of episodes shown mirrored, with left and right swapped in the words."""
     quarters: bool = False
-    """Whether episodes are turned by random quarter turns."""
+    """Rotate episodes by random quarter turns."""
     variants: int = 1
-    """Turned copies of every building that landmarks are drawn in (any angle)."""
+    """Copies of every building, rotated by any angle, in which landmarks are drawn."""
     word_dropout: float = 0.05
     """Share of words replaced by the unknown word."""
     meaning_dropout: float = 0.0
-    """Share of words read by their meaning alone, as words that training never met (with `language.vectors`)."""
+    """Share of words read by their meaning alone, like words that training never met (with `language.vectors`)."""
     label_dropout: float = 0.0
-    """Share of rooms and objects, by label, that the building of an episode lacks: unseen buildings from seen ones (Tan
-    et al. 2019)."""
+    """Share of the labels of rooms and objects that are hidden in the building of an episode, which makes new buildings
+    of known ones (Tan et al. 2019)."""
     room_loss: float = 0.0
-    """Weight of telling the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
+    """Weight of predicting the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
     hold_out: int | None = None
-    """Every n-th training building is held out as `dev_unseen`; 0 for none. By default every eighth, or every sixteenth
-    where the data root has a `val_unseen` of its own."""
+    """Hold out every n-th training building as `dev_unseen`; 0 holds out none. By default it is every eighth, or every
+    sixteenth where the data root has a `val_unseen` of its own."""
     buildings: int = 0
-    """Train in so many of the training buildings alone, evenly taken; 0 for all."""
+    """Train in only this many of the training buildings, evenly spaced; 0 for all."""
     visit: int = 64
-    """Instructions taken of a building before another has its place, where training buildings are streamed."""
+    """Where training buildings are streamed: instructions that a building gives before another takes its place."""
     distil: float = 0.0
-    """Weight of the teachers' beliefs (`--teacher RUN`) in the loss; the demonstrator's true poses have the rest."""
+    """Weight of the teachers' beliefs (`--teacher RUN`) in the loss. The demonstrator's true poses have the rest."""
     spoken: float = 0.0
-    """Share of episodes whose instruction a speaker said (`--spoken FILE`; Fried et al. 2018)."""
+    """Share of episodes whose instruction comes from a speaker (`--spoken FILE`; Fried et al. 2018)."""
     spoken_until: float = 0.7
-    """Part of the iterations after which people's instructions are left alone."""
+    """Share of the iterations that use a speaker's instructions. After them all instructions are people's."""
     supervised: int = 0
-    """Agent steps per episode whose maps are supervised, drawn anew in every iteration; 0 for all."""
+    """Agent steps per episode whose maps are supervised, drawn anew in every iteration; 0 for all of them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -172,7 +172,7 @@ class GoalExperiment:
     baseline: BaselineConfig = field(default_factory=BaselineConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     landmarks: LandmarkConfig = field(default_factory=LandmarkConfig)
-    """What is shown in a world of landmarks; not used with images."""
+    """What is shown of a world of landmarks. It is not used with images."""
     observation: Source = "landmarks"
     """What the map is made from: labelled landmarks, a frozen backbone's tiles of images, or what the data root has."""
 
@@ -184,10 +184,10 @@ class NavigationConfig:
     agent: Literal["filter", "seq2seq"] = "filter"
     """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
     step_limit: int = 12
-    """Panoramas an episode may look at in evaluation; `train.agent_steps` in training."""
+    """Panoramas that an episode may look at in evaluation. In training it is `train.agent_steps`."""
     own_actions: float = 0.5
-    """Share of training moves sampled from the agent itself, the others being the target's. Paper: 0.5; 1 = labels of
-    an expert on the agent's own way (DAgger, for seq2seq: student forcing); 0 = teacher forcing."""
+    """Share of training moves that the agent chooses itself. The others go to the target. Paper: 0.5. With 1 it is
+    DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
     policy_weight: float = 0.1
     """Weight of the policy's loss beside the filter's."""
     reward: float = 0.0
@@ -198,13 +198,13 @@ class NavigationConfig:
     true_beliefs: bool = False
     """Give the policy the demonstrator's true trajectory instead of the filter's beliefs: an upper bound."""
     freeze_filter: bool = False
-    """Train the policy alone, on the beliefs of a filter that stays as `--warm-start` gave it: no gradient passes
+    """Train only the policy, on the beliefs of a filter that stays as `--warm-start` gave it. No gradient passes
     through the filter, which makes an iteration several times cheaper. Paper: both are trained together."""
     fresh_policy: bool = False
-    """Take the filter of `--warm-start` and learn the policy anew. A policy that learned together with the filter, on
-    beliefs that were half made for it, walks worse in buildings that neither knows (docs/results.md)."""
+    """Take the filter of `--warm-start` and learn the policy anew. A policy that learned together with the filter
+    walks worse in buildings that neither knows (docs/results.md)."""
     planner: PlannerConfig = field(default_factory=PlannerConfig)
-    """Of `ghosts eval vln --planner`; not trained."""
+    """Settings of `ghosts eval vln --planner`; nothing in it is trained."""
     seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)
 
     def __post_init__(self) -> None:
@@ -232,7 +232,7 @@ class NavigationConfig:
 
     @property
     def policy_alone(self) -> bool:
-        """Whether beliefs do not depend on what is trained, so that those of the walk are the loss's too."""
+        """Whether beliefs do not depend on what is trained. Then the loss uses the beliefs of the walk."""
         return self.true_beliefs or self.freeze_filter
 
 
@@ -249,7 +249,7 @@ class VlnExperiment(GoalExperiment):
 
 @dataclass(frozen=True)
 class SpeakerExperiment(GoalExperiment):
-    """A speaker: tells paths in words."""
+    """A speaker, which writes instructions for paths."""
 
     speaker: SpeakerConfig = field(default_factory=SpeakerConfig)
 
@@ -268,14 +268,14 @@ class BackboneConfig(OptimiserConfig):
     channels: int = 64
     """Feature channels."""
     balance: float = 0.5
-    """Labels are weighted by (their share of the pixels) to the power of minus this: small things count more."""
+    """The weight of a label is its share of the pixels to the power of minus this, so small things count more."""
     width: int = 320
     height: int = 256
-    """Size of the views, multiples of 16. The sweep's, because group norm averages over a whole view."""
+    """Size of the views, in multiples of 16: that of a sweep's views, because group norm averages over a whole view."""
     panoramas: int = 4000
-    """At most this many panoramas are kept on the device (2 MB each at 256 px faces), evenly taken."""
+    """Keep at most this many panoramas, evenly spaced, on the device (2 MB each at 256 px faces)."""
     held_out_views: int = 512
-    """Views of held-out houses that the scores are computed on."""
+    """Views of held-out houses from which the scores are computed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

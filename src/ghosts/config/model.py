@@ -29,18 +29,18 @@ class LanguageConfig:
     attention: Literal["dot", "additive"] = "additive"
     """Paper: dot product (Luong). Released code: additive (tanh)."""
     decoder_context: bool = True
-    """Whether the decoder also sees its previous attended context (released code) or the position alone (paper)."""
+    """Whether the decoder also sees its previous context (released code) or only the position (paper)."""
     dropout: float = 0.3
     """Dropout on embeddings and encoder states."""
     vectors: bool = False
-    """Whether words start from the vectors that come with the package, and words that training never met are read by
-    theirs. Paper: a word below five occurrences is unknown."""
+    """Read words by the vectors that come with the package, also words that training never met. Paper: words with fewer
+    than five occurrences are unknown."""
     encoder: Literal["lstm", "transformer"] = "lstm"
-    """What makes states of words. Paper: an LSTM in each direction."""
+    """The encoder of words. Paper: an LSTM in each direction."""
     rooms: bool = False
-    """Whether training also asks the latents which kind of room each filter step leads to (`train.room_loss`)."""
+    """Also predict from the words which kind of room each filter step leads to (`train.room_loss`)."""
     layers: int = 2
-    """Of a transformer."""
+    """Layers of a transformer."""
     heads: int = 4
     """Attention heads of a transformer's layer."""
 
@@ -78,10 +78,10 @@ class MapperConfig:
     convolution: Literal["sparse", "masked"] = "masked"
     """Paper: sparsity-aware (divided by the observed inputs under the kernel). Released code: plain, masked after."""
     dropout: float = 0.5
-    """Channel dropout on both gates, masks fixed for an episode."""
+    """Channel dropout on both gates, with the same masks throughout an episode."""
     rows: int = 96
     cols: int = 96
-    """Cells of the map."""
+    """Cells per side of the map."""
     cell_m: float = 0.5
     """Side of a cell."""
     height_clip_m: float = 5.0
@@ -145,7 +145,7 @@ class LingUNetConfig:
     output: int = 128
     """Channels of the last stage."""
     part: ClassVar[str] = "observation"
-    """What messages call it: the part of the model's settings it is."""
+    """Name of this part of the settings in messages."""
 
     def __post_init__(self) -> None:
         for name in ("levels", "channels", "language", "output"):
@@ -179,17 +179,17 @@ class RegionConfig:
     """Which candidate leads to which part of the map (`act.candidates.reach_mass`)."""
 
     unseen_cost: float = 2.5
-    """A metre off the known graph counts as this many on the way to a cell."""
+    """On the way to a cell, a metre off the known graph counts as this many."""
     visited_cost: float = 5.0
-    """The same from a visited viewpoint: all ways on from it are known, and what lies apart is reached through them."""
+    """The same from a visited viewpoint. All ways on from it are known, and other places are reached through them."""
     own_m: float = 1.25
-    """Within this of a visited viewpoint (about half an edge) ground is its own and costs no more than elsewhere."""
+    """Up to this far from a visited viewpoint (about half an edge) the higher cost does not apply."""
     softness_m: float = 0.25
-    """Candidates that lead to a cell nearly as directly as the best share its mass."""
+    """Candidates whose way to a cell is nearly as short as the best one's share its mass."""
     radius_m: float = 2.2
-    """Goal mass within this of a viewpoint is what stopping there is worth; success is 3 m of walking, not of air."""
+    """Stopping at a viewpoint is worth the goal mass within this distance. Success is 3 m of walking, not of air."""
     wide_m: float = 3.5
-    """Goal mass within this is what the policy also sees: too far to stop, near enough to go and look."""
+    """The policy also sees the goal mass within this distance: too far to stop, near enough to go and look."""
 
     def __post_init__(self) -> None:
         for name in ("unseen_cost", "visited_cost"):
@@ -207,10 +207,10 @@ class PolicyConfig:
     layers: int = 1
     """Hidden layers. Paper: one (a two-layer network)."""
     sigma_m: float = 1.0
-    """Gaussian neighbourhood of a viewpoint in which its belief is read."""
+    """Width of the Gaussian neighbourhood in which the belief at a viewpoint is read."""
     beyond: bool = False
-    """Whether a candidate sees the belief of the region it leads to, in logarithms and beside the episode's best
-    (`act.policy.beyond_features`). Paper: its place and the belief in its neighbourhood alone."""
+    """Also score a candidate by the belief in the region that it leads to, as a logarithm and relative to the best
+    candidate (`act.policy.beyond_features`). Paper: only its place and the belief in its neighbourhood."""
     regions: RegionConfig = field(default_factory=RegionConfig)
 
     def __post_init__(self) -> None:
@@ -246,7 +246,7 @@ class Seq2SeqConfig:
     sectors: int = 12
     """Directions into which a panorama's cells are pooled."""
     dropout: float = 0.5
-    """On the decoder's inputs and outputs."""
+    """Dropout on the decoder's inputs and outputs."""
 
     def __post_init__(self) -> None:
         for name in ("hidden", "sectors"):
@@ -261,15 +261,15 @@ class SpeakerConfig:
     hidden: int = 320
     """Hidden size of the decoder's layers."""
     encoded: int = 256
-    """Size of what is known of a step or a direction."""
+    """Size of the vector of a stop or a direction."""
     sectors: int = 12
     """Directions into which a panorama's cells are pooled."""
     rings_m: tuple[float, ...] = (2.0,)
     """Distances that divide a direction into near and far."""
     dropout: float = 0.4
-    """On words, on what is seen, and on the decoder's states."""
+    """Dropout on words, on what is seen, and on the decoder's states."""
     smoothing: float = 0.1
-    """Share of the target spread over all words in training."""
+    """Share of the target that is spread over all words in training (label smoothing)."""
 
     def __post_init__(self) -> None:
         for name in ("hidden", "encoded", "sectors"):
@@ -283,12 +283,12 @@ class SpeakerConfig:
 
 @dataclass(frozen=True)
 class BaselineConfig(LingUNetConfig):
-    """The LingUNet baseline: deeper than the observation model, on the whole sentence."""
+    """The LingUNet baseline. It is deeper than the observation model and reads the whole sentence."""
 
     levels: int = 5
     """Convolutions down, and up again."""
     sigma_m: float = 2.0
-    """Standard deviation of its goal and path targets."""
+    """Standard deviation of its targets (goal and path)."""
     part: ClassVar[str] = "baseline"
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ def attend(
 
     Args:
         scores: of every head and query.
-        values: one vector a word.
+        values: one vector per word.
         penalty: from `padding_penalty`.
 
     Returns:

@@ -45,7 +45,7 @@ def graph_instructions(
 
     Args:
         model: on its device.
-        batch: instructions a call.
+        batch: instructions per call.
         longest: most words of an instruction; shorter batches are padded, which changes no result.
 
     Returns:

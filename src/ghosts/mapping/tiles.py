@@ -23,7 +23,7 @@ from ghosts.types import Grid
 """How features that share a cell combine: "max" for images (paper, section 4.1), "sum" for landmarks."""
 
 _SPAN = 1 << 20
-"""Cells a side that a key can tell apart: 500 km of 0.5 m cells."""
+"""Cells per side that a key can tell apart: 500 km of 0.5 m cells."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class DataRoot:
             files = (self.path / "connectivity").glob("*_connectivity.json")
             names = sorted(file.name.removesuffix("_connectivity.json") for file in files)
         if not names:
-            raise DataError("names no scan", file=listing, hint="list one scan a line, or remove the file")
+            raise DataError("names no scan", file=listing, hint="list one scan per line, or remove the file")
         return names
 
     @cached_property

@@ -17,7 +17,7 @@ enum { STRETCH = 64, ROWS_AHEAD = 2 };
 
 typedef struct {
     const uint32_t *colour;   /* RGBX texels, or NULL */
-    const uint16_t *distance; /* likewise */
+    const uint16_t *distance; /* texels, or NULL */
     int side;                 /* of the face, with its border */
 } Face;
 

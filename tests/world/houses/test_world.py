@@ -160,10 +160,10 @@ def test_facts_are_kept_with_the_instructions(root: Path) -> None:
 def test_statistics(root: Path) -> None:
     figures = statistics(root)
     assert figures["houses"] == 2
-    assert figures["paths a house"] == 12
+    assert figures["paths per house"] == 12
     assert figures["instructions"] == 2 * 12 * 3
-    assert 4 <= figures["moves a path"] <= 6
-    assert 20 <= figures["words an instruction, mean"] <= 34
+    assert 4 <= figures["moves per path"] <= 6
+    assert 20 <= figures["words per instruction, mean"] <= 34
     assert figures == read_json(root / "world.json")["statistics"]
 
 
@@ -195,7 +195,7 @@ def test_statistics_of_a_real_graph(navigation: Path, tmp_path: Path) -> None:
     kept = [k for k, record in enumerate(records) if record["included"]]
     degrees = [sum(records[k]["unobstructed"][j] for j in kept) for k in kept]
     assert figures["houses"] == 1
-    assert figures["viewpoints a house"] == len(kept)
+    assert figures["viewpoints per house"] == len(kept)
     assert figures["degree"] == pytest.approx(np.mean(degrees))
     assert figures["path length, mean (m)"] == pytest.approx(np.mean([e["distance"] for e in episodes]))
 

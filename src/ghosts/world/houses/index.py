@@ -29,7 +29,7 @@ class WorldConfig:
     seed: int = 0
     """Seed of the world; the same seed gives the same graph and text, byte for byte."""
     paths: int = 77
-    """Most paths per house (R2R: 77 in a building)."""
+    """Most paths per house (R2R: 77 per building)."""
     unseen: float = 0.15
     """Share of the houses kept for val_unseen (at least one)."""
     seen: float = 0.07

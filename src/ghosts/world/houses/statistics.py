@@ -48,7 +48,7 @@ def statistics(root: Path) -> dict[str, Any]:
     every = [episode for split in episodes.values() for episode in split if episode.has_goal]
     result: dict[str, Any] = {f"paths, {split}": len(split_episodes) for split, split_episodes in episodes.items()}
     result |= _graph_figures(list(graphs.values()))
-    result["paths a house"] = len(every) / len(scans)
+    result["paths per house"] = len(every) / len(scans)
     return (
         result
         | _path_figures(every, graphs)
@@ -77,7 +77,7 @@ def _graph_figures(graphs: list[NavGraph]) -> dict[str, Any]:
     )
     return {
         "houses": len(graphs),
-        "viewpoints a house": float(np.mean([graph.included.sum() for graph in graphs])),
+        "viewpoints per house": float(np.mean([graph.included.sum() for graph in graphs])),
         "degree": float(degrees.mean()),
         "edge length, mean (m)": float(lengths.mean()),
         "edge length, median (m)": float(np.median(lengths)),
@@ -96,7 +96,7 @@ def _path_figures(episodes: list[Episode], graphs: dict[str, NavGraph]) -> dict[
     return {
         "path length, mean (m)": float(distance.mean()),
         "path length, spread (m)": float(distance.std()),
-        "moves a path": float(moves.mean()),
+        "moves per path": float(moves.mean()),
         "start to goal, straight (m)": float(straight.mean()),
         "paths that change floor (%)": 100.0 * float(floors),
         "first turn below 30° (%)": 100.0 * float(np.mean(np.array(first) < math.radians(30))),
@@ -117,9 +117,9 @@ def _language_figures(episodes: list[Episode], train: list[Episode]) -> dict[str
     texts = [text for episode in train for text in episode.instructions]
     figures = {
         "instructions": len(counts),
-        "words an instruction, mean": float(counts.mean()),
-        "words an instruction, spread": float(counts.std()),
-        "words an instruction, 5–95 %": f"{np.percentile(counts, 5):.0f}–{np.percentile(counts, 95):.0f}",
+        "words per instruction, mean": float(counts.mean()),
+        "words per instruction, spread": float(counts.std()),
+        "words per instruction, 5–95 %": f"{np.percentile(counts, 5):.0f}–{np.percentile(counts, 95):.0f}",
         "different words in train": len(counted),
         f"of these ≥ {RARE} times": sum(count >= RARE for count in counted.values()),
         "different word pairs in train": len(pairs),
@@ -129,7 +129,7 @@ def _language_figures(episodes: list[Episode], train: list[Episode]) -> dict[str
 
 
 def _goal_figures(root: Path, scans: list[str]) -> dict[str, float]:
-    """How many goals an instruction leads to, where a world keeps them with its houses."""
+    """How many goals fit an instruction, where a world keeps them with its houses."""
     files = [file for scan in scans if (file := root / "houses" / f"{scan}.json").is_file()]
     paths = [path for file in files for path in read_object(file).get("paths") or () if isinstance(path, dict)]
     others = np.array([count for path in paths for count in path.get("others") or () if is_finite(count)], float)
@@ -137,5 +137,5 @@ def _goal_figures(root: Path, scans: list[str]) -> dict[str, float]:
         return {}
     return {
         "instructions that lead to one goal only (%)": 100.0 * float(np.mean(others == 0)),
-        "goals an instruction leads to, mean": 1.0 + float(others.mean()),
+        "goals that fit an instruction, mean": 1.0 + float(others.mean()),
     }

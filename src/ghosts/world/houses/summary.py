@@ -15,22 +15,22 @@ from ghosts.world.houses.audit import RULES, flaws
 from ghosts.world.houses.house import House
 
 R2R: dict[str, float] = {
-    "viewpoints a house": 125.3,
+    "viewpoints per house": 125.3,
     "degree": 4.11,
     "edge length, mean (m)": 2.25,
     "edge length, median (m)": 2.06,
     "edge length, 95 % (m)": 4.29,
     "camera height (m)": 1.49,
-    "paths a house": 82.2,
+    "paths per house": 82.2,
     "path length, mean (m)": 9.9,
     "path length, spread (m)": 3.2,
-    "moves a path": 5.01,
+    "moves per path": 5.01,
     "start to goal, straight (m)": 7.6,
     "paths that change floor (%)": 16.7,
     "first turn below 30° (%)": 25.0,
     "first turn above 150° (%)": 17.0,
-    "words an instruction, mean": 26.4,
-    "words an instruction, spread": 11.7,
+    "words per instruction, mean": 26.4,
+    "words per instruction, spread": 11.7,
     "different words in train": 2581,
     "different word pairs in train": 22621,
     "instructions written only once (%)": 99.7,
@@ -96,8 +96,8 @@ def summarise(records: list[dict[str, Any]], figures: dict[str, Any]) -> dict[st
     return {
         "buildings": {
             "houses by storeys": dict(sorted(Counter(str(record["storeys"]) for record in records).items())),
-            "floor a house (m²)": _spread(floor),
-            "rooms a house": _spread([len(building["rooms"]) for building in buildings]),
+            "floor per house (m²)": _spread(floor),
+            "rooms per house": _spread([len(building["rooms"]) for building in buildings]),
             "rooms": {
                 kind: {
                     "count": len(mine),

@@ -1,4 +1,4 @@
-"""Rooms: which region of a building a viewpoint lies in, and what its letter means."""
+"""Rooms: which region of its building a viewpoint lies in, and what its letter means."""
 
 from __future__ import annotations
 

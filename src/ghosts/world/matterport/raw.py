@@ -88,7 +88,7 @@ class RawRelease:
         return sorted({_viewpoint(kind, name) for kind in (SKYBOX, DEPTH) for name in self.names(scan, kind)})
 
     def missing(self, scan: str, viewpoint: str, colour: bool) -> list[str]:
-        """Files a panorama lacks, as `<kind>/<file>`."""
+        """Files that a panorama lacks, as `<kind>/<file>`."""
         wanted = [(SKYBOX, skybox_name(viewpoint, face)) for face in range(6)]
         wanted += [(DEPTH, depth_name(viewpoint, *which)) for which in CAMERAS]
         wanted += [(COLOUR, colour_name(viewpoint, *which)) for which in CAMERAS] if colour else []

@@ -26,7 +26,7 @@ _SURFACE_M = {
 
 _UNITS = ("dryer",)
 _TRIES = 8
-"""Times a room is furnished anew until it has what makes it one."""
+"""How often a room is furnished anew until it has what makes it one."""
 _CURTAINED = {
     "living room": 0.75,
     "bedroom": 0.85,

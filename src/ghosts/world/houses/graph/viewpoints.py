@@ -33,7 +33,7 @@ _DETOUR = 1.012
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """A place a panorama is taken from."""
+    """A place from which a panorama is taken."""
 
     name: str
     """32 hexadecimal characters, from the house's name and the index."""

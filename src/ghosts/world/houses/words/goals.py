@@ -1,4 +1,4 @@
-"""How many goals an instruction could mean: read from its start, which walks in the house do its words fit?"""
+"""Which walks of the house, from the start of an instruction, its words fit, and so how many goals it could mean."""
 
 from __future__ import annotations
 
