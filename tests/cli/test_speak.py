@@ -60,7 +60,7 @@ def test_a_walk_in_words(root: Path, speaker: Path, capsys: pytest.CaptureFixtur
 def test_many_paths_to_train_on(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = tmp_path / "told.json"
     main(["speak", "--data", str(root), "--paths", "16", "--out", str(told), "--device", "cpu"])
-    assert "16 told paths in 4 buildings" in capsys.readouterr().out
+    assert "16 paths with directions in 4 buildings" in capsys.readouterr().out
     records = json.loads(told.read_text())
     assert len(records) == 16
     assert {record["scan"] for record in records} == {"comb0", "comb1", "comb2", "comb4"}

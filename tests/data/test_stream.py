@@ -185,7 +185,7 @@ def test_shares_of_processes_make_the_whole_batch(data: Dataset) -> None:
 
 
 def test_what_cannot_be_streamed_is_said(data: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="agents learn on data held whole"):
+    with pytest.raises(ConfigError, match="agents cannot learn from a streamed training split"):
         navigation_task(tiny_agent(), data)
     root = in_shards(make_landmark_root(tmp_path / "root"))
     (root / "scans").mkdir()

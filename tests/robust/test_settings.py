@@ -159,10 +159,10 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (
         speak.Options,
         {"data": X},
-        "nothing to tell, or two things; use --scan SCAN --walk START --walk GOAL, or --paths N --out FILE",
+        "say what to describe: --scan SCAN --walk START --walk GOAL, --paths N --out FILE, or --score SPLIT",
     ),
-    (speak.Options, {"data": X, "walk": ("a", "b")}, "the walk is in no building; name it with --scan"),
-    (speak.Options, {"data": X, "paths": 3}, "the told paths have no file; name it with --out FILE.json"),
+    (speak.Options, {"data": X, "walk": ("a", "b")}, "the walk needs a building; name it with --scan"),
+    (speak.Options, {"data": X, "paths": 3}, "no file to write the paths to; name it with --out FILE.json"),
     (tiles.Options, {"data": X, "backbone": X, "batch": 0}, "--batch must be at least 1, got 0"),
     (tiles.Options, {"data": X, "backbone": X, "cell_m": 0.0}, "--cell-m must be positive, got 0.0"),
     (tiles.Options, {"data": X, "backbone": X, "height_clip_m": NAN}, "--height-clip-m must be a number, got nan"),

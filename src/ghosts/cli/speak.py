@@ -59,12 +59,12 @@ class Options:
         )
         if bool(self.paths) + bool(self.walk) + bool(self.score) != 1:
             raise ConfigError(
-                "nothing to tell, or two things; use --scan SCAN --walk START --walk GOAL, or --paths N --out FILE"
+                "say what to describe: --scan SCAN --walk START --walk GOAL, --paths N --out FILE, or --score SPLIT"
             )
         if self.walk and not self.scan:
-            raise ConfigError("the walk is in no building; name it with --scan")
+            raise ConfigError("the walk needs a building; name it with --scan")
         if self.paths and self.out is None:
-            raise ConfigError("the told paths have no file; name it with --out FILE.json")
+            raise ConfigError("no file to write the paths to; name it with --out FILE.json")
 
 
 def main(arguments: list[str]) -> None:
@@ -126,4 +126,4 @@ def _tell(options: Options, run: Run, data: Dataset) -> None:
         )
     records = as_episodes(data, examples, texts)
     write_json(options.out, records)
-    print(f"{options.out}: {len(records)} told paths in {len({item['scan'] for item in records})} buildings")
+    print(f"{options.out}: {len(records)} paths with directions in {len({item['scan'] for item in records})} buildings")

@@ -32,7 +32,8 @@ def navigation_task(
         DataError: the weights do not fit.
     """
     if data.stream is not None:
-        raise ConfigError("agents learn on data held whole; make the world without --shards, or name another --data")
+        hint = "make the world without --shards, or name another --data"
+        raise ConfigError(f"agents cannot learn from a streamed training split; {hint}")
     kind = Seq2SeqTask if experiment.navigation.agent == "seq2seq" else NavigationTask
     task = kind(experiment, data, selection)
     if warm_start is not None:

@@ -120,7 +120,7 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
     """
     if data.stream is not None:
         hint = "name a data root whose training split is one file"
-        raise DataError("paths are drawn of training buildings held whole", file=data.root.path, hint=hint)
+        raise DataError("paths cannot be sampled from a streamed training split", file=data.root.path, hint=hint)
     random = np.random.default_rng(seed)
     share: dict[str, int] = {}
     for example in data.splits[TRAIN]:
