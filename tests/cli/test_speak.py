@@ -118,7 +118,7 @@ def test_a_speaker_without_labels(
     root: Path, speaker: Path, photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One that learned labels in a world of images, and one that lost its own."""
-    walk = ("--scan", "houseA", "--walk", "a", "b")
+    walk = ("--scan", "houseA", "--walk", "a", "--walk", "b")
     line = failed(capsys, "--data", str(photos), *walk)
     assert line == (
         f"ghosts speak: {photos}: preset landmarks-speaker needs landmarks/; this data root has images; "
