@@ -119,7 +119,7 @@ PAIRS = (
     Pair(
         GRAPH,
         f"speak --run {{work}}/speaker.safetensors --data {{work}}/combs --device cpu --scan comb0 "
-        f"--walk {viewpoint_id(0)} {viewpoint_id(4)}",
+        f"--walk {viewpoint_id(0)} --walk {viewpoint_id(4)}",
         PLAIN,
         True,
     ),
@@ -168,7 +168,7 @@ PAIRS = (
     Pair(
         "speaker.safetensors",
         f"speak --run {{work}}/speaker.safetensors --data {{work}}/combs --device cpu --scan comb0 "
-        f"--walk {viewpoint_id(0)} {viewpoint_id(4)}",
+        f"--walk {viewpoint_id(0)} --walk {viewpoint_id(4)}",
         ABOUT,
         tensors=True,
     ),
