@@ -114,6 +114,23 @@ def test_stairs_are_a_way(house: House) -> None:
     assert (np.abs(way[(way[:, 0] > 2.4) & (way[:, 0] < 6.0), 1] - 0.55) < 0.5).all()
 
 
+def test_heights_move_along_with_the_storeys(house: House) -> None:
+    """One storey up a body's own height was out of what is known, and two storeys up nothing could be added."""
+    space = looked(house, (2.5, 4.5, 1.25), (2.5, 4.2, STOREY_M + 1.25))
+    known = reach(space, 2.5, 4.2, STOREY_M, 0.15, 1.5)
+    assert reached(known, 3.2, 4.0)
+    assert not reached(known, 1.2, 5.9)  # in the bed
+    row, col = space.cell(2.5, 4.2)
+    assert space.z0_m + CELL_M * known.ground[row, col] == pytest.approx(STOREY_M, abs=0.06)
+    below = int(space.columns[space.cell(2.5, 4.5)])
+    assert below >> space.bin(0.0) & 1  # the floor below is still known
+    for far_m in (2 * STOREY_M, 12.0, -12.0):
+        depth, poses = views(house, 2.5, 4.5, 1.25)
+        there = see(space, depth, [Pose(p.x_m, p.y_m, far_m + 1.25, p.heading_rad) for p in poses], CAMERA, 1.25)
+        assert 0 <= there.bin(far_m) < 64
+        assert reached(reach(there, 2.5, 4.5, far_m, 0.15, 1.5), 3.5, 4.5)
+
+
 def test_a_bump_closes_a_cell(house: House) -> None:
     space = looked(house, (2.5, 4.5, 1.25))
     x, y = 3.5, 4.5

@@ -21,7 +21,9 @@ from ghosts.types import Intrinsics, Pose
 CELL_M = 0.1
 _SIDE = 480
 _BELOW_M = 3.2
-"""Heights are known from so far below the start's floor to 3.2 m above it: one storey up or down."""
+"""Heights are known from so far below the floor to 3.2 m above it: one storey up or down."""
+_LOWEST, _HIGHEST = 12, 44
+"""Bins of the ground within which the heights that are known stay as they are: a body reaches 15 bins up."""
 _FAR_M = 4.5
 """Farther points are left out: those of the floor lie too far apart there."""
 _STEP = 3
@@ -29,6 +31,8 @@ _STEP = 3
 _CLEAR = 4
 """From so many bins above the ground on a body would bump into what is in its own cell, and one bin higher also into
 what is beside it: the treads ahead on a stair."""
+_STOREY = 24
+"""What lies more bins below the ground belongs to another storey."""
 _NEIGHBOURS = [(di, dj, CELL_M * math.hypot(di, dj)) for di in (-1, 0, 1) for dj in (-1, 0, 1) if di or dj]
 
 
@@ -79,6 +83,7 @@ def see(
         camera: their intrinsics.
         camera_m: their height above the ground.
     """
+    space = _levelled(space, poses[0].z_m - camera_m)
     columns = space.columns.copy()
     rays = pixel_rays(camera)
     # One flag per cell and height: setting a flag twice costs nothing, sorting 65 000 points per view cost most of it.
@@ -98,14 +103,28 @@ def see(
     return Space(columns, space.blocked, space.x0_m, space.y0_m, space.z0_m)
 
 
+def _levelled(space: Space, ground_m: float) -> Space:
+    """The same space, with the heights that are known moved along where a stair has led out of their middle."""
+    up = space.bin(ground_m) - round(_BELOW_M / CELL_M)
+    if _LOWEST <= space.bin(ground_m) <= _HIGHEST:
+        return space
+    # A shift by the whole width is not defined for 64 bits.
+    shifted = space.columns >> np.uint64(min(up, 63)) if up > 0 else space.columns << np.uint64(min(-up, 63))
+    columns = shifted if abs(up) < 64 else np.zeros_like(shifted)
+    return Space(columns, space.blocked, space.x0_m, space.y0_m, space.z0_m + CELL_M * up)
+
+
 def _stand(space: Space, columns: np.ndarray, pose: Pose, camera_m: float) -> None:
     """A level camera does not see the floor at its feet: where nothing is known around it, the ground goes on."""
     row, col = space.cell(pose.x_m, pose.y_m)
     reach = math.ceil(camera_m / CELL_M)
     window = (slice(max(0, row - reach), row + reach + 1), slice(max(0, col - reach), col + reach + 1))
     y, x = np.mgrid[window]
-    unseen = (np.hypot(y - row, x - col) <= reach) & (columns[window] == 0)
-    columns[window][unseen] = np.uint64(1 << space.bin(pose.z_m - camera_m))
+    ground = space.bin(pose.z_m - camera_m)
+    # The storey below does not count; what lies beside a stair does.
+    here = sum(1 << k for k in range(max(0, ground - _STOREY), ground + round(camera_m / CELL_M)))
+    unseen = (np.hypot(y - row, x - col) <= reach) & ((columns[window] & np.uint64(here)) == 0)
+    columns[window][unseen] |= np.uint64(1 << ground)
 
 
 def _poses(poses: list[Pose]) -> tuple[list[tuple[float, float, float]], list[float], list[float]]:
@@ -235,7 +254,7 @@ class _Obstacles:
 
     def _between(self, low: int, high: int) -> np.ndarray:
         """Cells with something between two heights."""
-        mask = sum(1 << k for k in range(min(64, low), min(64, high + 1)))
+        mask = sum(1 << k for k in range(max(0, min(64, low)), max(0, min(64, high + 1))))
         return ((self.space.columns & np.uint64(mask)) > 0) | self.space.blocked
 
 

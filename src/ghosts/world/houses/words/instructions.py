@@ -19,7 +19,7 @@ from ghosts.world.houses.words.traits import Looks
 from ghosts.world.houses.words.voice import STYLES, Style, Voice
 
 INSTRUCTIONS = 3
-_DRAFTS = 6
+_DRAFTS = 9
 
 
 @dataclass(frozen=True)
