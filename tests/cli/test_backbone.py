@@ -12,6 +12,7 @@ from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.weights.checkpoint import load_checkpoint
 from ghosts.world.houses.render.scene import LABELS
 from image_roots import make_image_root
+from makers import make_root
 
 
 def test_trains_and_describes_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,5 +40,5 @@ def test_trains_and_describes_itself(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_wants_safetensors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        ghosts(["backbone", "--data", str(tmp_path), "--out", str(tmp_path / "b.pt")])
+        ghosts(["backbone", "--data", str(make_root(tmp_path / "root")), "--out", str(tmp_path / "b.pt")])
     assert "end --out in .safetensors" in capsys.readouterr().err

@@ -101,7 +101,7 @@ def test_what_was_held_out_is_the_runs_own(world: Path) -> None:
         chosen = replace(options, trained_only=True).chosen(splits, root, held_out)
         return options.notes(splits, root, held_out), {item.scan for item in chosen["val_seen"]}
 
-    options, scans = EvalOptions(splits="val_seen"), {item.scan for item in examples}
+    options, scans = EvalOptions(split=("val_seen",)), {item.scan for item in examples}
     assert said(options, everywhere) == ([], scans)
     notes, scored = said(options, run)
     assert f"buildings that no run was trained on ({SCANS[3]})" in notes[0]
@@ -109,7 +109,7 @@ def test_what_was_held_out_is_the_runs_own(world: Path) -> None:
     notes, scored = said(options, everywhere, run)
     assert f"buildings that not every run was trained on ({SCANS[3]})" in notes[0]
     assert scored == scans - held
-    for options in (EvalOptions(), EvalOptions(splits="dev_unseen")):
+    for options in (EvalOptions(), EvalOptions(split=("dev_unseen",))):
         with pytest.raises(ConfigError, match=r"not trained on the same buildings \(train.hold_out: 0, None\)"):
             options.held_out([everywhere, run], root)
 

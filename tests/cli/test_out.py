@@ -9,17 +9,25 @@ import pytest
 from ghosts.cli import main
 from ghosts.cli._out import check_out_file, check_out_folder
 from ghosts.errors import DataError
+from makers import make_root
 
+DATA = ("--data", "ROOT")  # a root that is there: it is looked at first
 FOLDERS = [
-    *(["train", "goal"], ["train", "vln"], ["eval", "goal", "--preset", "hand-coded"], ["eval", "vln"], ["world"]),
-    *(["belief", "--data", "x", "--run", "x"], ["demo"], ["prepare", "--raw", "x"]),
+    *(["train", "goal", *DATA], ["train", "vln", *DATA], ["eval", "goal", "--preset", "hand-coded", *DATA]),
+    *(["eval", "vln", *DATA], ["world"], ["belief", *DATA, "--run", "x"], ["demo"], ["prepare", "--raw", "x"]),
     ["landmarks", "--connectivity", "x", "--bbox", "x", "--regions", "x"],
-    ["tiles", "--data", "x", "--backbone", "x"],
+    ["tiles", *DATA, "--backbone", "x"],
 ]
 FILES = [
-    *(["backbone", "--data", "x"], ["export", "--run", "x"], ["film", "--data", "x"], ["report", "--data", "x"]),
-    *(["submit", "--run", "x"], ["world", "--show"], ["bench", "simulator"], ["weights"]),
+    *(["backbone", *DATA], ["export", "--run", "x"], ["film", *DATA], ["report", *DATA]),
+    *(["submit", *DATA, "--run", "x"], ["world", "--show"], ["bench", "simulator"], ["weights"]),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_with_a_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_root(tmp_path / "ROOT")
+    monkeypatch.chdir(tmp_path)
 
 
 def _told(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -127,7 +127,8 @@ def test_a_speaker_without_labels(
     stored = load_checkpoint(speaker / LAST)
     tensors = {f"model/{name}": value for name, value in stored.weights.items()}
     lost = tmp_path / "lost.safetensors"
-    place = ("--data", str(root), "--scan", "comb0", "--walk", viewpoint_id(0), viewpoint_id(2), "--run", str(lost))
+    walk = ("--walk", viewpoint_id(0), "--walk", viewpoint_id(2))
+    place = ("--data", str(root), "--scan", "comb0", *walk, "--run", str(lost))
     save_checkpoint(lost, tensors, stored.about | {"labels": None})
     assert f"{lost}: weights do not fit the settings" in failed(capsys, *place)
     save_checkpoint(lost, tensors, {name: value for name, value in stored.about.items() if name != "labels"})
