@@ -40,7 +40,7 @@ def walked(comb: Comb, rule: Callable[[Told], Tensor] | None, weight: float = 1.
     speaker = None
     if rule is not None:
         speaker = Pragmatist(replace(comb.run, model=Known(rule)), comb.data, weight)
-    return walk_split(comb.run, comb.data, comb.examples[:4], pragmatic=speaker, batch=4)
+    return walk_split(comb.run, comb.data, comb.examples[:4], pragmatic=speaker)
 
 
 def moves(told: Told) -> Tensor:

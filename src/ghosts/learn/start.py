@@ -52,11 +52,11 @@ def start_from(task: EpisodeTask, path: Path, *, policy: bool = True, by_name: b
     own = task.model.state_dict()
     if by_name:
         weights = _by_name(weights, own, about.reading, task.data.reading)
-    wrong = [name for name, value in own.items() if name in weights and not alike(value, weights[name])]
-    missing = [name for name in own if name not in weights and not name.startswith(POLICY)]
-    if wrong or missing:
-        first = {name: value for name, value in own.items() if name in (wrong or missing)}
-        problem = f"--warm-start: a model of other sizes ({misfit(first, weights)})"
+    # An agent's policy is taken whole or not at all.
+    taken = any(name.startswith(POLICY) for name in weights)
+    expected = {name: value for name, value in own.items() if taken or not name.startswith(POLICY)}
+    if expected.keys() != weights.keys() or not all(alike(value, weights[name]) for name, value in expected.items()):
+        problem = f"--warm-start: a model of other sizes ({misfit(expected, weights)})"
         raise DataError(problem, file=path, hint="use the same --model settings")
     task.model.load_state_dict(weights, strict=False)
 
