@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from ghosts.data.tile_store import (
     JOINED,
@@ -129,6 +131,18 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / JOINED).write_bytes(b"")
     with pytest.raises(DataError, match="damaged"):
         read_tiles(tmp_path / JOINED)
+
+
+@pytest.mark.parametrize("value", [None, [], {}])
+def test_a_setting_that_is_no_number(data: DataRoot, tmp_path: Path, value: object) -> None:
+    write(tmp_path, data, "left", 0)
+    path = tmp_path / PARTS / "left.safetensors"
+    with safe_open(path, framework="pt") as file:
+        index, tensors = json.loads(file.metadata()["index"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    index["settings"]["height_clip_m"] = value
+    save_file(tensors, path, {"index": json.dumps(index)})
+    with pytest.raises(DataError, match="the list of its buildings is damaged"):
+        read_tiles(path)
 
 
 @pytest.mark.parametrize(

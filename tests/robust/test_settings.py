@@ -137,6 +137,8 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (LandmarkConfig, {"sight_m": -1.0}, "landmarks.sight_m must be at least 0, got -1.0"),
     (LandmarkConfig, {"stairs_m": 0.0}, "landmarks.stairs_m must be positive, got 0.0"),
     (LandmarkConfig, {"patch_m": -1.0}, "landmarks.patch_m must be at least 0, got -1.0"),
+    (LandmarkConfig, {"patch_m": 1e308}, "landmarks.patch_m must be at most 10, got 1e+308"),
+    (LandmarkConfig, {"step_m": 1e-9}, "landmarks.step_m must lie in 0.01..10, got 1e-09"),
     (LandmarkConfig, {"step_m": 0.0}, "landmarks.step_m must be positive, got 0.0"),
     (LandmarkConfig, {"exact_m": -0.1}, "landmarks.exact_m must be at least 0, got -0.1"),
     (

@@ -129,6 +129,7 @@ def test_a_visit(page: Any, address: str) -> None:
     page.click(".terms summary")
     # Look around: dragging the panorama turns it, and the wedge on the map with it.
     page.wait_for_selector(".panobox:not([hidden])")
+    page.locator("canvas.pano").scroll_into_view_if_needed()
     before, map_before = settled(page, "canvas.pano"), settled(page, "canvas.map")
     box = page.locator("canvas.pano").bounding_box()
     page.mouse.move(box["x"] + 200, box["y"] + 60)

@@ -53,7 +53,9 @@ class LandmarkConfig:
         require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
         require(self.stairs_m > 0.0, "landmarks.stairs_m must be positive", self.stairs_m)
         require(self.patch_m >= 0.0, "landmarks.patch_m must be at least 0", self.patch_m)
+        require(self.patch_m <= 10.0, "landmarks.patch_m must be at most 10", self.patch_m)
         require(self.step_m > 0.0, "landmarks.step_m must be positive", self.step_m)
+        require(0.01 <= self.step_m <= 10.0, "landmarks.step_m must lie in 0.01..10", self.step_m)
         require(self.exact_m >= 0.0, "landmarks.exact_m must be at least 0", self.exact_m)
         if not (self.objects or self.rooms or self.floor):
             raise ConfigError("landmarks: objects, rooms and floor are all off: nothing to see; leave one of them on")

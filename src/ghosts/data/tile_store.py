@@ -220,8 +220,8 @@ def read_tiles(path: Path) -> StoredTiles:
         raise DataError("not a file of tiles this version reads", file=path, field="format", value=found, hint=AGAIN)
     try:
         settings = TileSettings(**{**index["settings"], "camera": Intrinsics(**index["settings"]["camera"])})
-        measures = (*asdict(settings.camera).values(), settings.cell_m, settings.headings, settings.elevation_rad)
-        if not all(is_finite(value) for value in measures):
+        measures = (settings.cell_m, settings.height_clip_m, settings.headings, settings.elevation_rad)
+        if not all(is_finite(value) for value in (*asdict(settings.camera).values(), *measures)):
             raise ValueError
         buildings = tuple(_building(entry) for entry in index["buildings"])
         rows = sum(sum(building.counts) for building in buildings)

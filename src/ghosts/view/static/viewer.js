@@ -85,10 +85,13 @@
       return { total: told.total, episodes: told.episodes.map((item) => ({ ...item, id: item.instr_id, note: item.scan, badge: Ghosts.outcome(state.ended.get(endedKey(item.instr_id))) })) };
     },
     onpick: (item) => chosen(async () => {
-      if (item.id !== OWN) await pick(item);
-      else if (state.own) await show(state.own, { step: 0 });
-      if (item.id === OWN) $("text").focus();
-      else $("browse").open = false;
+      if (item.id !== OWN) {
+        $("browse").open = false;
+        await pick(item);
+        return;
+      }
+      if (state.own) await show(state.own, { step: 0 });
+      $("text").focus();
     })(),
     onerror: fail,
   });
