@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
@@ -233,12 +233,22 @@ def _lists(app: FastAPI, library: Library) -> None:
 
 
 def _questions(app: FastAPI, library: Library) -> None:
-    @app.post("/api/pick")
-    def pick(body: Pick) -> dict[str, Any]:
+    # Whole walks take a second. They have a thread of their own, so that whoever steps through one does not wait.
+    walks = CapacityLimiter(1)
+
+    def picked(body: Pick) -> dict[str, Any]:
         mind = library.mind(body.world, body.model)
         if body.split not in library.splits(mind):
             raise UnknownNameError("split", body.split, library.splits(mind))
         return header_to_json(mind.header(library.question(mind, body.split, body.instr_id, fixed=body.fixed)))
+
+    def walked(body: Ask) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return header_to_json(mind.header(mind.walked(question)))
+
+    @app.post("/api/pick")
+    async def pick(body: Pick) -> dict[str, Any]:
+        return await to_thread.run_sync(picked, body, limiter=walks)
 
     @app.post("/api/ask")
     def ask(body: Ask) -> dict[str, Any]:
@@ -246,9 +256,8 @@ def _questions(app: FastAPI, library: Library) -> None:
         return header_to_json(mind.header(question))
 
     @app.post("/api/walk")
-    def walk(body: Ask) -> dict[str, Any]:
-        mind, question = _question(library, body)
-        return header_to_json(mind.header(mind.walked(question)))
+    async def walk(body: Ask) -> dict[str, Any]:
+        return await to_thread.run_sync(walked, body, limiter=walks)
 
     @app.post("/api/frame")
     def frame(body: AskFrame) -> dict[str, Any]:
