@@ -106,6 +106,10 @@ def evaluate_ce(options: EvalCe) -> None:
         print(f"written: {options.out / 'ce.json'}, {options.out / 'ce.md'}")
 
 
+DEMO_WORLD = ("--houses", "2", "--storeys", "1", "1", "--rooms", "6", "8")
+"""Two small houses: a minute on two cores with pictures."""
+
+
 def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -> None:
     """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it.
 
@@ -127,7 +131,7 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
     from ghosts.world.images import write_image
 
     console.print("1. An unseen house and its paths", style="bold")
-    world.main(["--out", str(root), "--houses", "2", "--seed", str(seed), "--no-images"])
+    world.main(["--out", str(root), *DEMO_WORLD, "--seed", str(seed), "--no-images"])
     console.print("2. The agent drives, 0.25 m or 15° at a time", style="bold")
     opened, houses = houses_of(root), Residences(root, TRAINED)
     agent, arrived = make_agent(Path("houses-agent"), Path("houses-backbone")), 0

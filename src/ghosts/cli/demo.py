@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from ghosts.cli._continuous import drive_demo
+from ghosts.cli._continuous import DEMO_WORLD, drive_demo
 from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
 from ghosts.config import require
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> None:
         drive_demo(options.out, root, options.seed, options.instructions, console)
         return
     console.print("1. An unseen house, its pictures and its paths", style="bold")
-    world.main(["--out", str(root), "--houses", "2", "--seed", str(options.seed), "--faces", str(options.faces)])
+    world.main(["--out", str(root), *DEMO_WORLD, "--seed", str(options.seed), "--faces", str(options.faces)])
     console.print("2. What the shipped backbone makes of the pictures", style="bold")
     tiles.main(["--data", str(root), "--backbone", BACKBONE])
     console.print("3. The agent follows instructions", style="bold")
