@@ -372,6 +372,7 @@ def test_the_newest_choice_counts(page: Any, address: str) -> None:
     page.click("#browse summary")
     page.click(".episode[data-episode='301_1']")
     page.wait_for_selector("#message:has-text('Walking')")
+    page.click("#browse summary")  # it closes with a choice
     page.click(".episode[data-episode='303_2']")
     page.wait_for_selector("#message:has-text('Episode 303_2')")
     with page.expect_response("**/api/pick"):
