@@ -19,7 +19,7 @@ def test_presets_survive_json() -> None:
 
 
 def test_every_preset_says_what_it_observes() -> None:
-    images = {"houses-filter", "houses-filter-xy", "houses-filter-joint", "houses-lingunet", "paper"}
+    images = {"houses-filter", "houses-improved", "houses-filter-xy", "houses-filter-joint", "houses-lingunet", "paper"}
     assert {name for name in PRESETS if preset(name).observation == "images"} == images
     assert {name for name in PRESETS if preset(name).observation == "any"} == {"hand-coded", "tiny"}
     assert {preset(name).model.mapper.features for name in images - {"paper"}} == {64}
