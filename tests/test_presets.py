@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 
 from ghosts.config import from_dict, to_dict
-from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, preset
+from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, WORDS_PRESETS, preset
 
 
 def test_presets_survive_json() -> None:
-    for make in (*PRESETS.values(), *VLN_PRESETS.values(), *SPEAKER_PRESETS.values()):
+    for make in (PRESETS | VLN_PRESETS | SPEAKER_PRESETS | WORDS_PRESETS).values():
         experiment = make()
         changed = replace(experiment, train=replace(experiment.train, seed=7))
         read = from_dict(type(experiment), json.loads(json.dumps(to_dict(changed))))

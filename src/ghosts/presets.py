@@ -22,6 +22,7 @@ from ghosts.config import (
     SpeakerExperiment,
     TrainConfig,
     VlnExperiment,
+    WordsExperiment,
 )
 from ghosts.errors import UnknownNameError, did_you_mean
 
@@ -306,6 +307,24 @@ def tiny_speaker() -> SpeakerExperiment:
     return _speaker(tiny(), "tiny-speaker", train, SpeakerConfig(hidden=32, encoded=32, sectors=8, dropout=0.0))
 
 
+def landmarks_words() -> WordsExperiment:
+    """The encoder of the improved filter, which guesses hidden words, as a start for it (`--warm-start`)."""
+    model = landmarks_improved().model
+    train = TrainConfig(
+        iterations=1500, batch=256, evaluate_every=500, ema=0.998, word_dropout=0.0, meaning_dropout=0.15
+    )
+    model = replace(model, language=replace(model.language, dropout=0.3))
+    return WordsExperiment("landmarks-words", "filter", model, train=train)
+
+
+def tiny_words() -> WordsExperiment:
+    """A small encoder for tests and for a first try on a CPU, in either world."""
+    base = tiny()
+    train = replace(base.train, iterations=200, batch=32, evaluate_every=200, word_dropout=0.0)
+    return WordsExperiment("tiny-words", "filter", base.model, train=train, observation=base.observation)
+
+
+WORDS_PRESETS: dict[str, Callable[[], WordsExperiment]] = {make().name: make for make in (landmarks_words, tiny_words)}
 SPEAKER_PRESETS: dict[str, Callable[[], SpeakerExperiment]] = {
     make().name: make for make in (houses_speaker, landmarks_speaker, tiny_speaker)
 }
@@ -366,10 +385,20 @@ def speaker_preset(name: str) -> SpeakerExperiment:
     return _named(name, SPEAKER_PRESETS, "speaking")
 
 
+def words_preset(name: str) -> WordsExperiment:
+    """An experiment on words alone by name; see `preset`."""
+    return _named(name, WORDS_PRESETS, "words")
+
+
 def _named(name: str, presets: Mapping[str, Callable[[], E]], purpose: str) -> E:
     if name in presets:
         return presets[name]()
-    kinds: dict[str, Iterable[str]] = {"goal": PRESETS, "vln": VLN_PRESETS, "speaker": SPEAKER_PRESETS}
+    kinds: dict[str, Iterable[str]] = {
+        "goal": PRESETS,
+        "vln": VLN_PRESETS,
+        "speaker": SPEAKER_PRESETS,
+        "words": WORDS_PRESETS,
+    }
     kind = next((kind for kind, known in kinds.items() if name in known), None)
     if kind is None:
         raise UnknownNameError("preset", name, presets)

@@ -11,7 +11,7 @@ from checks import unchecked
 from ghosts.cli import main
 from ghosts.evaluate.goal import evaluate_goal
 from ghosts.learn import goal
-from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, preset
+from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, WORDS_PRESETS, preset
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
 from landmark_world import load, make_landmark_root
 
@@ -106,8 +106,8 @@ def test_help_lists_the_presets(words: list[str], capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit, match="0"):
         main(["train", *words])
     text = " ".join(capsys.readouterr().out.split())
-    assert text.startswith("usage: ghosts train [-h] {goal,vln,speaker}")
-    for name, make in (PRESETS | VLN_PRESETS | SPEAKER_PRESETS).items():
+    assert text.startswith("usage: ghosts train [-h] {goal,vln,speaker,words}")
+    for name, make in (PRESETS | VLN_PRESETS | SPEAKER_PRESETS | WORDS_PRESETS).items():
         assert make.__doc__
         assert f" {name} {make.__doc__.splitlines()[0]} " in text
 

@@ -11,6 +11,7 @@ import torch
 from lightning_fabric import Fabric
 from torch.testing import assert_close
 
+from checks import unchecked
 from ghosts.act.baselines import HandCoded, _from_heat, hand_coded_heat
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
@@ -155,6 +156,67 @@ def test_rooms_are_told_from_the_words(data: Dataset) -> None:
         known = rooms >= 0
         right = scores.gather(2, rooms.clamp(min=0)[..., None])[..., 0][known]
         assert_close(task(replace(batch, rooms=rooms)) - plain, -0.5 * right.mean(), rtol=1e-3, atol=1e-4)
+
+
+def test_progress_is_told_from_the_words(data: Dataset) -> None:
+    """Path 0, 1, 2, 6 in steps of 2.3 m; the fourth filter step stays at the goal."""
+    language = replace(EXPERIMENT.model.language, progress=True)
+    settings = replace(EXPERIMENT.train, progress_loss=0.5, batch=16)
+    task = goal_task(replace(EXPERIMENT, model=replace(EXPERIMENT.model, language=language), train=settings), data)
+    assert_close(data.left_m(data.examples(TRAIN)[:1]), torch.tensor([[4.6, 2.3, 0.0, 0.0]]))
+    assert goal_task(EXPERIMENT, data).draw(0, Share()).left_m is None
+    assert isinstance(task, FilterTask)
+    batch = task.draw(0, Share())
+    assert batch.left_m is not None
+
+    def told() -> torch.Tensor:
+        heard = task.model.read(batch.briefing).latents
+        assert task.model.progress is not None
+        return task.model.progress(torch.cat([heard.observations, heard.actions], -1))[..., 0]
+
+    few = replace(batch, supervised=(0,))
+    off = (told() - batch.left_m / 10.0).abs().mean()
+    assert_close(task(few) - task(replace(few, left_m=None)), 0.5 * off, rtol=1e-3, atol=1e-4)
+    # A guess that knows the filter step alone is off by this much; the words tell more.
+    blind = (batch.left_m - batch.left_m.median(0).values).abs().mean() / 10.0
+    optimiser = torch.optim.Adam(task.model.parameters(), 2e-2)
+    with unchecked():
+        for _ in range(60):
+            loss = task._told_loss(task.model.read(batch.briefing).latents, batch)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    assert (told() - batch.left_m / 10.0).abs().mean().item() < 0.6 * blind.item() < off.item()
+
+
+def test_losses_of_parts_that_are_not_there(data: Dataset) -> None:
+    for loss, part in (("room_loss", "rooms"), ("progress_loss", "progress")):
+        experiment = replace(EXPERIMENT, train=replace(EXPERIMENT.train, **{loss: 0.5}))
+        with pytest.raises(ConfigError) as caught:
+            goal_task(experiment, data)
+        line = f"train.{loss} needs a model with language.{part}; "
+        assert str(caught.value) == f"{line}add --model.language.{part}"
+        with pytest.raises(ConfigError) as caught:
+            goal_task(replace(experiment, kind="lingunet"), data)
+        assert str(caught.value) == f"{line}only a filter has it"
+
+
+def test_a_part_for_a_loss_is_taken_where_both_models_have_it(data: Dataset, tmp_path: Path) -> None:
+    language = replace(EXPERIMENT.model.language, progress=True)
+    more = replace(EXPERIMENT, model=replace(EXPERIMENT.model, language=language))
+    first = replace(EXPERIMENT.train, seed=5)
+    for start in (replace(EXPERIMENT, train=first), replace(more, train=first)):
+        task = goal_task(start, data)
+        old = task.model.state_dict()
+        file = tmp_path / f"{len(old)}.safetensors"
+        save_checkpoint(file, {f"model/{name}": value for name, value in old.items()}, {"iteration": 0, **task.about()})
+        for wanted in (EXPERIMENT, more):
+            new = goal_task(wanted, data, warm_start=file).model.state_dict()
+            for name in new.keys() & old.keys():
+                # Of words that the data lacks nothing is taken, and goal prediction trains no policy.
+                rows = len(data.vocabulary) if "embedding" in name else None
+                assert name.startswith("policy.") or torch.equal(new[name][:rows], old[name][:rows]), name
+            assert (wanted is more) == ("progress.weight" in new)
 
 
 def test_teachers_are_learned_from(data: Dataset, tmp_path: Path) -> None:

@@ -9,17 +9,18 @@ from ghosts.act.ensemble import Ensemble
 from ghosts.act.model import GoalModel, Vectors
 from ghosts.act.seq2seq import Seq2Seq
 from ghosts.act.speaker import Speaker
-from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
+from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment, WordsExperiment
+from ghosts.language.hidden import HiddenWords
 from ghosts.language.tokens import Vocabulary
 from ghosts.world.landmarks.labels import LabelSet
 
-Model = GoalModel | LingUNetModel | HandCoded | Seq2Seq | Speaker | Ensemble
+Model = GoalModel | LingUNetModel | HandCoded | Seq2Seq | Speaker | HiddenWords | Ensemble
 
 
 def build_model(
     experiment: GoalExperiment, vocabulary: Vocabulary | None = None, labels: LabelSet | None = None
 ) -> Model:
-    """The model of a row of Table 1 or 2, or a speaker.
+    """The model of a row of Table 1 or 2, a speaker, or an encoder that guesses words.
 
     Args:
         experiment: which, and of what size.
@@ -33,6 +34,8 @@ def build_model(
     )
     if isinstance(experiment, SpeakerExperiment):
         return Speaker(experiment.model, experiment.speaker, count, vectors)
+    if isinstance(experiment, WordsExperiment):
+        return HiddenWords(experiment.model, vectors.words)
     if isinstance(experiment, VlnExperiment) and experiment.navigation.agent == "seq2seq":
         return Seq2Seq(experiment.model, experiment.navigation.seq2seq, count, vectors)
     if experiment.kind == "lingunet":

@@ -161,6 +161,7 @@ class GoalModel(nn.Module):
         self.filter = build_filter(config.mapper.channels, latent, config.filter)
         self.policy = Policy(config.policy, config.language.steps)
         self.rooms = nn.Linear(2 * latent, len(ROOM_NAMES)) if config.language.rooms else None
+        self.progress = nn.Linear(2 * latent, 1) if config.language.progress else None
         self._captured: Captured | None = None
 
     def read(self, briefing: Briefing) -> Heard:

@@ -1,4 +1,4 @@
-"""Train a model: `ghosts train goal|vln|speaker --preset NAME --data ROOT --out RUN`; repeat it to resume."""
+"""Train a model: `ghosts train goal|vln|speaker|words --preset NAME --data ROOT --out RUN`; repeat it to resume."""
 
 from __future__ import annotations
 
@@ -12,14 +12,29 @@ import tyro
 from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import TrainOptions, launch, open_training
 from ghosts.cli._out import check_out_folder
-from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
-from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, preset, speaker_preset, vln_preset
+from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment, WordsExperiment
+from ghosts.presets import (
+    PRESETS,
+    SPEAKER_PRESETS,
+    VLN_PRESETS,
+    WORDS_PRESETS,
+    preset,
+    speaker_preset,
+    vln_preset,
+    words_preset,
+)
 
-DEFAULTS = {"goal": "houses-filter", "vln": "landmarks-agent", "speaker": "landmarks-speaker"}
+DEFAULTS = {
+    "goal": "houses-filter",
+    "vln": "landmarks-agent",
+    "speaker": "landmarks-speaker",
+    "words": "landmarks-words",
+}
 KNOWN: dict[str, Mapping[str, Callable[[], GoalExperiment]]] = {
     "goal": PRESETS,
     "vln": VLN_PRESETS,
     "speaker": SPEAKER_PRESETS,
+    "words": WORDS_PRESETS,
 }
 
 
@@ -34,7 +49,8 @@ class TrainGoal(TrainOptions):
     out: Path = Path("runs/goal")
     """Folder of the run: checkpoints and log."""
     warm_start: Path | None = None
-    """Run or checkpoint from which training starts. If it had other data, words and labels are matched by name."""
+    """Run or checkpoint from which training starts. If it had other data, words and labels are matched by name. Only
+    the encoder is taken from a run of `ghosts train words`."""
     teacher: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
     """Run whose beliefs are also learned, with weight --train.distil; repeat to learn the mean of several."""
 
@@ -65,6 +81,18 @@ class TrainSpeaker(TrainOptions):
     """Folder of the run: checkpoints and log."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainWords(TrainOptions):
+    """Train an encoder of instructions on hidden words, as a start for `ghosts train goal --warm-start`."""
+
+    preset: str
+    """What the other options start from (`ghosts train --help` lists the presets)."""
+    experiment: Annotated[WordsExperiment, tyro.conf.arg(name="")]
+    """Everything that defines the run; starts from the preset."""
+    out: Path = Path("runs/words")
+    """Folder of the run: checkpoints and log."""
+
+
 def main(arguments: list[str]) -> None:
     """Run `ghosts train`."""
     word = arguments[0] if arguments else ""
@@ -75,6 +103,7 @@ def main(arguments: list[str]) -> None:
         "goal": TrainGoal(preset=names["goal"], experiment=preset(names["goal"])),
         "vln": TrainVln(preset=names["vln"], experiment=vln_preset(names["vln"])),
         "speaker": TrainSpeaker(preset=names["speaker"], experiment=speaker_preset(names["speaker"])),
+        "words": TrainWords(preset=names["words"], experiment=words_preset(names["words"])),
     }
     options = parse_kind(
         "train",
@@ -108,13 +137,14 @@ def _presets() -> str:
     return "\n".join(lines)
 
 
-def _train(options: TrainGoal | TrainVln | TrainSpeaker) -> None:
+def _train(options: TrainGoal | TrainVln | TrainSpeaker | TrainWords) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.learn.goal import goal_task
     from ghosts.learn.speaker import SpeakerTask
     from ghosts.learn.task import Task
     from ghosts.learn.trainer import RunFiles, train
     from ghosts.learn.vln import check_start, navigation_task
+    from ghosts.learn.words import WordsTask
     from ghosts.run.load import find_checkpoint
 
     # Before the data is read, which takes longer.
@@ -130,6 +160,8 @@ def _train(options: TrainGoal | TrainVln | TrainSpeaker) -> None:
         task = navigation_task(options.experiment, data, selection, options.warm_start)
     elif isinstance(options, TrainSpeaker):
         task = SpeakerTask(options.experiment, data, selection)
+    elif isinstance(options, TrainWords):
+        task = WordsTask(options.experiment, data, selection)
     else:
         task = goal_task(options.experiment, data, selection, options.warm_start, options.teacher)
     train(task, fabric, RunFiles.of(options.out), threads=options.threads, tensorboard=options.tensorboard)

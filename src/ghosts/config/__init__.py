@@ -13,6 +13,7 @@ from ghosts.config.experiment import (
     SpeakerExperiment,
     TrainConfig,
     VlnExperiment,
+    WordsExperiment,
 )
 from ghosts.config.model import (
     BaselineConfig,
@@ -55,6 +56,7 @@ __all__ = [
     "SpeakerExperiment",
     "TrainConfig",
     "VlnExperiment",
+    "WordsExperiment",
     "differences",
     "from_dict",
     "require",

@@ -120,6 +120,9 @@ class TrainConfig(OptimiserConfig):
     of known ones (Tan et al. 2019)."""
     room_loss: float = 0.0
     """Weight of predicting the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
+    progress_loss: float = 0.0
+    """Weight of predicting from the words alone how far it still is to the goal after each filter step (with
+    `language.progress`)."""
     hold_out: int | None = None
     """Hold out every n-th training building as `dev_unseen`; 0 holds out none. By default it is every eighth, or every
     sixteenth where the data root has a `val_unseen` of its own."""
@@ -151,7 +154,9 @@ class TrainConfig(OptimiserConfig):
             f"train.supervised must lie in 0..{self.agent_steps} (train.agent_steps)",
             self.supervised,
         )
-        require(self.room_loss >= 0.0, "train.room_loss must not be negative", self.room_loss)
+        for name in ("room_loss", "progress_loss"):
+            value = getattr(self, name)
+            require(math.isfinite(value) and value >= 0.0, f"train.{name} must be finite and not negative", value)
         for name in (
             "mirrored",
             "word_dropout",
@@ -254,6 +259,17 @@ class SpeakerExperiment(GoalExperiment):
     """A speaker, which writes instructions for paths."""
 
     speaker: SpeakerConfig = field(default_factory=SpeakerConfig)
+
+
+@dataclass(frozen=True)
+class WordsExperiment(GoalExperiment):
+    """An encoder of instructions that learns to guess hidden words, as a start for a goal predictor."""
+
+    hidden_words: float = 0.15
+    """Share of the words that are hidden."""
+
+    def __post_init__(self) -> None:
+        require(0.0 < self.hidden_words < 1.0, "hidden_words must lie in (0, 1)", self.hidden_words)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ class LanguageConfig:
     """The encoder of words. Paper: an LSTM in each direction."""
     rooms: bool = False
     """Also predict from the words which kind of room each filter step leads to (`train.room_loss`)."""
+    progress: bool = False
+    """Also predict from the words how far it still is to the goal after each filter step (`train.progress_loss`)."""
     layers: int = 2
     """Layers of a transformer."""
     heads: int = 4

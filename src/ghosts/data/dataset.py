@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from ghosts.act.model import Briefing
@@ -102,6 +102,15 @@ class Dataset:
         stops = [[example.path[stop] for stop in example.stops(self.reading.steps)] for example in examples]
         return torch.tensor([[self._rooms_of(item.scan)[row] for row in rows] for item, rows in zip(examples, stops)])
 
+    def left_m(self, examples: Sequence[Example]) -> Float[Tensor, "b t"]:
+        """How far the demonstrator still has to go after each filter step, along the path."""
+        left = []
+        for example in examples:
+            path = self.root.graph(example.scan).position_m[list(example.path)]
+            gone_m = np.append(0.0, np.linalg.norm(np.diff(path, axis=0), axis=1).cumsum())
+            left.append((gone_m[-1] - gone_m)[example.stops(self.reading.steps)])
+        return _floats(left)
+
     def read_ahead(self, config: TrainConfig, iteration: int) -> None:
         """Read the streamed buildings that training will soon come to; nothing where it is held whole."""
         if self.stream is not None and self.bank.more is not None:
@@ -143,16 +152,21 @@ class Dataset:
         drops: Drops | None = None,
     ) -> Briefing:
         """What the walkers of episodes are told; see `batch`."""
-        ids = self.vocabulary.encode([example.text for example in examples])
-        for number, symmetry in enumerate(symmetries):
-            if symmetry.mirrored:
-                ids[number] = mirrored_words(self.vocabulary)[ids[number]]
+        ids = self.words(examples, symmetries)
         if drops is not None:
             ids = drops.words(ids, self.vocabulary)
         start, origin = self.starts(examples, symmetries)
         headings = [s.headings(e.start_heading_rad, self.angle(s)) for e, s in zip(examples, symmetries)]
         lengths = torch.from_numpy((ids > 0).sum(1))
         return Briefing(torch.from_numpy(ids), lengths, _floats(start - origin), _floats(headings))
+
+    def words(self, examples: Sequence[Example], symmetries: Sequence[Symmetry]) -> Int64[np.ndarray, "b l"]:
+        """Word ids of instructions, padded with 0; left and right change places where episodes are mirrored."""
+        ids = self.vocabulary.encode([example.text for example in examples])
+        for number, symmetry in enumerate(symmetries):
+            if symmetry.mirrored:
+                ids[number] = mirrored_words(self.vocabulary)[ids[number]]
+        return ids
 
     def paths(
         self, examples: Sequence[Example], symmetries: Sequence[Symmetry]

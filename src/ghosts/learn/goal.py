@@ -23,9 +23,13 @@ from ghosts.data.dataset import Dataset
 from ghosts.data.drops import draw_drops
 from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import Execution, evaluate_goal
+from ghosts.language.decoder import Latents
 from ghosts.learn.start import start_from
 from ghosts.learn.task import EpisodeTask, Selection, Share
 from ghosts.run.load import Run, find_checkpoint, load_run
+
+LEFT_M = 10.0
+"""Distances to the goal are told in this unit: a path of R2R is about as long."""
 
 
 class GoalTask(EpisodeTask[Batch, Batch]):
@@ -45,8 +49,11 @@ class GoalTask(EpisodeTask[Batch, Batch]):
             random = np.random.default_rng([settings.seed, 5, iteration])
             picked = random.choice(settings.agent_steps, settings.supervised, replace=False)
             supervised = tuple(sorted(picked.tolist()))
-        rooms = self.data.rooms([example for example, _ in chosen]) if settings.room_loss else None
-        return replace(batch, masks=self.draw_masks(iteration, share), supervised=supervised, rooms=rooms)
+        examples = [example for example, _ in chosen]
+        rooms = self.data.rooms(examples) if settings.room_loss else None
+        left_m = self.data.left_m(examples) if settings.progress_loss else None
+        masks = self.draw_masks(iteration, share)
+        return replace(batch, masks=masks, supervised=supervised, rooms=rooms, left_m=left_m)
 
     def ready(self, drawn: Batch, fabric: Fabric) -> Batch:
         """The batch on the device."""
@@ -87,11 +94,20 @@ class FilterTask(GoalTask):
                 taught = torch.stack([one.filter.posteriors for one in told]).mean(0)
             share = self.settings.distil
             loss = (1.0 - share) * loss + share * distil_loss(trace.filter.posteriors, taught)
-        if batch.rooms is None or self.model.rooms is None:
-            return loss
-        told = self.model.rooms(torch.cat([trace.latents.observations, trace.latents.actions], -1)).float()
-        rooms = F.cross_entropy(told.flatten(0, 1), batch.rooms.flatten(), ignore_index=-1)
-        return loss + self.settings.room_loss * rooms
+        return loss + self._told_loss(trace.latents, batch)
+
+    def _told_loss(self, latents: Latents, batch: Batch) -> Float[Tensor, ""]:
+        """Of what the words alone tell of each filter step: its room, and how far it still is."""
+        step = torch.cat([latents.observations, latents.actions], -1)
+        loss = step.new_zeros(())
+        if batch.rooms is not None and self.model.rooms is not None:
+            kinds = self.model.rooms(step).float().flatten(0, 1)
+            rooms = F.cross_entropy(kinds, batch.rooms.flatten(), ignore_index=-1)
+            loss = loss + self.settings.room_loss * rooms
+        if batch.left_m is not None and self.model.progress is not None:
+            left = self.model.progress(step).float()[..., 0]
+            loss = loss + self.settings.progress_loss * F.l1_loss(left, batch.left_m / LEFT_M)
+        return loss
 
     def capture(self, dtype: torch.dtype) -> None:
         """Language and filter as CUDA graphs."""
@@ -139,6 +155,7 @@ def goal_task(
         )
     kind = LingUNetTask if experiment.kind == "lingunet" else FilterTask
     task = kind(experiment, data, selection)
+    _check_told(task)
     if warm_start is not None:
         start_from(task, find_checkpoint(warm_start), policy=False, by_name=True)
     if bool(teachers) != bool(experiment.train.distil):
@@ -148,6 +165,18 @@ def goal_task(
             raise ConfigError(f"preset {experiment.name} has no filter that could be taught; leave out --teacher")
         task.teachers = tuple(_teacher(load_run(path), data, experiment) for path in teachers)
     return task
+
+
+def _check_told(task: GoalTask) -> None:
+    """Refuse losses of parts that the model has not.
+
+    Raises:
+        ConfigError: naming the setting that brings the part.
+    """
+    for loss, part in (("room_loss", "rooms"), ("progress_loss", "progress")):
+        if getattr(task.settings, loss) and getattr(task.model, part, None) is None:
+            more = f"add --model.language.{part}" if isinstance(task, FilterTask) else "only a filter has it"
+            raise ConfigError(f"train.{loss} needs a model with language.{part}; {more}")
 
 
 def _teacher(run: Run, data: Dataset, experiment: GoalExperiment) -> GoalModel:

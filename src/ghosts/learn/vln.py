@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ghosts.config import VlnExperiment
+from ghosts.config import VlnExperiment, WordsExperiment
 from ghosts.data.dataset import Dataset
-from ghosts.errors import ConfigError
+from ghosts.errors import ConfigError, DataError
 from ghosts.learn.navigate import NavigationTask
 from ghosts.learn.seq2seq import Seq2SeqTask
 from ghosts.learn.start import start_from
@@ -59,4 +59,6 @@ def check_start(experiment: VlnExperiment, out: Path, warm_start: Path | None) -
         )
     if warm_start is not None:
         file = find_checkpoint(warm_start)
-        described(load_checkpoint(file), file)
+        if isinstance(described(load_checkpoint(file), file).experiment, WordsExperiment):
+            hint = "start a filter from it with: ghosts train goal --warm-start"
+            raise DataError("knows words alone and has no filter", file=file, hint=hint)

@@ -15,7 +15,7 @@ from ghosts.act.ensemble import Ensemble, EnsembleAgent
 from ghosts.act.model import GoalModel
 from ghosts.act.planner import Planner
 from ghosts.act.seq2seq import Seq2Seq, Seq2SeqAgent
-from ghosts.config import GoalExperiment, PlannerConfig, SpeakerExperiment, VlnExperiment, from_dict
+from ghosts.config import GoalExperiment, PlannerConfig, SpeakerExperiment, VlnExperiment, WordsExperiment, from_dict
 from ghosts.data.reading import Reading, reading_of
 from ghosts.errors import ConfigError, DataError, did_you_mean
 from ghosts.language.tokens import Vocabulary
@@ -230,7 +230,7 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
 
 
 def _experiment(values: Any, path: Path) -> GoalExperiment:
-    known = {"navigation": VlnExperiment, "speaker": SpeakerExperiment}
+    known = {"navigation": VlnExperiment, "speaker": SpeakerExperiment, "hidden_words": WordsExperiment}
     kind = next((known[name] for name in known if isinstance(values, dict) and name in values), GoalExperiment)
     if isinstance(values, dict) and isinstance(values.get("landmarks"), dict):
         # Of files before the package had vectors of its own.

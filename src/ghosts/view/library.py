@@ -20,6 +20,7 @@ from ghosts.data.dataset import DataShelf
 from ghosts.data.examples import TRAIN
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
 from ghosts.language.episodes import nearest_episodes
+from ghosts.language.hidden import HiddenWords
 from ghosts.presets import hand_coded
 from ghosts.run.load import Run, find_checkpoint, load_run
 from ghosts.view.mind import Mind
@@ -274,11 +275,8 @@ def load_model(path: Path) -> Run:
         DataError: the checkpoint is missing, damaged, of another version, or of an agent without beliefs.
     """
     run = load_run(path)
-    if isinstance(run.model, Seq2Seq | Speaker):
-        hint = "name a run of the filter; this one can be scored with: ghosts eval vln"
-        raise DataError(
-            "neither a sequence-to-sequence agent nor a speaker has a belief to look into", file=path, hint=hint
-        )
+    if isinstance(run.model, Seq2Seq | Speaker | HiddenWords):
+        raise DataError("has no belief to look into", file=path, hint="name a run of the filter")
     return run
 
 

@@ -31,6 +31,7 @@ from ghosts.data.examples import Example, headings_along, make_example
 from ghosts.data.walks import walk_seed
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED, score_goal
+from ghosts.language.hidden import HiddenWords
 from ghosts.mapping.mapper import MapState
 from ghosts.run.load import Run
 from ghosts.run.rollout import World
@@ -88,7 +89,7 @@ class Mind:
     """
 
     def __init__(self, run: Run, data: Dataset, name: str = "") -> None:
-        if isinstance(run.model, Seq2Seq | Speaker):
+        if isinstance(run.model, Seq2Seq | Speaker | HiddenWords):
             raise ConfigError(f"{run.name} has no belief to look into; name a run of the filter")
         self.name, self.run, self.model, self.data, self.root = name or run.name, run, run.model.eval(), data, data.root
         by_planner = not run.acts or run.on_true_beliefs  # a policy on true beliefs has never seen a filter's
