@@ -94,7 +94,7 @@ def seen_in(cells: MapCells, labels: LabelSet, item: int) -> set[tuple[str, str]
 def test_speaker_and_follower_lack_the_same_labels(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though they number them differently, stand at different viewpoints, and the follower draws others for people's."""
+    """Though they number them differently and stand elsewhere, and people's paths lack other labels."""
     experiment, mine = tiny_speaker(), data.labels
     assert mine is not None
     other = replace(load(data.root.path, experiment).reading, labels=LabelSet(mine.labels[::-1]))

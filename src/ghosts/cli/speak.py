@@ -46,7 +46,7 @@ class Options:
     out: Path | None = None
     """File for these paths, or for the scores (.json)."""
     label_dropout: float = 0.0
-    """Share of the labels that each path of --paths is told without. Training hides the same ones from who follows it
+    """Share of the labels that each path of --paths is told without. Training hides the same ones from the follower
     (Tan et al. 2019)."""
     score: str = ""
     """Describe the paths of this split instead, in the likeliest words, and say how close these are to people's."""
@@ -61,7 +61,7 @@ class Options:
     temperature: float = 0.6
     """Temperature at which the words of --paths are sampled; 0 takes the likeliest."""
     seed: int = 0
-    """Seed of paths and words."""
+    """Seed of paths, words and hidden labels."""
     device: str = "auto"
     """cpu, cuda or auto."""
 
@@ -115,6 +115,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _score(options: Options, run: Run, data: Dataset, follower: Run | None) -> None:
+    from ghosts.cli.eval import repeatable_products
     from ghosts.data.examples import evenly
     from ghosts.devices import choose_device
     from ghosts.evaluate.speech import score_speech
@@ -123,6 +124,7 @@ def _score(options: Options, run: Run, data: Dataset, follower: Run | None) -> N
     from ghosts.run.speak import tell_paths
     from ghosts.weights.checkpoint import provenance
 
+    repeatable_products()
     paths: dict[str, list[Example]] = {}
     for example in data.examples(options.score):
         paths.setdefault(example.instr_id.rsplit("_", 1)[0], []).append(example)
@@ -169,13 +171,11 @@ def _follow(
         said: the speaker's words for each.
     """
     from ghosts.cli._launch import launch
-    from ghosts.cli.eval import repeatable_products
     from ghosts.data.dataset import open_dataset
     from ghosts.data.examples import DEV_UNSEEN, make_example, split_buildings
     from ghosts.evaluate.goal import Execution
     from ghosts.evaluate.vln import score_walks, walk_split
 
-    repeatable_products()
     scans = {examples[0].scan for examples in people}
     seen = scans & {*split_buildings(data.root, run.reading.hold_out, run.reading.buildings)[0]}
     if options.score == DEV_UNSEEN and seen:
