@@ -131,7 +131,7 @@ def test_an_agent_follows_its_words_and_peoples(
         assert human["models"]["agent"][name]["mean"] == pytest.approx(wanted[name]), name
     assert spoken["models"]["agent"]["SR"]["mean"] == spoken["models"]["agent"]["SPL"]["mean"] == 1.0
     text = capsys.readouterr().out
-    assert "agent was trained on 1 of these 1 buildings: they are unseen by the speaker" in text
+    assert "agent was trained on 1 of these 1 buildings; only the speaker never saw them" in text
     assert "dev_unseen by the speaker's words: 4 instructions of 4 paths" in text
 
 

@@ -179,7 +179,7 @@ def _follow(
     scans = {examples[0].scan for examples in people}
     seen = scans & {*split_buildings(data.root, run.reading.hold_out, run.reading.buildings)[0]}
     if options.score == DEV_UNSEEN and seen:
-        print(f"{run.name} was trained on {len(seen)} of these {len(scans)} buildings: they are unseen by the speaker")
+        print(f"{run.name} was trained on {len(seen)} of these {len(scans)} buildings; only the speaker never saw them")
     fabric, read = launch(options.device), open_dataset(data.root, run.reading, also=sorted(scans))
     told_by = {
         f"{options.score} by people's words": [(item, item.text) for examples in people for item in examples],
