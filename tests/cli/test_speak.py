@@ -8,14 +8,19 @@ from pathlib import Path
 import pytest
 
 from ghosts.cli import main
-from ghosts.data.dataset import open_dataset
+from ghosts.config import NavigationConfig, VlnExperiment
+from ghosts.data.dataset import Dataset, open_dataset
+from ghosts.data.examples import Example
+from ghosts.evaluate import vln
+from ghosts.evaluate.goal import Execution
 from ghosts.evaluate.speech import score_speech
-from ghosts.run.load import load_run
+from ghosts.run.load import Run, load_run
 from ghosts.run.speak import tell_paths
 from ghosts.weights.checkpoint import LAST, load_checkpoint, save_checkpoint
 from ghosts.world.dataroot import DataRoot
-from landmark_world import make_landmark_root
+from landmark_world import make_landmark_root, small_experiment
 from makers import viewpoint_id
+from view_fixtures import save_untrained
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +64,15 @@ def test_a_walk_in_words(root: Path, speaker: Path, capsys: pytest.CaptureFixtur
 
 def test_many_paths_to_train_on(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = tmp_path / "told.json"
-    main(["speak", "--data", str(root), "--paths", "16", "--out", str(told), "--device", "cpu"])
+    words = ["speak", "--data", str(root), "--paths", "16", "--out", str(told), "--device", "cpu"]
+    main([*words, "--label-dropout", "0.4"])
     assert "16 paths with directions in 4 buildings" in capsys.readouterr().out
     records = json.loads(told.read_text())
     assert len(records) == 16
     assert {record["scan"] for record in records} == {"comb0", "comb1", "comb2", "comb4"}
     assert all(record["instructions"][0][0].isupper() for record in records)
+    assert {record["hidden_labels"]["share"] for record in records} == {0.4}
+    assert len({record["hidden_labels"]["seed"] for record in records}) == 16
     train("goal", "tiny", root, tmp_path / "run", "--spoken", str(told), "--train.spoken", "0.5")
     assert load_checkpoint(tmp_path / "run" / LAST).about["experiment"]["train"]["spoken"] == 0.5
     with pytest.raises(SystemExit):
@@ -84,6 +92,59 @@ def test_its_words_beside_peoples(root: Path, speaker: Path, capsys: pytest.Capt
     scores = score_speech(tell_paths(run, data, list(paths.values())), people)
     line = f"BLEU {scores.bleu:.3f}, ROUGE-L {scores.rouge:.3f}, CIDEr {scores.cider:.3f}"
     assert capsys.readouterr().out.endswith(f"{len(paths)} paths of dev_unseen beside people's words: {line}\n")
+
+
+def test_an_agent_follows_its_words_and_peoples(
+    root: Path, speaker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """People's are walked as `ghosts eval vln` walks them; the speaker's are its own for the same paths."""
+    everywhere = VlnExperiment(**vars(small_experiment(hold_out=0)))
+    agent, out = save_untrained(tmp_path / "agent.safetensors", root, everywhere), tmp_path / "scores.json"
+    walked: list[list[Example]] = []
+    walk = vln.walk_split
+
+    def watched(run: Run, data: Dataset, examples: list[Example], how: Execution) -> list[list[int]]:
+        walked.append(examples)
+        # By its words the goal is found, by people's as the agent finds it.
+        return walk(run, data, examples, how) if len(walked) == 1 else [list(item.path) for item in examples]
+
+    monkeypatch.setattr(vln, "walk_split", watched)
+    words = ["--data", str(root), "--score", "dev_unseen", "--examples", "4", "--device", "cpu", "--batch", "5"]
+    main(["speak", *words, "--run", str(speaker), "--follower", str(agent), "--out", str(out)])
+    run, follower = load_run(speaker), load_run(agent)
+    data, read = (open_dataset(DataRoot(root), one.reading) for one in (run, follower))
+    paths = [data.examples("dev_unseen")[number : number + 3] for number in (0, 6, 12, 18)]
+    people = [item for path in paths for item in path]
+    said = tell_paths(run, data, [path[0] for path in paths])
+    assert [(item.instr_id, item.text) for item in walked[0]] == [(item.instr_id, item.text) for item in people]
+    assert [(item.instr_id, item.text) for item in walked[1]] == [
+        (path[0].instr_id, text) for path, text in zip(paths, said)
+    ]
+    assert all(item.path_xy_m.shape[0] == follower.reading.steps for items in walked for item in items)
+    found = json.loads(out.read_text())
+    assert found["paths"] == 4
+    splits = found["followed"]["splits"]
+    human, spoken = splits["dev_unseen by people's words"], splits["dev_unseen by the speaker's words"]
+    assert [(part["instructions"], part["paths"]) for part in (human, spoken)] == [(12, 4), (4, 4)]
+    wanted = vln.score_walks(read.root, people, walk(follower, read, walked[0], Execution(batch=5))).means()
+    for name in ("SR", "SPL", "TL"):
+        assert human["models"]["agent"][name]["mean"] == pytest.approx(wanted[name]), name
+    assert spoken["models"]["agent"]["SR"]["mean"] == spoken["models"]["agent"]["SPL"]["mean"] == 1.0
+    text = capsys.readouterr().out
+    assert "agent was trained on 1 of these 1 buildings; only the speaker never saw them" in text
+    assert "dev_unseen by the speaker's words: 4 instructions of 4 paths" in text
+
+
+def test_followers_that_do_not_listen(
+    root: Path, speaker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--data", str(root), "--run", str(speaker), "--score", "dev_unseen", "--follower")
+    hint = "name a run of ghosts train vln, such as landmarks-agent"
+    line = f"ghosts speak: landmarks-speaker was not trained to act; {hint}"
+    assert failed(capsys, *words, "landmarks-speaker") == line
+    knows = VlnExperiment(**vars(small_experiment()), navigation=NavigationConfig(true_beliefs=True))
+    bound = save_untrained(tmp_path / "bound.safetensors", root, knows)
+    assert failed(capsys, *words, str(bound)) == f"ghosts speak: bound knows the way without words; {hint}"
 
 
 def test_a_trained_speaker_is_a_run(speaker: Path) -> None:
@@ -146,6 +207,21 @@ def test_a_told_path_that_is_none(root: Path, tmp_path: Path, capsys: pytest.Cap
     assert line.startswith(f"ghosts train: {told}, record 1, field 'path': nobody can walk straight from viewpoint")
     assert "\n" not in line
     assert not out.exists()
+
+
+def test_told_paths_that_hide_labels_of_images(
+    photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = tmp_path / "told.json"
+    records = json.loads((photos / "r2r" / "R2R_train.json").read_text())
+    hidden = {"hidden_labels": {"share": 0.3, "seed": 1}}
+    told.write_text(json.dumps([record | hidden for record in records]))
+    with pytest.raises(SystemExit):
+        train("goal", "tiny", photos, tmp_path / "run", "--spoken", str(told), "--train.spoken", "0.5")
+    assert capsys.readouterr().err.strip() == (
+        f"ghosts train: {told}: told without labels, and a world of images has none to hide; "
+        "tell them again without --label-dropout"
+    )
 
 
 def test_a_building_without_landmarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

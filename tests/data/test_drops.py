@@ -11,10 +11,12 @@ from tests.data.makers import contents
 
 from ghosts.config import TrainConfig
 from ghosts.data.dataset import Dataset
-from ghosts.data.drops import Drops, draw_drops
-from ghosts.data.examples import TRAIN
+from ghosts.data.drops import Drops, absent_of, draw_drops, drops_of
+from ghosts.data.examples import TRAIN, Example
 from ghosts.data.symmetry import Symmetry
+from ghosts.language.episodes import MOST_SEED, Hidden
 from ghosts.language.tokens import MAX_TOKENS, PAD, UNKNOWN, Vocabulary
+from ghosts.world.landmarks.labels import LabelSet, build_labels
 from landmark_world import load, make_landmark_root, small_experiment
 
 
@@ -23,8 +25,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return load(make_landmark_root(tmp_path_factory.mktemp("drops") / "root"), small_experiment())
 
 
-def randoms(count: int) -> list[np.random.Generator]:
-    return [np.random.default_rng([0, number]) for number in range(count)]
+def drawn(data: Dataset, count: int) -> list[tuple[Example, np.random.Generator]]:
+    """Episodes with random numbers."""
+    return [(data.examples(TRAIN)[number % 8], np.random.default_rng([0, number])) for number in range(count)]
 
 
 def test_hidden_words_are_unknown_or_read_by_their_meaning() -> None:
@@ -45,7 +48,7 @@ def test_hidden_words_are_unknown_or_read_by_their_meaning() -> None:
 def test_as_much_is_hidden_as_was_asked_for(data: Dataset) -> None:
     assert data.labels is not None
     settings = TrainConfig(word_dropout=0.2, meaning_dropout=0.3, label_dropout=0.4)
-    drops = draw_drops(settings, randoms(200), data.labels)
+    drops = draw_drops(settings, drawn(data, 200), data.labels)
     assert drops.meant is not None
     assert drops.absent is not None
     kinds = np.array([label.kind for label in data.labels.labels])
@@ -60,12 +63,63 @@ def test_as_much_is_hidden_as_was_asked_for(data: Dataset) -> None:
 
 
 def test_nothing_is_drawn_that_is_not_asked_for(data: Dataset) -> None:
-    drops = draw_drops(TrainConfig(word_dropout=0.0), randoms(2), data.labels)
+    drops = draw_drops(TrainConfig(word_dropout=0.0), drawn(data, 2), data.labels)
     assert not drops.unknown.any()
     assert drops.meant is None
     assert drops.absent is None
-    assert draw_drops(TrainConfig(label_dropout=0.5), randoms(2), None).absent is None  # images have no labels
+    assert draw_drops(TrainConfig(label_dropout=0.5), drawn(data, 2), None).absent is None  # images have no labels
     assert drops.of(np.array([0])).absent is None
+
+
+def names(hidden: Hidden, labels: LabelSet) -> set[tuple[str, str]]:
+    every = (*labels.labels, *labels.met)
+    return {(every[number].kind, every[number].name) for number in absent_of(hidden, labels).nonzero()[0]}
+
+
+def test_the_same_names_are_hidden_whatever_their_numbers(data: Dataset) -> None:
+    labels = data.labels
+    assert labels is not None
+    turned = LabelSet(labels.labels[::-1]).meeting(["couch", "settee"])
+    assert len(turned.met) == 2
+    share, seeds = 0.3, [0, 1, 7, MOST_SEED, *range(100, 300)]
+    found = [names(Hidden(share, seed), labels) for seed in seeds]
+    for seed, mine in zip(seeds, found):
+        assert {name for name in names(Hidden(share, seed), turned) if name[1] not in ("couch", "settee")} == mine
+        assert mine <= names(Hidden(0.6, seed), labels)
+        assert not any(kind == "structure" for kind, _ in mine)
+    assert len({frozenset(mine) for mine in found}) == len(found)
+    may = [(label.kind, label.name) for label in labels.labels if label.kind != "structure"]
+    shares = [np.mean([name in mine for mine in found]) for name in may]
+    assert np.mean(shares) == pytest.approx(share, abs=0.02)
+    assert max(abs(value - share) for value in shares) < 5.0 * (0.21 / len(seeds)) ** 0.5
+    # A file of told paths means the same for ever: as recorded when the first was written.
+    assert names(Hidden(0.3, 2018), build_labels([])) == {("room", letter) for letter in "dhptwxyC"}
+
+
+def test_a_told_path_lacks_what_it_was_told_without_and_others_what_they_always_did(data: Dataset) -> None:
+    labels = data.labels
+    assert labels is not None
+    hidden = {1: Hidden(0.4, 3), 4: Hidden(0.2, 9)}
+    told = [(replace(item, hidden=hidden.get(place)), _) for place, (item, _) in enumerate(drawn(data, 6))]
+    settings = TrainConfig(word_dropout=0.2, meaning_dropout=0.3, label_dropout=0.5)
+    plain, found = draw_drops(settings, drawn(data, 6), labels), draw_drops(settings, told, labels)
+    np.testing.assert_array_equal(found.unknown, plain.unknown)
+    np.testing.assert_array_equal(found.meant, plain.meant)
+    assert plain.absent is not None
+    assert found.absent is not None
+    wanted = [absent_of(hidden[row], labels) if row in hidden else plain.absent[row] for row in range(6)]
+    np.testing.assert_array_equal(found.absent, wanted)
+    # Also where nothing else is hidden, and for the speaker itself.
+    alone = draw_drops(TrainConfig(), told, labels).absent
+    speaker = drops_of([example for example, _ in told], labels)
+    assert alone is not None
+    assert speaker is not None
+    np.testing.assert_array_equal(alone[[1, 4]], found.absent[[1, 4]])
+    assert not alone[[0, 2, 3, 5]].any()
+    np.testing.assert_array_equal(speaker.absent, alone)
+    assert not speaker.unknown.any()
+    assert drops_of([example for example, _ in told[:1]], labels) is None
+    assert drops_of([example for example, _ in told], None) is None
 
 
 def test_a_label_is_gone_from_the_whole_building_of_one_episode(data: Dataset) -> None:

@@ -57,6 +57,14 @@ def without(name: str) -> dict[str, Any]:
         (with_field("path_id", "5"), "whole number"),
         (with_field("instructions", "go"), "non-empty list"),
         (with_field("instructions", ["go", ""]), "non-empty list"),
+        *(
+            (with_field("hidden_labels", value), r"record 5, field 'hidden_labels': expected share \(between 0 and 1\)")
+            for value in (
+                *(None, [], 0.3, {"share": 0.3}, {"share": 0.3, "seed": 1, "more": 2}),
+                *({"share": share, "seed": 1} for share in (0, 1, -0.1, True, "0.3", 1e400)),
+                *({"share": 0.3, "seed": seed} for seed in (-1, 2**32, 1.0, True, None, "1")),
+            )
+        ),
     ],
 )
 def test_malformed_records(tmp_path: Path, record: Any, words: str) -> None:
@@ -65,6 +73,13 @@ def test_malformed_records(tmp_path: Path, record: Any, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         load_episodes(path)
     assert str(path) in str(caught.value)
+
+
+def test_what_a_path_was_told_without(tmp_path: Path) -> None:
+    path = tmp_path / "told.json"
+    told = with_field("hidden_labels", {"share": 0.3, "seed": 2**32 - 1})
+    path.write_text(json.dumps([told, episode_record(6)]))
+    assert [episode.hidden for episode in load_episodes(path)] == [(0.3, 2**32 - 1), None]
 
 
 def test_nan_and_doubles(tmp_path: Path) -> None:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tests.data.makers import contents
 
-from ghosts.data.dataset import Dataset
+from ghosts.act.build import build_model
+from ghosts.act.speaker import Speaker, Told
+from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.examples import SPOKEN
 from ghosts.errors import ConfigError
 from ghosts.learn.goal import goal_task
 from ghosts.learn.task import Share
+from ghosts.mapping.cells import MapCells
+from ghosts.presets import tiny_speaker
+from ghosts.run.load import Run
+from ghosts.run.speak import as_episodes, hide_labels, paths_like_r2r, tell_paths
+from ghosts.world.landmarks.labels import LabelSet
 from landmark_world import load, make_landmark_root, small_experiment
 
 
@@ -71,3 +80,56 @@ def test_told_paths_are_mixed_in_until_people_alone_are_left(data: Dataset) -> N
     with pytest.raises(ConfigError) as caught:
         goal_task(small_experiment(spoken=0.3), data)
     assert str(caught.value) == "train.spoken needs instructions that a speaker said; name them with --spoken FILE"
+
+
+def seen_in(cells: MapCells, labels: LabelSet, item: int) -> set[tuple[str, str]]:
+    """Rooms and objects that one episode shows."""
+    found = cells.labels
+    assert found is not None
+    shown = found.label[cells.item[found.cell] == item].tolist()
+    every = [(*labels.labels, *labels.met)[number] for number in shown]
+    return {(label.kind, label.name) for label in every if label.kind != "structure"}
+
+
+def test_speaker_and_follower_lack_the_same_labels(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though they number them differently and stand elsewhere, and people's paths lack other labels."""
+    experiment, mine = tiny_speaker(), data.labels
+    assert mine is not None
+    other = replace(load(data.root.path, experiment).reading, labels=LabelSet(mine.labels[::-1]))
+    read = open_dataset(data.root, other)
+    theirs = read.labels
+    assert theirs is not None
+    looked: list[Told] = []
+    monkeypatch.setattr(Speaker, "tell", lambda self, told, **_: looked.append(told) or torch.tensor([[2, 1]] * 24))
+    speaker = Run("s", experiment, build_model(experiment, read.vocabulary, theirs), read.reading)
+    paths = paths_like_r2r(read, 24)
+    lacking = hide_labels(read, paths, 0.5)
+    texts = tell_paths(speaker, read, paths), tell_paths(speaker, read, lacking)
+    whole, told = (
+        {(item.scan, item.path): seen_in(part.cells, theirs, number) for number, item in enumerate(paths)}
+        for part in looked
+    )
+    gone = {path: whole[path] - told[path] for path in whole}
+    assert sum(map(len, gone.values())) > 24
+    file = tmp_path / "told.json"
+    file.write_text(json.dumps(as_episodes(read, lacking, texts[1])))
+    mixed = open_dataset(data.root, data.reading, spoken=file)
+    bare = [replace(example, hidden=None) for example in mixed.splits[SPOKEN]]
+    settings = {"batch": 12, "iterations": 10, "spoken": 1.0, "spoken_until": 1.0}
+    task = goal_task(small_experiment(**settings, label_dropout=0.3), mixed)
+    everything = goal_task(small_experiment(**settings), replace(mixed, splits={**mixed.splits, SPOKEN: bare}))
+    lost = 0
+    for iteration in range(2):
+        chosen = [example for example, _ in task.examples(iteration, Share(), 2)]
+        batch, full = task.draw(iteration, Share()), everything.draw(iteration, Share())
+        halves = [task.draw(iteration, Share(rank, 2)) for rank in range(2)]
+        for number, example in enumerate(chosen):
+            path = (example.scan, example.path)
+            shown, there = (seen_in(part.seen.cells, mine, number) for part in (batch, full))
+            assert not shown & gone[path]  # what the speaker did not see, the follower does not see
+            assert not (there - shown) & told[path]  # and what it saw is there
+            assert seen_in(halves[number % 2].seen.cells, mine, number // 2) == shown
+            lost += len(there - shown)
+    assert lost > 24

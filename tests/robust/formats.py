@@ -31,6 +31,7 @@ import numpy as np
 import torch
 
 from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
+from ghosts.data.drops import absent_of
 from ghosts.data.examples import load_spoken
 from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles, write_part
 from ghosts.errors import GhostsError
@@ -221,13 +222,17 @@ def make_vectors(folder: Path) -> Path:
 
 def make_told_paths(folder: Path) -> Path:
     root = make_root(folder / "root", images=False)
-    shutil.copy(root / "r2r" / "R2R_train.json", folder / "told.json")
+    records = json.loads((root / "r2r" / "R2R_train.json").read_text())
+    told = [record | {"hidden_labels": {"share": 0.3, "seed": number}} for number, record in enumerate(records)]
+    (folder / "told.json").write_text(json.dumps(told))
     return folder / "told.json"
 
 
 def read_told_paths(path: Path) -> None:
     for example in load_spoken(DataRoot(path.parent / "root"), path, {SCAN}, 4):
         assert np.isfinite(example.path_xy_m).all()
+        if example.hidden is not None:
+            assert not absent_of(example.hidden, build_labels([]))[0]  # the floor
 
 
 # Made worlds and pictures

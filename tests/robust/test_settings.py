@@ -158,6 +158,20 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (speak.Options, {"data": X, "paths": -1}, "--paths must not be negative, got -1"),
     (speak.Options, {"data": X, "temperature": NAN}, "--temperature must not be negative, got nan"),
     (speak.Options, {"data": X, "seed": -1}, "--seed must not be negative, got -1"),
+    (speak.Options, {"data": X, "label_dropout": 1.0}, "--label-dropout must lie in [0, 1), got 1.0"),
+    (speak.Options, {"data": X, "label_dropout": NAN}, "--label-dropout must lie in [0, 1), got nan"),
+    (speak.Options, {"data": X, "examples": -1}, "--examples must not be negative, got -1"),
+    (speak.Options, {"data": X, "batch": 0}, "--batch must be at least 1, got 0"),
+    (
+        speak.Options,
+        {"data": X, "score": "val_seen", "label_dropout": 0.1},
+        "--label-dropout hides labels of paths to train on; add --paths N --out FILE",
+    ),
+    (
+        speak.Options,
+        {"data": X, "paths": 3, "out": X, "follower": X},
+        "--follower walks the paths of a split; add --score SPLIT",
+    ),
     (speak.Options, {"data": X, "heading": NAN}, "--heading must be a number of degrees, got nan"),
     (
         speak.Options,

@@ -19,7 +19,7 @@ from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.presets import tiny_speaker
 from ghosts.run import speak
 from ghosts.run.load import Run, load_run
-from ghosts.run.speak import as_episodes, describe, paths_like_r2r, speaker_of, tell_paths, walk_through
+from ghosts.run.speak import as_episodes, describe, hide_labels, paths_like_r2r, speaker_of, tell_paths, walk_through
 from ghosts.world.dataroot import DataRoot
 from landmark_world import load, make_landmark_root, small_experiment
 from makers import viewpoint_id
@@ -112,6 +112,22 @@ def test_telling_does_not_look_at_the_texts(run: Run, read: Dataset) -> None:
     assert warm[1] != warm[2]
 
 
+def test_what_is_hidden_is_not_told(run: Run, read: Dataset) -> None:
+    """Each path has labels of its own to lack, in whatever order the paths are told."""
+    examples = [example for example in read.examples(TRAIN) if len(example.path) == 4][:6:3]
+    lacking = hide_labels(read, examples, 0.9, seed=1)
+    texts = tell_paths(run, read, lacking)
+    assert texts != tell_paths(run, read, examples)
+    assert tell_paths(run, read, lacking[::-1]) == texts[::-1]
+    assert [example.hidden for example in hide_labels(read, examples, 0.9, seed=1)] == [
+        example.hidden for example in lacking
+    ]
+    seeds = {example.hidden for seed in (1, 2) for example in hide_labels(read, examples * 4, 0.9, seed)}
+    assert len(seeds) == 2 * 4 * len(examples)
+    with pytest.raises(ConfigError, match="a world of images has no labels to hide; leave out --label-dropout"):
+        hide_labels(replace(read, reading=replace(read.reading, labels=None)), examples, 0.9)
+
+
 def test_paths_are_drawn_like_r2rs(data: Dataset) -> None:
     found = paths_like_r2r(data, 40, seed=3)
     assert abs(len(found) - 40) <= 4
@@ -148,6 +164,7 @@ def test_told_paths_are_episodes_that_training_reads(data: Dataset, tmp_path: Pa
     texts = ["Go there.", "", *["Turn left."] * (len(examples) - 2)]
     records = as_episodes(data, examples, texts)
     assert len(records) == len(examples) - 1  # nothing was said of one
+    assert not any("hidden_labels" in record for record in records)
     assert [record["path_id"] for record in records[:2]] == [10_000_000, 10_000_002]
     (tmp_path / "told.json").write_text(json.dumps(records))
     read = load_spoken(DataRoot(data.root.path), tmp_path / "told.json", set(data.scans), data.reading.steps)

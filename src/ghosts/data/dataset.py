@@ -301,6 +301,9 @@ def open_dataset(
         if stream is not None:
             hint = "training splits of images are one file: make the world again without --shards"
             raise DataError("only landmarks are streamed", file=root.path / "r2r" / "R2R_train", hint=hint)
+        if spoken is not None and any(example.hidden is not None for example in splits[SPOKEN]):
+            hint = "tell them again without --label-dropout"
+            raise DataError("told without labels, and a world of images has none to hide", file=spoken, hint=hint)
         bank, fingerprint = load_tile_bank(root, used, reading)
         found = replace(reading, vocabulary=vocabulary, labels=None, tiles=fingerprint)
     return Dataset(root, found, splits, bank, stream)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Int64, UInt64
 
 from ghosts.config import TrainConfig
+from ghosts.data.examples import Example
+from ghosts.language.episodes import Hidden
 from ghosts.language.tokens import MAX_TOKENS, Vocabulary
 from ghosts.mapping.cells import MapCells
 from ghosts.world.landmarks.labels import LabelSet
@@ -49,20 +52,58 @@ class Drops:
         return Drops(*(part if part is None else part[episodes] for part in parts))  # type: ignore[arg-type]
 
 
-def draw_drops(config: TrainConfig, randoms: list[np.random.Generator], labels: LabelSet | None) -> Drops:
-    """Draw what is hidden of each episode.
+def draw_drops(
+    config: TrainConfig, chosen: Sequence[tuple[Example, np.random.Generator]], labels: LabelSet | None
+) -> Drops:
+    """Draw what is hidden of each episode. A told path lacks the labels that it was told without.
 
     Args:
         config: how much.
-        randoms: random numbers of each episode.
+        chosen: episodes, each with its random numbers.
         labels: of the landmarks; structure (floor, ways, stairs, doorways) is never hidden.
     """
+    randoms = [random for _, random in chosen]
     unknown = np.stack([random.random(MAX_TOKENS) < config.word_dropout for random in randoms])
     meant = absent = None
     if config.meaning_dropout:
         meant = np.stack([random.random(MAX_TOKENS) < config.meaning_dropout for random in randoms])
     if config.label_dropout and labels is not None:
-        every = (*labels.labels, *labels.met)
-        may = np.array([label.kind != "structure" for label in every])
-        absent = np.stack([may & (random.random(len(every)) < config.label_dropout) for random in randoms])
-    return Drops(unknown, meant, absent)
+        may = _may_hide(labels)
+        absent = np.stack([may & (random.random(len(may)) < config.label_dropout) for random in randoms])
+    return Drops(unknown, meant, _told_without([example for example, _ in chosen], labels, absent))
+
+
+def drops_of(examples: Sequence[Example], labels: LabelSet | None) -> Drops | None:
+    """What told paths lack, for the speaker that tells them; None where that is nothing."""
+    absent = _told_without(examples, labels, None)
+    return None if absent is None else Drops(np.zeros((len(examples), MAX_TOKENS), bool), None, absent)
+
+
+def absent_of(hidden: Hidden, labels: LabelSet) -> Bool[np.ndarray, " labels"]:
+    """Which labels are hidden: the same names in every label set, whatever their numbers and however many there are."""
+    draw = _mixed(labels.keys ^ _mixed(np.array([hidden.seed + 1], np.uint64)))
+    return _may_hide(labels) & (draw * 2.0**-64 < hidden.share)
+
+
+def _told_without(
+    examples: Sequence[Example], labels: LabelSet | None, absent: Bool[np.ndarray, "b labels"] | None
+) -> Bool[np.ndarray, "b labels"] | None:
+    """`absent` with the rows of told paths replaced by what they were told without."""
+    told = {number: example.hidden for number, example in enumerate(examples) if example.hidden is not None}
+    if labels is None or not told:
+        return absent
+    rows = np.zeros((len(examples), len(labels.keys)), bool) if absent is None else absent.copy()
+    for number, hidden in told.items():
+        rows[number] = absent_of(hidden, labels)
+    return rows
+
+
+def _may_hide(labels: LabelSet) -> Bool[np.ndarray, " labels"]:
+    return np.array([label.kind != "structure" for label in (*labels.labels, *labels.met)])
+
+
+def _mixed(values: UInt64[np.ndarray, " n"]) -> UInt64[np.ndarray, " n"]:
+    """Every bit of the result depends on every bit of the value (the finaliser of SplitMix64, Steele et al. 2014)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

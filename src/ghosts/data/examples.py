@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from ghosts import geometry
 from ghosts.errors import DataError
-from ghosts.language.episodes import Episode, each_instruction, load_episodes
+from ghosts.language.episodes import Episode, Hidden, each_instruction, load_episodes
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 
@@ -39,6 +39,8 @@ class Example:
     """The demonstrator's position after each filter step; a shorter path stays at the goal."""
     path_heading_rad: Float[np.ndarray, " t"]
     """Direction of arrival; kept while standing."""
+    hidden: Hidden | None = None
+    """Labels that the path was told without, so that whoever follows it in training lacks them too."""
 
     def stops(self, steps: int) -> list[int]:
         """Which viewpoint of the path each filter step leads to: the next one, at last the goal."""
@@ -68,7 +70,8 @@ def make_examples(root: DataRoot, episodes: list[Episode], steps: int) -> list[E
     for item in each_instruction(episodes):
         graph, heading = root.graph(item.episode.scan), item.episode.heading_rad
         rows = tuple(graph.index(viewpoint) for viewpoint in item.episode.path)
-        examples.append(make_example(graph, item.instr_id, item.text, heading, rows, steps))
+        example = make_example(graph, item.instr_id, item.text, heading, rows, steps)
+        examples.append(replace(example, hidden=item.episode.hidden))
     return examples
 
 

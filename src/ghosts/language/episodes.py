@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ghosts.errors import DataError
 from ghosts.files import is_finite, read_json
+
+
+class Hidden(NamedTuple):
+    """Labels of its building that an episode lacks, as two numbers from which they follow (`data.drops.absent_of`)."""
+
+    share: float
+    """Of all labels."""
+    seed: int
+    """Draws them."""
+
+
+MOST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -24,6 +36,8 @@ class Episode:
     instructions: tuple[str, ...]
     distance_m: float | None
     """Length of the path as released; None in the test split."""
+    hidden: Hidden | None = None
+    """What the speaker that told the path did not see; R2R's own files have none."""
 
     @property
     def has_goal(self) -> bool:
@@ -103,7 +117,19 @@ def parse_episode(record: Any, number: int, source: Path) -> Episode:
         distance_m=_within(record, name, "distance", source, (0.0, MOST_DISTANCE_M), "a finite number of metres")
         if "distance" in record
         else None,
+        hidden=_hidden(record, name, source) if "hidden_labels" in record else None,
     )
+
+
+def _hidden(record: dict[str, Any], name: object, source: Path) -> Hidden:
+    value = record["hidden_labels"]
+    if isinstance(value, dict) and value.keys() == {"share", "seed"}:
+        share, seed = value["share"], value["seed"]
+        whole = isinstance(seed, int) and not isinstance(seed, bool)
+        if is_finite(share) and 0.0 < share < 1.0 and whole and 0 <= seed <= MOST_SEED:
+            return Hidden(float(share), seed)
+    expected = f"share (between 0 and 1) and seed (a whole number up to {MOST_SEED})"
+    raise _wrong(record, name, "hidden_labels", expected, source)
 
 
 def _texts(record: dict[str, Any], name: object, field: str, source: Path) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class GoalTask(EpisodeTask[Batch, Batch]):
         chosen, settings = self.examples(iteration, share, 2), self.settings
         walks = [self.data.walk(example, settings.agent_steps, random) for example, random in chosen]
         symmetries = [self.draw_symmetry(random) for _, random in chosen]
-        drops = draw_drops(settings, [random for _, random in chosen], self.data.labels)
+        drops = draw_drops(settings, chosen, self.data.labels)
         batch = self.data.batch([example for example, _ in chosen], walks, symmetries, drops)
         supervised = None
         if settings.supervised:

@@ -81,7 +81,7 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
         samples = self.navigation.samples
         chosen = self.examples(iteration, share, 3)[::samples]
         symmetries = [self.draw_symmetry(random) for _, random in chosen]
-        drops = draw_drops(self.settings, [random for _, random in chosen], self.data.labels)
+        drops = draw_drops(self.settings, chosen, self.data.labels)
         draws = [random.random((self.settings.agent_steps, 2)) for _, random in chosen for _ in range(samples)]
         masks = self.draw_masks(iteration, share) if self.learns_map else None
         # Walks of one instruction lie one after the other; each process has whole instructions.

@@ -25,7 +25,7 @@ class SpeakerTask(EpisodeTask[Tale, Tale]):
         """Paths, seen through symmetries, in buildings that lack some labels."""
         chosen = self.examples(iteration, share, 4)
         symmetries = [self.draw_symmetry(random) for _, random in chosen]
-        drops = draw_drops(self.settings, [random for _, random in chosen], self.data.labels)
+        drops = draw_drops(self.settings, chosen, self.data.labels)
         return make_tale(self.data, [example for example, _ in chosen], symmetries, drops)
 
     def ready(self, drawn: Tale, fabric: Fabric) -> Tale:

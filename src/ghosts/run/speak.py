@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,9 +15,11 @@ import torch
 
 from ghosts.act.speaker import Speaker
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import drops_of
 from ghosts.data.examples import TRAIN, Example, make_example
 from ghosts.data.telling import load_tale, make_tale, spoken_text
 from ghosts.errors import ConfigError, DataError
+from ghosts.language.episodes import MOST_SEED, Hidden
 from ghosts.run.load import Run
 from ghosts.world.graph import NavGraph
 
@@ -91,7 +94,7 @@ def tell_paths(
     seed: int = 0,
     device: torch.device | None = None,
 ) -> list[str]:
-    """Instructions for the paths of examples; their own texts are not looked at.
+    """Instructions for the paths of examples; their own texts are not looked at, nor labels that are hidden of them.
 
     Args:
         run: a speaker.
@@ -106,7 +109,7 @@ def tell_paths(
     generator, texts = torch.Generator().manual_seed(seed), []
     for at in range(0, len(examples), _BATCH):
         some = examples[at : at + _BATCH]
-        tale = load_tale(data, make_tale(data, some), device)
+        tale = load_tale(data, make_tale(data, some, drops=drops_of(some, data.labels)), device)
         words = speaker.tell(tale.told, temperature=temperature, generator=generator)
         texts += [spoken_text(row, data.vocabulary) for row in words.tolist()]
     return texts
@@ -146,8 +149,26 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
     return found
 
 
+def hide_labels(data: Dataset, examples: Sequence[Example], share: float, seed: int = 0) -> list[Example]:
+    """Paths whose buildings lack labels, others for each path (back translation, Tan et al. 2019).
+
+    Args:
+        data: their buildings.
+        examples: the paths.
+        share: of the labels.
+        seed: draws them.
+
+    Raises:
+        ConfigError: the buildings are shown without labels.
+    """
+    if data.labels is None:
+        raise ConfigError("a world of images has no labels to hide; leave out --label-dropout")
+    seeds = np.random.default_rng([seed, 7]).integers(MOST_SEED, size=len(examples), endpoint=True)
+    return [replace(example, hidden=Hidden(share, number)) for example, number in zip(examples, seeds.tolist())]
+
+
 def as_episodes(data: Dataset, examples: Sequence[Example], texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Told paths in R2R's format."""
+    """Told paths in R2R's format, with `hidden_labels` where they were told without some."""
     records: list[dict[str, Any]] = []
     for number, (example, text) in enumerate(zip(examples, texts, strict=True)):
         if not text:
@@ -161,6 +182,7 @@ def as_episodes(data: Dataset, examples: Sequence[Example], texts: Sequence[str]
                 "path": [graph.ids[row] for row in example.path],
                 "heading": round(example.start_heading_rad, 4),
                 "instructions": [text],
+                **({"hidden_labels": example.hidden._asdict()} if example.hidden is not None else {}),
             }
         )
     return records

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, UInt64
 
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.language.vectors import shipped_vectors
@@ -97,6 +98,12 @@ class LabelSet:
         known = shipped_vectors()
         means = (known.mean(label.words) for label in (*self.labels, *self.met))
         return np.stack([np.zeros(known.dimension, np.float32) if mean is None else mean for mean in means])
+
+    @cached_property
+    def keys(self) -> UInt64[np.ndarray, " ids"]:
+        """A number per id, of training and met, that depends on the label's kind and name alone."""
+        names = (f"{label.kind} {label.name}".encode() for label in (*self.labels, *self.met))
+        return np.array([int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big") for name in names], "u8")
 
     def structure_id(self, name: str) -> int:
         """Id of `floor`, `viewpoint`, `up`, `down` or `unknown object`."""
