@@ -60,7 +60,7 @@ class WordsTask(EpisodeTask[Gaps, Gaps]):
         chosen = self.examples(iteration, share, 10)
         randoms = [random for _, random in chosen]
         symmetries = [self.draw_symmetry(random) for random in randoms]
-        drops = draw_drops(self.settings, randoms, None)
+        drops = draw_drops(self.settings, chosen, None)
         return self._gaps([example for example, _ in chosen], symmetries, randoms, drops)
 
     def _gaps(
