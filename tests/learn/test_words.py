@@ -29,7 +29,7 @@ from ghosts.learn.words import WordsTask
 from ghosts.presets import landmarks_improved, landmarks_words
 from ghosts.run.load import load_run
 from ghosts.view.library import load_model
-from ghosts.weights.checkpoint import LAST, load_checkpoint
+from ghosts.weights.checkpoint import LAST, load_checkpoint, save_checkpoint
 from ghosts.world.dataroot import DataRoot
 from landmark_world import load, make_landmark_root, small_experiment
 
@@ -137,10 +137,28 @@ def test_a_filter_starts_from_the_encoder(learned: tuple[WordsTask, Path], data:
         check_start(VlnExperiment(**vars(goal)), folder, start)
 
 
-def test_the_preset_fits_the_filter_it_is_for() -> None:
-    words, goal = landmarks_words(), landmarks_improved()
-    assert replace(words.model.language, dropout=0.5) == goal.model.language
-    assert (words.train.batch, words.train.iterations, words.hidden_words) == (256, 1500, 0.15)
+def test_the_preset_fits_the_filter_it_is_for(folder: Path, tmp_path: Path) -> None:
+    """Words are read by their meaning; the filter sees landmarks that the words never needed."""
+    preset, improved = landmarks_words(), landmarks_improved()
+    assert replace(preset.model.language, dropout=0.5) == improved.model.language
+    small = replace(small_experiment().model.language, vectors=True)
+    words, goal = (replace(one, model=replace(small_experiment().model, language=small)) for one in (preset, improved))
+    task, file = WordsTask(words, load(folder, words)), tmp_path / "words.safetensors"
+    with torch.no_grad():
+        for value in task.model.parameters():
+            value.uniform_()
+    weights = task.model.state_dict()
+    save_checkpoint(file, {f"model/{name}": value for name, value in weights.items()}, {"iteration": 0, **task.about()})
+    data = load(folder, goal)
+    own, project = (f"encoder.embedding.{name}.weight" for name in ("own", "project"))
+    taken = goal_task(goal, data, warm_start=file).model.state_dict()
+    assert torch.equal(taken[f"language.{project}"], weights[project])
+    assert torch.equal(taken[f"language.{own}"][: len(data.vocabulary)], weights[own][: len(data.vocabulary)])
+    plain = replace(goal, model=replace(goal.model, language=replace(small, vectors=False)))
+    with pytest.raises(
+        DataError, match=r"other sizes \(language\.encoder\.embedding\.weight is missing\); use the same"
+    ):
+        goal_task(plain, load(folder, plain), warm_start=file)
 
 
 def test_the_command_and_a_speakers_text(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

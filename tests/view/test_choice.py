@@ -132,7 +132,7 @@ def test_an_agent_without_beliefs_is_refused(combs: Path, mind: Mind, tmp_path: 
     settings = NavigationConfig(agent="seq2seq", seq2seq=Seq2SeqConfig(hidden=8))
     experiment = VlnExperiment(**vars(small_experiment()), navigation=settings)
     path = save_untrained(tmp_path / "words.safetensors", combs, experiment)
-    with pytest.raises(DataError, match="nor a speaker has a belief to look into"):
+    with pytest.raises(DataError, match="has no belief to look into; name a run of the filter"):
         Library([combs], [path])
     words = Run("words", experiment, Seq2Seq(experiment.model, settings.seq2seq, 9), mind.data.reading)
     with pytest.raises(ConfigError, match="words has no belief to look into"):

@@ -276,7 +276,8 @@ def load_model(path: Path) -> Run:
     """
     run = load_run(path)
     if isinstance(run.model, Seq2Seq | Speaker | HiddenWords):
-        raise DataError("has no belief to look into", file=path, hint="name a run of the filter")
+        hint = "name a run of the filter; an agent without one can be scored with: ghosts eval vln"
+        raise DataError("has no belief to look into", file=path, hint=hint)
     return run
 
 
