@@ -71,7 +71,7 @@ def test_models_are_listed(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     ]
     by_name = {line[0]: " ".join(line[1:]) for line in lines}
     assert by_name["houses-agent"].startswith("houses-agent walks by itself images ")
-    assert by_name["houses-filter"].startswith("houses-agent predicts goals images ")
+    assert by_name["houses-improved"].startswith("houses-agent predicts goals images ")
     assert by_name["houses-backbone"] == "backbone for ghosts tiles images"
     assert by_name[str(tmp_path / "runs" / "mine")] == "tiny predicts goals landmarks 0"
     (tmp_path / "runs" / "mine" / "last.safetensors").write_bytes(b"x" * 20)

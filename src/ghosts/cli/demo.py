@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ghosts.run.rollout import WalkStep
     from ghosts.world.graph import NavGraph
 
-AGENT, FILTER, BACKBONE = "houses-agent", "houses-filter", "houses-backbone"
+AGENT, FILTER, BACKBONE = "houses-agent", "houses-improved", "houses-backbone"
 
 
 @dataclass(frozen=True)

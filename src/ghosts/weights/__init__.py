@@ -10,7 +10,7 @@ from ghosts.errors import DataError
 from ghosts.limits import open_file
 
 FOLDER = Path(__file__).parent
-FILTERS = {"houses-filter": "houses-agent", "landmarks-improved": "landmarks-agent"}
+FILTERS = {"houses-improved": "houses-agent", "landmarks-improved": "landmarks-agent"}
 """An agent's filter was frozen while its policy learned: its file also holds the goal predictor of this name."""
 
 _LONGEST_HEAD = 100_000_000

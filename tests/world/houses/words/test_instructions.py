@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from ghosts.world.houses.words.facts import Fact
 from ghosts.world.houses.words.instructions import Teller, WrittenInstruction
 from ghosts.world.houses.words.reader import read
 from ghosts.world.houses.words.style import style_figures, words
-from ghosts.world.houses.words.truth import contradictions
+from ghosts.world.houses.words.truth import contradictions, fits
 from ghosts.world.houses.words.vocabulary import UNSPOKEN, nouns
 from ghosts.world.houses.words.voice import STYLES
 from world.houses.made import house
@@ -194,6 +195,16 @@ def test_what_is_told_is_true_and_singles_out_its_goal(told: list[Told]) -> None
     assert np.mean(np.array(others) == 0) > 0.85
     assert np.mean(others) < 0.4
     assert np.mean(first) > 1.5 * np.mean(others)  # what choosing among drafts is for
+
+
+def test_a_walk_inside_doorways_alone_fits_no_words(told: list[Told]) -> None:
+    """Two viewpoints can stand in one doorway: what is said of rooms holds nowhere between them."""
+    world = told[0]
+    goals, path = world.teller.goals, world.paths[0]
+    walk = goals.walk(path.steps[0], path.steps[-1])
+    claims = goals.read("Stop in the kitchen.")
+    between = replace(walk, room=np.full_like(walk.room, -1))
+    assert not fits(world.house, between, path.heading_rad, claims)
 
 
 def test_variety_of_people(told: list[Told]) -> None:

@@ -50,6 +50,8 @@ def contradictions(
 def fits(house: House, walk: Walk, heading_rad: float, claims: list[Claim]) -> bool:
     """Whether a walk is one that claims tell: all of them hold, and it does not go on long after the last."""
     # The end of a walk is quickly refuted: most walks need no more than that.
+    if not (walk.room >= 0).any():
+        return False  # in doorways all along: nothing that is said of rooms fits
     if claims and not _options(house, walk, heading_rad, claims[-1]):
         return False
     wrong, place_m = _follow(house, walk, heading_rad, claims, first=True)
