@@ -125,7 +125,7 @@ def houses_filter() -> GoalExperiment:
 def houses_improved() -> GoalExperiment:
     """Filter (x, y, θ) on images of houses that reads words by their meaning, trained longer."""
     base = _improved(houses_filter(), "houses-improved")
-    return replace(base, train=replace(base.train, iterations=4000, evaluate_every=4000))
+    return replace(base, train=replace(base.train, iterations=3000, evaluate_every=3000))
 
 
 def houses_filter_xy() -> GoalExperiment:
