@@ -151,6 +151,9 @@ def test_cameras_beyond_belief() -> None:
     [
         (lambda value: value["frames"][0].update(seen_m2=None), "field 'seen_m2': expected a finite number"),
         (lambda value: value["frames"][0].update(confidence=float("nan")), "field 'confidence'"),
+        (lambda value: value["frames"][0].update(error_m=1e308), "field 'error_m'"),
+        (lambda value: value["frames"][0]["choice"].update(moves=""), "field 'choice.moves': expected viewpoints"),
+        (lambda value: value["frames"][0]["choice"].update(visited=[1.0]), "field 'choice.visited'"),
         (lambda value: value["frames"][0].update(goal_xy_m=[0.0, float("inf")]), "field 'goal_xy_m'"),
         (lambda value: value.update(start_heading_rad="x"), "field 'start_heading_rad'"),
         (lambda value: value.update(walk=[1, 2]), "malformed"),

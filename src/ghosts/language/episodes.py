@@ -79,6 +79,8 @@ def parse_episodes(records: Any, path: Path) -> list[Episode]:
         if episode.path_id in seen:
             raise DataError("used by two paths", file=path, field="path_id", value=episode.path_id)
         seen.add(episode.path_id)
+        if not episode.has_goal and episodes[0].has_goal:
+            raise DataError("missing, where other paths have it", file=path, record=episode.path_id, field="distance")
     return episodes
 
 
@@ -92,10 +94,13 @@ def parse_episode(record: Any, number: int, source: Path) -> Episode:
         raise _wrong(record, name, "path_id", "a whole number", source)
     if not isinstance(record.get("scan"), str) or not record["scan"]:
         raise _wrong(record, name, "scan", "a scan identifier", source)
+    path = _texts(record, name, "path", source)
+    if record.get("distance") == 0 and len(path) > 1:
+        raise _wrong(record, name, "distance", "more than nothing, for a path of several viewpoints", source)
     return Episode(
         path_id=path_id,
         scan=record["scan"],
-        path=_texts(record, name, "path", source),
+        path=path,
         heading_rad=_within(
             record, name, "heading", source, (-MOST_HEADING_RAD, MOST_HEADING_RAD), "a finite number of radians"
         ),

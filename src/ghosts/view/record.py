@@ -19,7 +19,7 @@ from ghosts.errors import ConfigError, DataError
 from ghosts.files import is_finite, read_json
 from ghosts.types import Grid
 from ghosts.view.motion import EXPORT, MotionWeights, motion_from_json, motion_to_json
-from ghosts.view.packed import pack, unpack
+from ghosts.view.packed import LARGEST, pack, unpack
 
 FORMAT, VERSION = "ghosts-episode", 3
 ChosenBy = Literal["policy", "planner", "mass"]
@@ -340,7 +340,7 @@ def _pair(value: list[Any], where: str) -> tuple[float, float]:
 
 
 def _number(value: Any, where: str) -> float:
-    if not is_finite(value):
+    if not is_finite(value) or abs(value) > LARGEST:
         raise DataError("expected a finite number", field=where, value=value, hint=EXPORT)
     return float(value)
 
@@ -349,6 +349,9 @@ def _choice(value: dict[str, Any]) -> Choice:
     if value["by"] not in get_args(ChosenBy):
         known = ", ".join(get_args(ChosenBy))
         raise DataError(f"expected one of {known}", field="choice.by", value=value["by"], hint=EXPORT)
-    names: dict[str, Any] = {name: tuple(str(item) for item in value[name]) for name in ("visited", "moves")}
+    for name in ("visited", "moves"):
+        if isinstance(value[name], str) or not all(isinstance(item, str) for item in value[name]):
+            raise DataError("expected viewpoints", field=f"choice.{name}", value=value[name], hint=EXPORT)
+    names: dict[str, Any] = {name: tuple(value[name]) for name in ("visited", "moves")}
     candidates = {str(name): _number(worth, "choice.candidates") for name, worth in value["candidates"].items()}
     return Choice(value["by"], candidates, chosen=str(value["chosen"]), stops=bool(value["stops"]), **names)
