@@ -112,6 +112,10 @@ SETTINGS = {
     "kernel": (lambda s: s["model"]["mapper"].update(kernel=100_001), "do not fit the settings"),
     "rows": (lambda s: s["model"]["mapper"].update(rows=20_000), "mapper.rows must be at most 1024"),
     "vocabulary": (lambda s: s["model"]["language"].update(vocabulary=1 << 40), "no model can be made|do not fit"),
+    "levels": (
+        lambda s: s["model"]["filter"]["observation"].update(levels=70_000),
+        "observation.levels must lie in 1..64",
+    ),
     "held out": (
         lambda s: s["train"].update(hold_out="x"),
         "hold_out must be a whole number or nothing, got 'x'",
