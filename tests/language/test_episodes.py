@@ -35,9 +35,10 @@ def test_test_split_has_no_goal(tmp_path: Path) -> None:
 
 def test_one_path_without_its_length(tmp_path: Path) -> None:
     path = tmp_path / "R2R_train.json"
-    path.write_text(json.dumps([episode_record(4), without("distance")]))
-    with pytest.raises(DataError, match="record 5, field 'distance': missing, where other paths have it"):
-        load_episodes(path)
+    for records in ([episode_record(4), without("distance")], [without("distance"), episode_record(4)]):
+        path.write_text(json.dumps(records))
+        with pytest.raises(DataError, match="record 5, field 'distance': missing, where other paths have it"):
+            load_episodes(path)
 
 
 def with_field(name: str, value: Any) -> dict[str, Any]:

@@ -79,8 +79,9 @@ def parse_episodes(records: Any, path: Path) -> list[Episode]:
         if episode.path_id in seen:
             raise DataError("used by two paths", file=path, field="path_id", value=episode.path_id)
         seen.add(episode.path_id)
-        if not episode.has_goal and episodes[0].has_goal:
-            raise DataError("missing, where other paths have it", file=path, record=episode.path_id, field="distance")
+    without = [episode.path_id for episode in episodes if not episode.has_goal]
+    if 0 < len(without) < len(episodes):
+        raise DataError("missing, where other paths have it", file=path, record=without[0], field="distance")
     return episodes
 
 

@@ -240,13 +240,14 @@ def from_json(value: Any) -> EpisodeRecord:
             name: np.array(value[name], float).reshape(-1, words)
             for name in ("observation_attention", "action_attention")
         }
-        texts: dict[str, Any] = {name: str(value[name]) for name in _TEXTS}
+        texts: dict[str, Any] = {name: value[name] for name in _TEXTS}
         lists: dict[str, Any] = {
             **{name: tuple(value[name]) for name in _LISTS if name not in ("walk_heading_rad", "labels")},
             "labels": tuple(tuple(str(name) for name in names) for names in value["labels"]),
             "walk_heading_rad": tuple(_number(heading, "walk_heading_rad") for heading in value["walk_heading_rad"]),
         }
-        if not all(isinstance(item, str) for name in ("words", "notes", "walk", "path") for item in lists[name]):
+        said = (item for name in ("words", "notes", "walk", "path") for item in lists[name])
+        if not all(isinstance(item, str) for item in (*texts.values(), *said)):
             raise ValueError
         if not all(isinstance(item, bool) for item in lists["unknown"]):
             raise ValueError
@@ -321,6 +322,8 @@ def _frame(value: dict[str, Any]) -> Frame:
     numbers = ("confidence", "entropy_nats", "seen_m2")
     perhaps = ("error_m", "nll", "left_m")  # where the goal is known, or the agent stops
     packed = ("beliefs", "predictions", "likelihoods", "smoothed", "kernels")
+    if not isinstance(value["goal_seen"], bool | None):
+        raise ValueError
     fields: dict[str, Any] = {name: unpack(value[name], name) for name in packed} | {
         name: None if value[name] is None and name in perhaps else _number(value[name], name)
         for name in (*numbers, *perhaps)
