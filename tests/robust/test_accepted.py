@@ -120,6 +120,7 @@ SETTINGS = {
         lambda s: s["train"].update(hold_out="x"),
         "hold_out must be a whole number or nothing, got 'x'",
     ),
+    "steps": (lambda s: s["model"]["language"].update(steps=10**9), "language.steps must lie in 1..256"),
     "no name": (lambda s: s.pop("name"), r"experiment\.name is missing"),
     "kind": (lambda s: s.update(kind=["filter"]), "experiment.kind must be one of filter, lingunet, hand-coded"),
 }

@@ -10,6 +10,8 @@ from ghosts.types import Grid
 
 MOST_CELLS = 1024
 """A side of the map: at cells of 0.5 m, half a kilometre."""
+MOST_STEPS = 256
+"""Of the filter. Weights do not tell their number either."""
 MOST_LAYERS = 64
 """Of a network. They are made before weights are compared, so that a checkpoint could ask for any number of them."""
 
@@ -48,7 +50,8 @@ class LanguageConfig:
 
     def __post_init__(self) -> None:
         require(self.vocabulary >= 3, "language.vocabulary must be at least 3", self.vocabulary)
-        for name in ("embedding", "hidden", "steps"):
+        require(1 <= self.steps <= MOST_STEPS, f"language.steps must lie in 1..{MOST_STEPS}", self.steps)
+        for name in ("embedding", "hidden"):
             require(getattr(self, name) >= 1, f"language.{name} must be at least 1", getattr(self, name))
         require(
             self.position >= 2 and self.position % 2 == 0,
