@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from crafted import respoilt
 from ghosts.cli import main
 from ghosts.weights import shipped
 
@@ -74,7 +75,7 @@ def test_models_are_listed(run: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert by_name["houses-improved"].startswith("houses-agent predicts goals images ")
     assert by_name["houses-backbone"] == "backbone for ghosts tiles images"
     assert by_name[str(tmp_path / "runs" / "mine")] == "tiny predicts goals landmarks 0"
-    (tmp_path / "runs" / "mine" / "last.safetensors").write_bytes(b"x" * 20)
+    respoilt(run, tmp_path / "runs" / "mine" / "last.safetensors", iteration="many")
     (tmp_path / "runs" / "mine" / "best.safetensors").unlink()
     os.mkfifo(tmp_path / "runs" / "mine" / "best.safetensors")
     with pytest.raises(SystemExit):

@@ -22,7 +22,7 @@ from ghosts.act.planner import Planner
 from ghosts.act.tracker import GoalTracker
 from ghosts.cli import eval as eval_command
 from ghosts.cli import film as film_command
-from ghosts.cli._continuous import drive_demo
+from ghosts.cli._continuous import EvalCe, _choosers, drive_demo
 from ghosts.continuous.agent import ContinuousAgent, Habits, Look, make_agent
 from ghosts.continuous.drive import drive
 from ghosts.continuous.drivers import DRIVERS, make_driver
@@ -307,6 +307,17 @@ def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
     monkeypatch.setattr("ghosts.continuous.agent.load_run", lambda run: SimpleNamespace(acts=False))
     with pytest.raises(ConfigError, match="was not trained to act; add --planner"):
         make_agent(Path("some-filter"), Path("houses-backbone"))
+
+
+@pytest.mark.parametrize("acts", [False, True])
+def test_a_run_that_cannot_act_drives_by_the_planner_alone(
+    world: Path, acts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=acts))
+    monkeypatch.setattr("ghosts.continuous.agent.make_agent", lambda run, backbone, planner: planner)
+    options = EvalCe(data=world, run=(Path("filter"),), planner=True)
+    names = [name for name in _choosers(options, houses_of(world)) if name.startswith("filter")]
+    assert names == ["filter"] * acts + ["filter, planner"]
 
 
 def test_the_demo_drives_and_draws(

@@ -33,6 +33,14 @@ def test_test_split_has_no_goal(tmp_path: Path) -> None:
     assert len(episode.path) == 1
 
 
+def test_one_path_without_its_length(tmp_path: Path) -> None:
+    path = tmp_path / "R2R_train.json"
+    for records in ([episode_record(4), without("distance")], [without("distance"), episode_record(4)]):
+        path.write_text(json.dumps(records))
+        with pytest.raises(DataError, match="record 5, field 'distance': missing, where other paths have it"):
+            load_episodes(path)
+
+
 def with_field(name: str, value: Any) -> dict[str, Any]:
     return {**episode_record(5), name: value}
 
@@ -54,6 +62,7 @@ def without(name: str) -> dict[str, Any]:
         (with_field("heading", "north"), "finite number"),
         (with_field("heading", True), "finite number"),
         (with_field("distance", None), "finite number"),
+        (with_field("distance", 0), "more than nothing"),
         (with_field("path_id", "5"), "whole number"),
         (with_field("instructions", "go"), "non-empty list"),
         (with_field("instructions", ["go", ""]), "non-empty list"),

@@ -67,6 +67,16 @@ def test_a_damaged_log_is_kept_and_told(tmp_path: Path, text: str) -> None:
     assert path.read_text() == text
 
 
+def test_a_row_that_is_there_twice(tmp_path: Path) -> None:
+    row, scores = '{"iteration": 3, "loss": 1.0}\n', '{"iteration": 3, "SPL": 0.5}\n'
+    path = tmp_path / "log.jsonl"
+    path.write_text(row + scores + scores)  # scored again after the last row, where a run went on
+    keep_rows(path, 5)
+    path.write_text(row + row)
+    with pytest.raises(DataError, match=r"log\.jsonl, line 2: iteration 3 after iteration 3; move the file"):
+        keep_rows(path, 5)
+
+
 def test_keep_rows_without_a_log(tmp_path: Path) -> None:
     keep_rows(tmp_path / "log.jsonl", 5)
     assert not (tmp_path / "log.jsonl").exists()

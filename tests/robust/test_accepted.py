@@ -112,10 +112,15 @@ SETTINGS = {
     "kernel": (lambda s: s["model"]["mapper"].update(kernel=100_001), "do not fit the settings"),
     "rows": (lambda s: s["model"]["mapper"].update(rows=20_000), "mapper.rows must be at most 1024"),
     "vocabulary": (lambda s: s["model"]["language"].update(vocabulary=1 << 40), "no model can be made|do not fit"),
+    "levels": (
+        lambda s: s["model"]["filter"]["observation"].update(levels=70_000),
+        "observation.levels must lie in 1..64",
+    ),
     "held out": (
         lambda s: s["train"].update(hold_out="x"),
         "hold_out must be a whole number or nothing, got 'x'",
     ),
+    "steps": (lambda s: s["model"]["language"].update(steps=10**9), "language.steps must lie in 1..256"),
     "no name": (lambda s: s.pop("name"), r"experiment\.name is missing"),
     "kind": (lambda s: s.update(kind=["filter"]), "experiment.kind must be one of filter, lingunet, hand-coded"),
 }
@@ -151,9 +156,15 @@ def test_cameras_beyond_belief() -> None:
     [
         (lambda value: value["frames"][0].update(seen_m2=None), "field 'seen_m2': expected a finite number"),
         (lambda value: value["frames"][0].update(confidence=float("nan")), "field 'confidence'"),
+        (lambda value: value["frames"][0].update(error_m=1e308), "field 'error_m'"),
+        (lambda value: value["frames"][0]["choice"].update(moves=""), "field 'choice.moves': expected viewpoints"),
+        (lambda value: value["frames"][0]["choice"].update(visited=[1.0]), "field 'choice.visited'"),
         (lambda value: value["frames"][0].update(goal_xy_m=[0.0, float("inf")]), "field 'goal_xy_m'"),
         (lambda value: value.update(start_heading_rad="x"), "field 'start_heading_rad'"),
         (lambda value: value.update(walk=[1, 2]), "malformed"),
+        (lambda value: value.update(instr_id=0), "malformed"),
+        (lambda value: value["frames"][0].update(goal_seen=1), "malformed"),
+        (lambda value: value["motion"]["language"][0][0].__setitem__(0, float("nan")), "field 'motion'"),
         (lambda value: value["unknown"].__setitem__(0, 0.5), "malformed"),
         (lambda value: value["action_attention"].pop(), "malformed"),
         (lambda value: value["action_attention"][0].__setitem__(0, float("nan")), "malformed"),

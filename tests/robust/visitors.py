@@ -1,5 +1,7 @@
 """The viewer under many visitors, by hand: memory, time per frame and processor time per frame, round by round.
 
+Memory is what the system counts as the process's own and shared pages, now and at its peak.
+
 `PYTHONPATH=src python tests/robust/visitors.py --data ROOT --run landmarks-agent`. Each visitor picks an episode and
 steps through it, as fast as the answers come. The load of the machine is told beside the figures: times on a busy one
 mean little, processor time does.
@@ -60,16 +62,22 @@ async def visit(port: int, where: dict[str, str], names: list[str], until: float
     return times
 
 
-def used(process: int) -> tuple[float, float]:
-    """Seconds of processor time and megabytes of memory of a process."""
+def spent_s(process: int) -> float:
+    """Processor time of a process."""
     numbers = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    resident = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-    return (int(numbers[11]) + int(numbers[12])) / ticks, resident * page / 1e6
+    return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def rounds(process: int, options: argparse.Namespace) -> None:
-    """All of them, one line per round."""
+def memory(process: int) -> str:
+    """Memory of a process, now and at its peak."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    kib = {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in lines) if "kB" in value}
+    return f"{kib['VmRSS'] * 1024 / 1e6:.0f} MB, {kib['VmHWM'] * 1024 / 1e6:.0f} MB at the peak"
+
+
+async def rounds(viewer: subprocess.Popen[bytes], options: argparse.Namespace) -> None:
+    """All of them, one line per round; the viewer is stopped while visitors wait."""
+    process = viewer.pid
     while (library := await ask(options.port, "/api/library")) is None:
         await asyncio.sleep(0.5)
     first = library["worlds"][0]
@@ -77,23 +85,30 @@ async def rounds(process: int, options: argparse.Namespace) -> None:
     listed = await ask(options.port, f"/api/episodes?world={world}&model={model}&split={split}&limit=200")
     names = [item["instr_id"] for item in listed["episodes"]]
     where = {"world": world, "model": model, "split": split}
-    print(f"before: {used(process)[1]:.0f} MB; {len(names)} episodes of {split}", flush=True)
+    print(f"before: {memory(process)}; {len(names)} episodes of {split}", flush=True)
     for number in range(options.rounds):
-        until, before = time.monotonic() + options.seconds, used(process)[0]
+        until, before = time.monotonic() + options.seconds, spent_s(process)
         visits = (visit(options.port, where, names, until, 1000 * number + k) for k in range(options.clients))
         times = sorted(taken for some in await asyncio.gather(*visits) for taken in some)
-        spent, memory = used(process)
         answered = [taken for taken in times if taken < float("inf")]
         if not answered:
-            print(f"round {number + 1}: no frame answered, {memory:.0f} MB, load {os.getloadavg()[0]:.1f}", flush=True)
+            print(f"round {number + 1}: no frame answered, {memory(process)}", flush=True)
             continue
         print(
             f"round {number + 1}: {len(answered)} frames, {len(times) - len(answered)} not answered, "
             f"median {statistics.median(times):.2f} s, worst {max(answered):.1f} s, "
-            f"{1000 * (spent - before) / len(answered):.0f} ms of processor time per frame, "
-            f"{memory:.0f} MB, load {os.getloadavg()[0]:.1f}",
+            f"{1000 * (spent_s(process) - before) / len(answered):.0f} ms of processor time per frame, "
+            f"{memory(process)}, load {os.getloadavg()[0]:.1f}",
             flush=True,
         )
+    picks = [{**where, "instr_id": random.Random(k).choice(names)} for k in range(options.clients)]
+    waiting = asyncio.gather(*(ask(options.port, "/api/pick", body) for body in picks))
+    await asyncio.sleep(0.5)
+    since = time.monotonic()
+    viewer.terminate()
+    answers = await waiting
+    await asyncio.to_thread(viewer.wait, 30)
+    print(f"stopped after {time.monotonic() - since:.1f} s, {answers.count(None)} visitors waiting", flush=True)
 
 
 def main() -> None:
@@ -111,9 +126,9 @@ def main() -> None:
     words = ["view", "--data", options.data, "--run", options.run, "--no-baseline", "--port", str(options.port)]
     viewer = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL)
     try:
-        asyncio.run(rounds(viewer.pid, options))
+        asyncio.run(rounds(viewer, options))
     finally:
-        viewer.terminate()
+        viewer.kill()
         viewer.wait(30)
 
 

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cv2
@@ -482,32 +483,53 @@ def _ended(visitor: socket.socket) -> bool:
         visitor.close()
 
 
-def test_the_server_leaves_whatever_its_threads_are_at(tmp_path: Path) -> None:
-    """An answer that takes a minute, and Ctrl-C: the process is gone, with the code of one that was asked to."""
+@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
+def test_the_server_leaves_whatever_its_threads_are_at(signals: list[signal.Signals]) -> None:
+    """An answer that takes a minute, others that wait for it, and Ctrl-C: the process is gone, and prints nothing."""
     code = (
-        "import socket, sys, time\n"
+        "import socket, time\n"
+        "from anyio import CapacityLimiter, to_thread\n"
         "from fastapi import FastAPI\n"
         "from ghosts.view import door\n"
-        "door.CLOSE_S = 0.5\n"
-        "app = FastAPI()\n"
-        "@app.get('/')\n"
+        f"door.CLOSE_S = {1.2 if len(signals) == 1 else 60.0}\n"
+        "app, one = FastAPI(), CapacityLimiter(1)\n"
         "def slow() -> str:\n"
-        "    print('asked', flush=True)\n"
         "    time.sleep(60)\n"
         "    return ''\n"
+        "@app.get('/')\n"
+        "async def answer() -> str:\n"
+        "    print('asked', flush=True)\n"
+        "    return await to_thread.run_sync(slow, limiter=one)\n"
         "listening = socket.create_server(('127.0.0.1', 0))\n"
         "print(listening.getsockname()[1], flush=True)\n"
         "door.serve(app, listening, '127.0.0.1', 1)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    with process.stdout as told:
-        visitor = socket.create_connection(("127.0.0.1", int(told.readline())))
-        visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert told.readline() == "asked\n"
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
-        visitor.close()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        visitors = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
+        for visitor in visitors:
+            visitor.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert process.stdout.readline() == "asked\n"
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.1)  # two signals at once are one
+        assert (*process.communicate(timeout=30), process.returncode) == ("", "", 0)
+        for visitor in visitors:
+            visitor.close()
+
+
+def test_freed_memory_goes_back(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the C library keeps of freed memory is asked back at the start and every second after."""
+    trimmed: list[int] = []
+    monkeypatch.setattr(door.ctypes, "CDLL", lambda name: SimpleNamespace(malloc_trim=trimmed.append))
+    monkeypatch.setattr(door.Server, "run", lambda server, sockets: asyncio.run(server.on_tick(0)))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        door.serve(make_app(library), listening, "127.0.0.1", 1)
+    assert trimmed == [0]
+    monkeypatch.setattr(door.ctypes, "CDLL", lambda name: SimpleNamespace())  # another C library
+    asyncio.run(door.give_back())
 
 
 def test_caches_count_what_they_hold(library: Library) -> None:

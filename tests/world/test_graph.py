@@ -132,6 +132,7 @@ def without(field: str) -> list[dict[str, Any]]:
         (broken("pose", [2.0 * float(k % 5 == 0) for k in range(16)]), "no rotation"),
         (broken("pose", [float(k % 5 == 0) * (1 - 2 * (k == 15)) for k in range(16)]), "does not end with 0 0 0 1"),
         (broken("height", -1.0), "a camera below its floor"),
+        (broken("height", 1e308), "a camera over 100 m above its floor"),
         (broken("included", "yes"), r"field 'included': expected true or false \(got 'yes'\)"),
         (broken("visible", [True]), "expected true or false for each of the 3 viewpoints, found 1$"),
         (broken("unobstructed", [True, 0, 1]), r"field 'unobstructed': expected true or false \(got 0\)"),

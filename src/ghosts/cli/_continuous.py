@@ -204,10 +204,13 @@ def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
     from ghosts.continuous.agent import make_agent
     from ghosts.continuous.drivers import make_driver
     from ghosts.continuous.rollout import answers
+    from ghosts.run.load import load_run
 
     found: dict[str, Choose] = {}
     for run in options.run:
-        for planner in (False, True) if options.planner else (False,):
+        # A run without a policy has only the planner.
+        ways = [False] if load_run(run).acts or not options.planner else []
+        for planner in [*ways, True] if options.planner else ways:
             agent = make_agent(run, options.backbone, planner=planner)
             found[f"{run.stem}, planner" if planner else run.stem] = partial(_always, agent)
     if options.answers is not None:

@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> None:
     for file in sorted(options.folder.rglob("*.safetensors")):
         if file.stem in ("best", "last"):
             # A folder alone means its best checkpoint.
-            name, about = str(file.parent if file.stem == "best" else file), read_about(file)
+            name, about = str(file.parent if file.stem == "best" else file), _about(file)
             damaged += [file] if about is None else []
             rows.append((name, "damaged", "", "", "") if about is None else row(name, about))
     widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
@@ -42,6 +42,14 @@ def main(arguments: list[str]) -> None:
     if damaged:
         hint = "copy it again, or remove it"
         raise DataError("no checkpoint, or a damaged one", file=damaged[0], hint=hint)
+
+
+def _about(file: Path) -> dict[str, Any] | None:
+    """What a run's checkpoint says of itself; None where no training wrote it."""
+    about = read_about(file) or {}
+    experiment = about.get("experiment", {})
+    named = isinstance(experiment, dict) and isinstance(experiment.get("name", ""), str)
+    return about if named and isinstance(about.get("iteration"), int) else None
 
 
 def row(name: str, about: dict[str, Any], only_filter: bool = False) -> tuple[str, str, str, str, str]:

@@ -10,6 +10,10 @@ from ghosts.types import Grid
 
 MOST_CELLS = 1024
 """A side of the map: at cells of 0.5 m, half a kilometre."""
+MOST_STEPS = 256
+"""Of the filter. Weights do not tell their number either."""
+MOST_LAYERS = 64
+"""Of a network. They are made before weights are compared, so that a checkpoint could ask for any number of them."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,8 @@ class LanguageConfig:
 
     def __post_init__(self) -> None:
         require(self.vocabulary >= 3, "language.vocabulary must be at least 3", self.vocabulary)
-        for name in ("embedding", "hidden", "steps"):
+        require(1 <= self.steps <= MOST_STEPS, f"language.steps must lie in 1..{MOST_STEPS}", self.steps)
+        for name in ("embedding", "hidden"):
             require(getattr(self, name) >= 1, f"language.{name} must be at least 1", getattr(self, name))
         require(
             self.position >= 2 and self.position % 2 == 0,
@@ -58,8 +63,8 @@ class LanguageConfig:
         require(self.attention in ("dot", "additive"), "language.attention must be dot or additive", self.attention)
         require(0.0 <= self.dropout < 1.0, "language.dropout must lie in [0, 1)", self.dropout)
         require(self.encoder in ("lstm", "transformer"), "language.encoder must be lstm or transformer", self.encoder)
-        for name in ("layers", "heads"):
-            require(getattr(self, name) >= 1, f"language.{name} must be at least 1", getattr(self, name))
+        require(1 <= self.layers <= MOST_LAYERS, f"language.layers must lie in 1..{MOST_LAYERS}", self.layers)
+        require(self.heads >= 1, "language.heads must be at least 1", self.heads)
         require(
             self.encoder == "lstm" or 2 * self.hidden % self.heads == 0,
             f"language.heads must divide the states' size of {2 * self.hidden}",
@@ -150,7 +155,8 @@ class LingUNetConfig:
     """Name of this part of the settings in messages."""
 
     def __post_init__(self) -> None:
-        for name in ("levels", "channels", "language", "output"):
+        require(1 <= self.levels <= MOST_LAYERS, f"{self.part}.levels must lie in 1..{MOST_LAYERS}", self.levels)
+        for name in ("channels", "language", "output"):
             require(getattr(self, name) >= 1, f"{self.part}.{name} must be at least 1", getattr(self, name))
 
 
@@ -216,8 +222,8 @@ class PolicyConfig:
     regions: RegionConfig = field(default_factory=RegionConfig)
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "layers"):
-            require(getattr(self, name) >= 1, f"policy.{name} must be at least 1", getattr(self, name))
+        require(self.hidden >= 1, "policy.hidden must be at least 1", self.hidden)
+        require(1 <= self.layers <= MOST_LAYERS, f"policy.layers must lie in 1..{MOST_LAYERS}", self.layers)
         require(self.sigma_m > 0.0, "policy.sigma_m must be positive", self.sigma_m)
 
 

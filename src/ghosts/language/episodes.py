@@ -93,6 +93,9 @@ def parse_episodes(records: Any, path: Path) -> list[Episode]:
         if episode.path_id in seen:
             raise DataError("used by two paths", file=path, field="path_id", value=episode.path_id)
         seen.add(episode.path_id)
+    without = [episode.path_id for episode in episodes if not episode.has_goal]
+    if 0 < len(without) < len(episodes):
+        raise DataError("missing, where other paths have it", file=path, record=without[0], field="distance")
     return episodes
 
 
@@ -106,10 +109,13 @@ def parse_episode(record: Any, number: int, source: Path) -> Episode:
         raise _wrong(record, name, "path_id", "a whole number", source)
     if not isinstance(record.get("scan"), str) or not record["scan"]:
         raise _wrong(record, name, "scan", "a scan identifier", source)
+    path = _texts(record, name, "path", source)
+    if record.get("distance") == 0 and len(path) > 1:
+        raise _wrong(record, name, "distance", "more than nothing, for a path of several viewpoints", source)
     return Episode(
         path_id=path_id,
         scan=record["scan"],
-        path=_texts(record, name, "path", source),
+        path=path,
         heading_rad=_within(
             record, name, "heading", source, (-MOST_HEADING_RAD, MOST_HEADING_RAD), "a finite number of radians"
         ),

@@ -40,7 +40,8 @@ def keep_rows(path: Path, iteration: int) -> None:
         return
     *lines, half = read_text(path).split("\n")
     lines += [half] if half.count('"iteration"') > 1 else []  # no half row, but a log without ends of lines
-    kept = []
+    kept: list[str] = []
+    before = 0.0
     for number, line in enumerate(lines, 1):
         try:
             row = parse_json(line, path)
@@ -49,6 +50,10 @@ def keep_rows(path: Path, iteration: int) -> None:
         done = row.get("iteration") if isinstance(row, dict) else None
         if not is_finite(done):
             raise DataError("not a row of a log", file=path, record=f"line {number}", value=line, hint=_ASIDE)
+        if "loss" in row and done <= before:
+            problem = f"iteration {done} after iteration {before}"
+            raise DataError(problem, file=path, record=f"line {number}", hint=_ASIDE)
+        before = done if "loss" in row else before
         if done <= iteration:
             kept.append(line)
     if half or len(kept) < len(lines):

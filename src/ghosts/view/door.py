@@ -1,12 +1,14 @@
-"""The viewer's door: how many may come, how long they may take to ask, and how it closes."""
+"""The viewer's door: how many may come, how long they may take to ask, what memory they leave, and how it closes."""
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import socket
 import sys
 import threading
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -17,8 +19,10 @@ MOST_CONNECTIONS = 128
 """At a time. A browser opens six; those who come later are hung up on, and ask again."""
 ASK_S = 10.0
 """Seconds in which a request must be whole. Half a request would otherwise be waited for for ever."""
-CLOSE_S = 2.5
+CLOSE_S = 2.0
 """Seconds after Ctrl-C in which answers may still be finished; a film takes a minute."""
+TIDY_S = 1
+"""Seconds between two times that freed memory goes back to the system."""
 
 
 class Visitor(H11Protocol):
@@ -51,18 +55,30 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Ctrl-C, or the system's wish that it end."""
-        if not self.should_exit:
-            # Threads cannot be stopped, and Python would wait for them.
-            timer = threading.Timer(CLOSE_S, _leave)
-            timer.daemon = True
-            timer.start()
+        if self.should_exit:
+            _leave()  # asked twice
+        # Threads cannot be stopped, and Python would wait for them. Requests that wait could be, but uvicorn prints a
+        # traceback for each of them.
+        timer = threading.Timer(CLOSE_S, _leave)
+        timer.daemon = True
+        timer.start()
         super().handle_exit(sig, frame)
 
 
 def _leave() -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, RuntimeError):  # nobody reads it, or a signal came while something was printed
+            stream.flush()
     os._exit(0)
+
+
+async def give_back() -> None:
+    """Return to the system what the C library keeps of freed memory, where it is glibc.
+
+    With 61 buildings that was 340 MB after they were read, and 70 MB after every walk. It takes 10 ms.
+    """
+    with suppress(OSError, TypeError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def serve(app: Any, door: socket.socket, host: str, port: int) -> None:
@@ -81,6 +97,7 @@ def serve(app: Any, door: socket.socket, host: str, port: int) -> None:
         http=Visitor,
         log_level="warning",
         access_log=False,
-        timeout_graceful_shutdown=1,
+        callback_notify=give_back,
+        timeout_notify=TIDY_S,
     )
     Server(config).run(sockets=[door])

@@ -108,7 +108,7 @@ def motion_from_json(value: Any) -> MotionWeights | None:
         raw = zlib.decompressobj().decompress(base64.b64decode(value["map"], validate=True), count + 1)
         levels = np.frombuffer(raw, np.uint8).reshape(shape)
         language = np.array(value["language"], float)
-        if language.ndim != 3 or language.shape[2] != shape[1]:
+        if language.ndim != 3 or language.shape[2] != shape[1] or not np.isfinite(language).all():
             raise ValueError
     except (LookupError, TypeError, ValueError, OverflowError, zlib.error):
         raise DataError("not the weights of a motion model", field="motion", hint=EXPORT) from None

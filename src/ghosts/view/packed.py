@@ -13,7 +13,8 @@ from jaxtyping import Float
 from ghosts.errors import DataError
 from ghosts.view.motion import EXPORT
 
-_LARGEST = 1e30
+LARGEST = 1e30
+"""No number of a record is beyond it."""
 _MOST_VALUES = 1 << 27
 """An array of a record that claims to hold more is refused before anything is unpacked."""
 
@@ -44,7 +45,7 @@ def unpack(value: Any, where: str) -> Float[np.ndarray, "..."]:
         count = math.prod(shape)
         if min(shape, default=0) < 0 or count > _MOST_VALUES or scale.shape != (shape[0],):
             raise ValueError
-        if not (np.abs(scale) <= _LARGEST).all():
+        if not (np.abs(scale) <= LARGEST).all():
             raise ValueError
         unzip = zlib.decompressobj()
         raw = np.frombuffer(unzip.decompress(base64.b64decode(value["data"], validate=True), count + 1), np.uint8)

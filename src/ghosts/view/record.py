@@ -19,7 +19,7 @@ from ghosts.errors import ConfigError, DataError
 from ghosts.files import is_finite, read_json
 from ghosts.types import Grid
 from ghosts.view.motion import EXPORT, MotionWeights, motion_from_json, motion_to_json
-from ghosts.view.packed import pack, unpack
+from ghosts.view.packed import LARGEST, pack, unpack
 
 FORMAT, VERSION = "ghosts-episode", 3
 ChosenBy = Literal["policy", "planner", "mass"]
@@ -240,13 +240,14 @@ def from_json(value: Any) -> EpisodeRecord:
             name: np.array(value[name], float).reshape(-1, words)
             for name in ("observation_attention", "action_attention")
         }
-        texts: dict[str, Any] = {name: str(value[name]) for name in _TEXTS}
+        texts: dict[str, Any] = {name: value[name] for name in _TEXTS}
         lists: dict[str, Any] = {
             **{name: tuple(value[name]) for name in _LISTS if name not in ("walk_heading_rad", "labels")},
             "labels": tuple(tuple(str(name) for name in names) for names in value["labels"]),
             "walk_heading_rad": tuple(_number(heading, "walk_heading_rad") for heading in value["walk_heading_rad"]),
         }
-        if not all(isinstance(item, str) for name in ("words", "notes", "walk", "path") for item in lists[name]):
+        said = (item for name in ("words", "notes", "walk", "path") for item in lists[name])
+        if not all(isinstance(item, str) for item in (*texts.values(), *said)):
             raise ValueError
         if not all(isinstance(item, bool) for item in lists["unknown"]):
             raise ValueError
@@ -321,6 +322,8 @@ def _frame(value: dict[str, Any]) -> Frame:
     numbers = ("confidence", "entropy_nats", "seen_m2")
     perhaps = ("error_m", "nll", "left_m")  # where the goal is known, or the agent stops
     packed = ("beliefs", "predictions", "likelihoods", "smoothed", "kernels")
+    if not isinstance(value["goal_seen"], bool | None):
+        raise ValueError
     fields: dict[str, Any] = {name: unpack(value[name], name) for name in packed} | {
         name: None if value[name] is None and name in perhaps else _number(value[name], name)
         for name in (*numbers, *perhaps)
@@ -340,7 +343,7 @@ def _pair(value: list[Any], where: str) -> tuple[float, float]:
 
 
 def _number(value: Any, where: str) -> float:
-    if not is_finite(value):
+    if not is_finite(value) or abs(value) > LARGEST:
         raise DataError("expected a finite number", field=where, value=value, hint=EXPORT)
     return float(value)
 
@@ -349,6 +352,9 @@ def _choice(value: dict[str, Any]) -> Choice:
     if value["by"] not in get_args(ChosenBy):
         known = ", ".join(get_args(ChosenBy))
         raise DataError(f"expected one of {known}", field="choice.by", value=value["by"], hint=EXPORT)
-    names: dict[str, Any] = {name: tuple(str(item) for item in value[name]) for name in ("visited", "moves")}
+    for name in ("visited", "moves"):
+        if isinstance(value[name], str) or not all(isinstance(item, str) for item in value[name]):
+            raise DataError("expected viewpoints", field=f"choice.{name}", value=value[name], hint=EXPORT)
+    names: dict[str, Any] = {name: tuple(value[name]) for name in ("visited", "moves")}
     candidates = {str(name): _number(worth, "choice.candidates") for name, worth in value["candidates"].items()}
     return Choice(value["by"], candidates, chosen=str(value["chosen"]), stops=bool(value["stops"]), **names)

@@ -27,6 +27,7 @@ from ghosts.limits import JSON_VALUES, check_bytes, open_file
 CACHE_VERSION = 1
 _AGAIN = "take the file again from where it came from"
 FARTHEST_M = 1e6  # no building is there; a damaged number is, and its square overflows
+HIGHEST_M = 100.0  # the released graphs have at most 8 m, on a gallery
 ROTATION_TOLERANCE = 1e-2  # released poses are orthonormal to 1e-5; a swapped or scaled matrix is off by far more
 
 
@@ -170,9 +171,12 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
         problem = f"the pose of viewpoint {ids[odd[0]]} does not end with 0 0 0 1"
         raise DataError(problem, file=source, record=int(odd[0]), field="pose", hint=_AGAIN)
     height = np.array([_number(source, row, record, "height") for row, record in enumerate(records)])
-    if (height < 0.0).any():
-        row = int(height.argmin())
-        problem = "a camera below its floor"
+    odd = np.flatnonzero((height < 0.0) | (height > HIGHEST_M))
+    if odd.size:
+        row = int(odd[0])
+        problem = (
+            "a camera below its floor" if height[row] < 0.0 else f"a camera over {HIGHEST_M:.0f} m above its floor"
+        )
         raise DataError(problem, file=source, record=row, field="height", value=float(height[row]), hint=_AGAIN)
     included = np.array([_field(source, row, record, "included", bool) for row, record in enumerate(records)])
     visible = np.array([_flags(source, row, record, "visible", count) for row, record in enumerate(records)])

@@ -190,6 +190,10 @@ def test_statistics_of_a_real_graph(navigation: Path, tmp_path: Path) -> None:
     records = read_json(navigation / "connectivity" / f"{scan}_connectivity.json")
     episodes = walked_episodes(scan, records, 60, np.random.default_rng(0))
     write_json(tmp_path / "connectivity" / f"{scan}_connectivity.json", records)
+    twice = {**episodes[0], "path": [*episodes[0]["path"], episodes[0]["path"][-1]]}
+    write_json(tmp_path / "r2r" / "R2R_train.json", [twice, *episodes[1:]])
+    with pytest.raises(DataError, match=r"R2R_train\.json.*nobody can walk straight"):
+        statistics(tmp_path)
     write_json(tmp_path / "r2r" / "R2R_train.json", episodes)
     figures = statistics(tmp_path)
     kept = [k for k, record in enumerate(records) if record["included"]]

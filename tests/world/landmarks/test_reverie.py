@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -44,6 +45,13 @@ def test_links_and_other_members_are_passed_over(tmp_path: Path) -> None:
             member.size = len(content)
             handle.addfile(member, io.BytesIO(content))
     assert read_listings(archive) == {"scan": {"v1": b"{}"}}
+
+
+def test_a_pipe_among_the_listings_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scan_v1.json").write_text("{}")
+    os.mkfifo(tmp_path / "scan_v2.json")
+    with pytest.raises(DataError, match=r"scan_v2\.json"):
+        read_listings(tmp_path)
 
 
 def test_a_member_that_climbs_out_writes_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ghosts.errors import DataError
 from ghosts.files import is_finite, read_json, read_object
 from ghosts.geometry import heading_of, turn_rad
 from ghosts.language.episodes import Episode, load_episodes
+from ghosts.world.dataroot import check_path
 from ghosts.world.graph import NavGraph, parse_graph
 from ghosts.world.houses.words.style import style_figures, words
 
@@ -34,17 +35,19 @@ def statistics(root: Path) -> dict[str, Any]:
         Figures by name, in the order of the table in `docs/data.md`.
 
     Raises:
-        DataError: a file is missing or malformed, or a path uses a scan without a graph.
+        DataError: a file is missing or malformed, or a path does not run along edges of a building.
     """
     found = {split: _files(root / "r2r", split) for split in SPLITS}
-    episodes = {
-        split: [episode for path in files for episode in load_episodes(path)] for split, files in found.items() if files
-    }
+    read = {path: load_episodes(path) for files in found.values() for path in files}
+    episodes = {split: [episode for path in files for episode in read[path]] for split, files in found.items() if files}
     if not episodes:
         raise DataError("no R2R_<split>.json found", file=root / "r2r", hint='make one with "ghosts world --out DIR"')
     scans = sorted({episode.scan for split in episodes.values() for episode in split})
     paths = {scan: root / "connectivity" / f"{scan}_connectivity.json" for scan in scans}
     graphs = {scan: parse_graph(scan, read_json(path), path) for scan, path in paths.items()}
+    for path, told in read.items():
+        for episode in told:
+            check_path(episode, graphs[episode.scan], path)
     every = [episode for split in episodes.values() for episode in split if episode.has_goal]
     result: dict[str, Any] = {f"paths, {split}": len(split_episodes) for split, split_episodes in episodes.items()}
     result |= _graph_figures(list(graphs.values()))
@@ -60,7 +63,7 @@ def statistics(root: Path) -> dict[str, Any]:
 def _files(folder: Path, split: str) -> list[Path]:
     """The files of a split: one, or one per building, of which some are measured."""
     whole, shards = folder / f"R2R_{split}.json", sorted((folder / f"R2R_{split}").glob("*.json"))
-    if whole.is_file():
+    if whole.exists():
         return [whole]
     return (
         [shards[number * len(shards) // MEASURED] for number in range(MEASURED)] if len(shards) > MEASURED else shards

@@ -57,7 +57,7 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
     if source.is_dir():
         total = 0
         for file in sorted(source.glob("*_*.json")):
-            if file.is_file() and not file.is_symlink():
+            if not file.is_symlink():
                 content = read_bytes(file)
                 total += len(content)
                 check_bytes(total, source, "what its files hold")
