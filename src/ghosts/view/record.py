@@ -20,6 +20,7 @@ from ghosts.files import is_finite, read_json
 from ghosts.types import Grid
 from ghosts.view.motion import EXPORT, MotionWeights, motion_from_json, motion_to_json
 from ghosts.view.packed import pack, unpack
+from ghosts.view.scene import scene_from_json
 
 FORMAT, VERSION = "ghosts-episode", 3
 ChosenBy = Literal["policy", "planner", "mass"]
@@ -112,6 +113,8 @@ class EpisodeRecord:
     frames: tuple[Frame, ...]
     motion: MotionWeights | None = None
     """Motion kernels of all cells, where the model's kernel has parts that can be kept."""
+    scene: dict[str, Any] | None = None
+    """The building's plan (`view.scene`), in a record that is drawn where its data root is not."""
 
     @property
     def own_walk(self) -> bool:
@@ -122,6 +125,13 @@ class EpisodeRecord:
     def left_m(self) -> float | None:
         """How far from the goal the model's own walk ended; None where it is not its own or nobody knows the goal."""
         return self.frames[-1].left_m if self.own_walk and self.frames else None
+
+    @property
+    def viewpoints(self) -> tuple[str, ...]:
+        """All that it names."""
+        choices = [frame.choice for frame in self.frames]
+        known = (name for choice in choices for name in (*choice.candidates, choice.chosen, *choice.moves))
+        return tuple(dict.fromkeys((*self.walk, *self.path, *known)))
 
     @property
     def filter_steps(self) -> int:
@@ -220,7 +230,8 @@ def header_to_json(record: EpisodeRecord) -> dict[str, Any]:
 def to_json(record: EpisodeRecord) -> dict[str, Any]:
     """A record as plain JSON values."""
     frames = [frame_to_json(frame) for frame in record.frames]
-    return {**header_to_json(record), "motion": motion_to_json(record.motion), "frames": frames}
+    plan = {} if record.scene is None else {"scene": record.scene}
+    return {**header_to_json(record), **plan, "motion": motion_to_json(record.motion), "frames": frames}
 
 
 def from_json(value: Any) -> EpisodeRecord:
@@ -266,7 +277,7 @@ def from_json(value: Any) -> EpisodeRecord:
             motion=motion_from_json(value["motion"]),
         )
         _check_sizes(record)
-        return record
+        return replace(record, scene=scene_from_json(value["scene"], record.viewpoints)) if "scene" in value else record
     except KeyError as error:
         raise DataError("missing in the episode record", field=str(error.args[0]), hint=EXPORT) from None
     except ConfigError as error:
