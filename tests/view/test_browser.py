@@ -129,6 +129,7 @@ def test_a_visit(page: Any, address: str) -> None:
     page.click(".terms summary")
     # Look around: dragging the panorama turns it, and the wedge on the map with it.
     page.wait_for_selector(".panobox:not([hidden])")
+    assert page.is_hidden("[data-show=sight]")
     page.locator("canvas.pano").scroll_into_view_if_needed()
     before, map_before = settled(page, "canvas.pano"), settled(page, "canvas.map")
     box = page.locator("canvas.pano").bounding_box()
@@ -150,6 +151,12 @@ def test_a_visit(page: Any, address: str) -> None:
     page.wait_for_selector('[data-part=walker]:has-text("fixed walk (evaluation\'s)")')
     choose(page, "301_1")
     assert page.is_hidden(".panobox")
+    # Of a world of landmarks the map shows in which directions they lie.
+    seen = "[...Ghosts.shown_player.panes[0].map.seen()].map((mark) => mark.t)"
+    assert set(page.evaluate(seen)) <= set(page.locator("[data-part=seen] span").all_inner_texts())
+    assert page.evaluate(seen)
+    page.uncheck("[data-show=sight]")
+    assert page.evaluate(seen) == []
     # Step and scrub.
     page.locator("h1").click()
     page.keyboard.press("ArrowUp")

@@ -25,7 +25,7 @@ from ghosts.view.scene import scene_from_json
 FORMAT, VERSION = "ghosts-episode", 3
 ChosenBy = Literal["policy", "planner", "mass"]
 _TEXTS = ("model", "world", "scan", "instr_id", "text", "walked_by")
-_LISTS = ("words", "unknown", "notes", "walk", "walk_heading_rad", "labels", "path")
+_LISTS = ("words", "unknown", "notes", "walk", "walk_heading_rad", "labels", "sights", "path")
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ class EpisodeRecord:
     walk_heading_rad: tuple[float, ...]
     labels: tuple[tuple[str, ...], ...]
     """Of landmark worlds, what is seen at each viewpoint of the walk; empty ones with images."""
+    sights: tuple[tuple[int, ...], ...]
+    """The same as numbers of the scene's marks, where objects have a place."""
     walked_by: str
     """Who chose the walk: a model by name, `question.FIXED_WALK`, or a visitor."""
     path: tuple[str, ...]
@@ -253,7 +255,8 @@ def from_json(value: Any) -> EpisodeRecord:
         }
         texts: dict[str, Any] = {name: str(value[name]) for name in _TEXTS}
         lists: dict[str, Any] = {
-            **{name: tuple(value[name]) for name in _LISTS if name not in ("walk_heading_rad", "labels")},
+            **{name: tuple(value[name]) for name in _LISTS if name not in ("walk_heading_rad", "labels", "sights")},
+            "sights": tuple(tuple(map(_mark, marks)) for marks in value.get("sights", [()] * len(value["walk"]))),
             "labels": tuple(tuple(str(name) for name in names) for names in value["labels"]),
             "walk_heading_rad": tuple(_number(heading, "walk_heading_rad") for heading in value["walk_heading_rad"]),
         }
@@ -302,6 +305,12 @@ def read_records(path: Path) -> tuple[EpisodeRecord, ...]:
     return records
 
 
+def _mark(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError
+    return value
+
+
 def _grid(value: list[Any]) -> Grid:
     rows, cols, cell_m = value
     return Grid(int(rows), int(cols), float(cell_m))  # a browser writes 1.0 as 1
@@ -309,7 +318,13 @@ def _grid(value: list[Any]) -> Grid:
 
 def _check_sizes(record: EpisodeRecord) -> None:
     """Raise `DataError` where lists do not fit the walk, or arrays the grids."""
-    for name, fellow in (("walk", "frames"), ("walk_heading_rad", "walk"), ("labels", "walk"), ("unknown", "words")):
+    for name, fellow in (
+        ("walk", "frames"),
+        ("walk_heading_rad", "walk"),
+        ("labels", "walk"),
+        ("sights", "walk"),
+        ("unknown", "words"),
+    ):
         found, expected = len(getattr(record, name)), len(getattr(record, fellow))
         if found != expected:
             raise DataError(f"has {found} items, {fellow} has {expected}", field=name, hint=EXPORT)

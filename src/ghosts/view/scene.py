@@ -25,7 +25,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.houses.house import House, Opening, Primitive, Room, Stair, Thing
 from ghosts.world.houses.world import load_house
-from ghosts.world.landmarks.format import SceneLandmarks, read_landmarks
+from ghosts.world.landmarks.format import UNPLACED, Landmark, SceneLandmarks, read_landmarks
 from ghosts.world.landmarks.regions import ROOM_NAMES
 
 _WALL_M = 0.16
@@ -275,6 +275,11 @@ def _outline(solid: Primitive) -> list[list[float]]:
     return _short(turned + np.array(solid.center_m[:2]))
 
 
+def placed(scene: SceneLandmarks) -> list[Landmark]:
+    """Objects whose place is known: the marks of a scene, in their order."""
+    return [item for item in scene.objects if item.method != UNPLACED]
+
+
 def _landmark_shapes(scene: SceneLandmarks, graph: NavGraph) -> tuple[list[Shape], list[dict[str, Any]]]:
     """Rooms as discs around their viewpoints that run into one another, and objects as marks."""
     levels, storey = storey_levels(graph), _storeys(graph)
@@ -306,7 +311,6 @@ def _landmark_shapes(scene: SceneLandmarks, graph: NavGraph) -> tuple[list[Shape
             "t": item.label,
             "n": counts[item.label],
         }
-        for item in scene.objects
-        if item.method != "near"
+        for item in placed(scene)
     ]
     return shapes, marks

@@ -124,7 +124,7 @@
     $("here").hidden = true;
     settle();
     const same = sets.length > 1 && [sets[0], sets[1]].some(({ header: one }, k) => world().models.find(({ id }) => id === one.model)?.same_as === sets[1 - k].header.model);
-    const what = header.instr_id ? `Episode ${header.instr_id} in building ${header.scan}, ${header.words.length} words.` : `Your instruction in building ${header.scan}.`;
+    const what = header.instr_id ? `Episode ${header.instr_id} in building ${header.scan}, ${header.words.filter((word) => /[^\p{P}]/u.test(word)).length} words.` : `Your instruction in building ${header.scan}.`;
     say(same ? `${what} ${sets[0].header.model} and ${sets[1].header.model} are the same file: they believe the same.` : what);
     await player.open(sets, where);
     remember();
