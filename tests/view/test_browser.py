@@ -484,11 +484,19 @@ def test_watching_a_run(page: Any, combs: Path, run: Path, agent: Path, tmp_path
         page.wait_for_selector("#training svg[aria-label='loss: 0.150 at iteration 20']")
         page.wait_for_selector("#training svg[aria-label='success: 0.250 at iteration 20']")
         assert "worth" in page.inner_text(".numbers")  # the planner's
+        # A few episodes, walked at each checkpoint, to choose from.
+        page.wait_for_selector(".walks tr:nth-child(5) .badge")
+        assert page.locator(".walks .badge").count() == 4
         shutil.copyfile(agent, tmp_path / "new")
         (tmp_path / "new").rename(folder / "best.safetensors")
         page.wait_for_selector("#message:has-text('mine: checkpoint of iteration 0.')")
         page.wait_for_selector(".numbers:has-text('probability')")  # the policy's
         assert page.inner_text("#current").startswith("300_0: ")
+        page.wait_for_selector(".walks tr:nth-child(5) td:nth-child(3) .badge")
+        name = page.locator(".walks button").last.inner_text()
+        page.locator(".walks button").last.click()
+        page.wait_for_selector(f"#message:has-text('Episode {name} ')")
+        page.goto("about:blank")  # before the server goes, which it asks every few seconds
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -162,7 +162,7 @@ def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluati
 
 
 def _short(metres: float | None) -> float | None:
-    return None if metres is None else round(min(metres, 9999.0), 2)  # a goal out of reach is infinitely far
+    return None if metres is None else round(min(metres, 9999.0), 6)  # a goal out of reach is infinitely far
 
 
 def _stored(path: Path, root: DataRoot | None = None) -> Shown:

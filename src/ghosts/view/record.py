@@ -202,10 +202,10 @@ def frame_to_json(frame: Frame) -> dict[str, Any]:
         "confidence": round(frame.confidence, 4),
         "entropy_nats": round(frame.entropy_nats, 4),
         "seen_m2": round(frame.seen_m2, 2),
-        "error_m": None if frame.error_m is None else round(frame.error_m, 3),
+        "error_m": None if frame.error_m is None else round(frame.error_m, 6),
         "nll": None if frame.nll is None else round(frame.nll, 4),
         "goal_seen": frame.goal_seen,
-        "left_m": None if frame.left_m is None else round(frame.left_m, 3),
+        "left_m": None if frame.left_m is None else round(frame.left_m, 6),
         "choice": {
             **vars(frame.choice),
             "candidates": {name: round(value, 4) for name, value in frame.choice.candidates.items()},
