@@ -53,7 +53,8 @@ class Options:
     pictures: bool = True
     """Include panoramas and painted maps, where there are images (--no-pictures makes a small page)."""
     figures: Path | None = None
-    """Folder for the documentation's pictures: belief, attention, inside, and the viewer if Chromium is installed."""
+    """Folder for the documentation's pictures of the first episode: belief, attention, inside, and viewer and report if
+    Chromium is installed."""
 
     def __post_init__(self) -> None:
         require(self.show >= 1, "--show must be at least 1", self.show)
@@ -94,15 +95,14 @@ def main(arguments: list[str]) -> None:
         )
     shown, evaluation = _episodes(options, library, minds, split)
     shown += [_stored(path, library.root(world)) for path in options.record]
-    if figures is not None:
-        for line in remake_images(figures, library, world, split, shown[0].records[0], evaluation.goals):
-            print(line)
     with told("pictures of the buildings") as report:
         first = [item.records[0] for item in shown]
         assets = gather_assets(library, world, first, pictures=options.pictures, report=report)
     print("".join(f"{line}\n" for line in library.twins()), end="")
     about = [f"{world}, {split}" if split else f"{world}, recorded episodes", *library.twins()]
     _write(options.out, shown, evaluation, assets, about, split or world)
+    if figures is not None:
+        print("\n".join(remake_images(figures, library, world, split, shown[0].records[0], options.out)))
 
 
 def _write(out: Path, shown: list[Shown], evaluation: Evaluation, assets: Assets, about: list[str], where: str) -> None:
