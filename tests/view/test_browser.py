@@ -632,5 +632,7 @@ def test_the_report_on_a_phone(phone: Any, report: Path) -> None:
     phone.goto(report.as_uri())
     phone.wait_for_selector(READY)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    right = "all => Math.max(...all.map((part) => part.getBoundingClientRect().right))"
+    assert phone.locator(".episode small, .episode span").evaluate_all(right) <= 390  # nothing of the list is cut off
     phone.fill("[data-part=steps]", "4")
     phone.wait_for_selector("[data-part=stepnote]:has-text('5 of 8')")

@@ -112,7 +112,8 @@ def _write(out: Path, shown: list[Shown], evaluation: Evaluation, assets: Assets
     names = " and ".join(dict.fromkeys(record.model for item in shown for record in item.records))
     page = build_report(f"Ghosts: {names} on {where}", ". ".join(about), shown, assets, evaluation)
     write_text(out, page)
-    print(f"{out}: {len(shown)} episodes, {len(page) / 1e6:.1f} MB; open it in a browser")
+    count = "1 episode" if len(shown) == 1 else f"{len(shown)} episodes"
+    print(f"{out}: {count}, {len(page) / 1e6:.1f} MB; open it in a browser")
 
 
 def _episodes(options: Options, library: Library, minds: list[Mind], split: str) -> tuple[list[Shown], Evaluation]:
