@@ -139,6 +139,7 @@ def test_a_whole_record(client: TestClient) -> None:
     answer = client.post("/api/record", json=question(header, walk=header["walk"][:2]))
     assert answer.status_code == 200, answer.text
     record = from_json(answer.json())
+    assert record.scene == client.get("/api/scene", params={"world": "combs", "scan": record.scan}).json()
     assert (len(record.frames), record.text) == (2, header["text"])
     assert record.motion is not None
 

@@ -102,7 +102,8 @@ def main(arguments: list[str]) -> None:
     about = [f"{world}, {split}" if split else f"{world}, recorded episodes", *library.twins()]
     _write(options.out, shown, evaluation, assets, about, split or world)
     if figures is not None:
-        print("\n".join(remake_images(figures, library, world, split, shown[0].records[0], options.out)))
+        for line in remake_images(figures, library, world, split, shown[0].records[0], options.out):
+            print(line, flush=True)
 
 
 def _write(out: Path, shown: list[Shown], evaluation: Evaluation, assets: Assets, about: list[str], where: str) -> None:

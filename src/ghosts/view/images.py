@@ -6,7 +6,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ _PATIENCE_MS, _REST_MS = 120_000, 3000
 
 def remake_images(
     folder: Path, library: Library, world: str, split: str, record: EpisodeRecord, page: Path
-) -> list[str]:
+) -> Iterator[str]:
     """Draw an episode for the documentation, and photograph viewer and report where that is possible.
 
     A world of landmarks gives its belief and the viewer on it; one with photos gives all the rest.
@@ -40,8 +40,8 @@ def remake_images(
         record: the episode.
         page: the report.
 
-    Returns:
-        A line about each picture.
+    Yields:
+        A line about each picture, once it is there.
     """
     scene = library.scene(world, record.scan)
     if library.root(world).has_images:
@@ -56,12 +56,11 @@ def remake_images(
     for name, figure in figures.items():
         figure.set_dpi(96)
         save_figure(figure, folder / name)
-    lines = [_size(folder / name) for name in figures]
+        yield _size(folder / name)
     try:
-        lines += _photograph(folder, library, world, split, record, page)
+        yield from _photograph(folder, library, world, split, record, page)
     except MissingExtraError as error:
-        lines.append(f"the viewer's pictures are left as they are: {error}")
-    return lines
+        yield f"the viewer's pictures are left as they are: {error}"
 
 
 def _size(path: Path) -> str:
@@ -142,7 +141,7 @@ def _shots(library: Library, world: str, record: EpisodeRecord) -> list[_Shot]:
 
 def _photograph(
     folder: Path, library: Library, world: str, split: str, record: EpisodeRecord, report: Path
-) -> list[str]:
+) -> Iterator[str]:
     chromium = find_chromium()
     try:
         from playwright.sync_api import sync_playwright
@@ -152,7 +151,6 @@ def _photograph(
         names = ", ".join(CHROMIUM)
         raise MissingExtraError(f"photographing the viewer needs a browser (one of {names}); install Chromium")
     shown = {"w": world, "m": record.model, "s": split, "e": record.instr_id, "k": len(record.walk) - 1}
-    lines = []
     with Served(library) as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
         for shot in _shots(library, world, record):
@@ -171,9 +169,8 @@ def _photograph(
             with atomic_path(folder / shot.name) as temporary:
                 page.screenshot(path=temporary, type="jpeg", quality=82)
             page.close()
-            lines.append(_size(folder / shot.name))
+            yield _size(folder / shot.name)
         browser.close()
-    return lines
 
 
 def _drive(page: Any) -> None:
