@@ -91,6 +91,7 @@ def scene_from_json(value: Any, names: Sequence[str]) -> dict[str, Any]:
             and all(type(item["s"]) is int and item["s"] in storeys for item in items)
             and all(type(row) is int and 0 <= row < len(points) for row in rows)
             and all(len(pair) == 2 for pair in (*corners, *value["edges"]))
+            and all(type(point["ok"]) is bool for point in points)
         )
     except (LookupError, TypeError, AttributeError, ValueError):
         sound = False
