@@ -6,7 +6,7 @@ export OMP_WAIT_POLICY := PASSIVE
 # The tests start some hundred processes, each of which would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint bench docs audit clean
+.PHONY: demo test lint bench docs images audit clean
 
 $(VENV)/.ready: pyproject.toml hatch_build.py src/ghosts/world/native.c
 	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)
@@ -27,6 +27,15 @@ lint: $(VENV)/.ready
 docs: $(VENV)/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "open build/site/index.html (to search it: $(BIN)/python -m http.server -d build/site)"
+
+# The pictures of viewer and report in docs/images, by the shipped weights; needs Chromium. HOUSES is the demo's world.
+# LANDMARKS is a data root of real buildings, which cannot be shipped: without it, the pictures of one stay as they are.
+HOUSES ?= runs/demo/world-299
+images: $(VENV)/.ready
+	@mkdir -p build
+	@test -d $(HOUSES) || $(BIN)/ghosts demo
+	$(BIN)/ghosts report --data $(HOUSES) --run houses-agent --baseline --examples 24 --show 3 --figures docs/images --out build/report.html
+	$(if $(LANDMARKS),$(BIN)/ghosts report --data $(LANDMARKS) --run landmarks-agent --examples 24 --show 3 --figures docs/images --out build/landmarks.html)
 
 # Known vulnerabilities of everything installed, by PyPI's advisories; needs a network. In its own environment, so that it does not audit itself.
 audit: $(VENV)/.ready

@@ -32,7 +32,8 @@ In bash, these lines complete commands and options with Tab (put them into `~/.b
 
 ```sh
 _ghosts() {
-    local told="$(ghosts ${COMP_WORDS[@]:1:COMP_CWORD-1} --help 2>/dev/null | grep -oE '^  [a-z]+|--[a-z.-]+')"
+    local help="$(ghosts ${COMP_WORDS[@]:1:COMP_CWORD-1} --help 2>/dev/null)"
+    local told="$(grep -oE '^  [a-z]+|• [a-z]+|--[a-z.-]+[a-z]' <<< "$help" | tr -d • | sort -u)"
     COMPREPLY=($(compgen -W "$told" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _ghosts ghosts

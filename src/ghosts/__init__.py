@@ -21,3 +21,7 @@ def __getattr__(name: str) -> _Any:
     if name not in _SHORT:
         raise AttributeError(f"module 'ghosts' has no attribute {name!r}")
     return getattr(_import_module(_SHORT[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SHORT})

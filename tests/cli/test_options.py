@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_help_fits_and_has_no_noise(
     text = capsys.readouterr().out
     lines = [line for line in text.splitlines() if not line.startswith("usage:")]
     assert [line for line in lines if len(line) > 100] == []
-    assert "None}" not in text
+    assert not re.search(r"None\}|default:\s+(│\s+│\s+)?(None|'')", text)
     # Several values are an option given several times: no lists of words, no commas.
     assert not re.search(r"\[\w+ \[|commas", text)
     named = set(re.findall(r"│ --([a-z]+) ", text))
@@ -52,6 +53,20 @@ def test_a_missing_root_is_said_before_torch_is_read(words: list[str], tmp_path:
     done = subprocess.run([sys.executable, "-c", told], cwd=str(tmp_path), capture_output=True, text=True, check=True)
     assert done.stderr.startswith(f"ghosts {words[0]}: data: no such folder")
     assert done.stdout == "False\n"
+
+
+def test_tab_completes_as_the_page_of_commands_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    program = tmp_path / "ghosts"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from ghosts.cli import main; main()" "$@"\n')
+    program.chmod(0o755)
+    lines = page.split("```sh\n")[1].split("```")[0]
+    for words, found in (("ghosts eval g", "goal"), ("ghosts report --run X --re", "--record")):
+        asked = f'COMP_WORDS=({words}) COMP_CWORD={len(words.split()) - 1}; _ghosts; echo "${{COMPREPLY[*]}}"'
+        told = subprocess.run(
+            ["bash", "-c", f"PATH={tmp_path}:$PATH; {lines}\n{asked}"], capture_output=True, text=True, check=True
+        )
+        assert told.stdout.split() == [found]
 
 
 def test_names_given_with_a_repeated_option() -> None:

@@ -102,6 +102,27 @@ def test_chosen_episodes_and_records(
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert [episode["name"] for episode in data["episodes"]] == ["episode 302_0"]
     assert "<title>Ghosts: small on combs</title>" in page
+    # Nor a data root, where it has the plan of its building.
+    main(["report", "--record", stored, "--out", str(out)])
+    page = out.read_text(encoding="utf-8")
+    alone = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert "combs, recorded episodes" in page
+    assert alone == data
+    bare = tmp_path / "bare.json"
+    write_json(bare, to_json(replace(record, scene=None)))
+    for arguments, told in (
+        (["--record", str(bare)], f"{bare}, field 'scene': the record has no plan of its building; name the root"),
+        (["--record", stored, "--episode", "301_2"], "no data root: name --data ROOT (only --record FILE"),
+        ([], "no data root: name --data ROOT"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["report", *arguments, "--out", str(out)])
+        assert told in capsys.readouterr().err
+    lost = replace(record, scene=None, walk=("nowhere", *record.walk[1:]))
+    write_json(bare, to_json(lost))
+    with pytest.raises(SystemExit):
+        main(["report", "--data", str(combs), "--record", str(bare), "--out", str(out)])
+    assert f"building {record.scan} of this data root lacks a viewpoint (got 'nowhere')" in capsys.readouterr().err
     for more, told in (
         (["--episode", "301_2"], "no model to show; name --run RUN"),
         (["--figures", str(figures)], "--figures needs --run RUN, to photograph the viewer, got"),

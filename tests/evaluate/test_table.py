@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ghosts.evaluate.goal import GoalScores
+from ghosts.evaluate.layout import text_rows
 from ghosts.evaluate.table import ScoredRun, markdown_table, summarise, table_rows, text_table
 
 NAMES = ("1_0", "1_1", "2_0", "2_1")
@@ -80,3 +81,18 @@ def test_models_that_see_different_worlds_get_their_own_rows() -> None:
     rows = table_rows(summarise(models, samples=20), "val_seen")
     assert [row[:3] for row in rows[1:3]] == [["Map seen (m²)", "floor", "10.0"], ["", "no floor", "6.0"]]
     assert rows[3][:2] == ["Goal seen (%)", ""]
+
+
+def test_a_wide_table_goes_on_below() -> None:
+    rows = [
+        ["", *(f"metric {k}" for k in range(4))],
+        ["mine", *["0.123 (0.100–0.150)  …  "] * 4],
+        ["paper", "1", "2", "–", "–"],
+    ]
+    lines = text_rows(rows, names=1)
+    assert max(map(len, lines)) <= 100
+    first, second = lines[: lines.index("")], lines[lines.index("") + 1 :]
+    assert [line.split()[0] for line in first] == ["metric", "mine", "paper"]
+    assert [line.split()[0] for line in second] == ["metric", "mine"]  # the paper has nothing to say of the rest
+    assert first[0].split() + second[0].split() == " ".join(rows[0]).split()
+    assert text_rows([["", "a"], ["b", "1"]], names=1) == ["   a", "b  1"]

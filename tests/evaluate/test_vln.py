@@ -87,7 +87,7 @@ def test_published_rows_are_left_out_where_they_do_not_belong() -> None:
     summary = summarise_vln({"ours": {"val_unseen": [made_up([True] * 3)]}}, published=False)
     assert "published" not in summary
     assert [line[0] for line in vln_rows(summary, "val_unseen")] == ["", "ours"]
-    assert vln_text(summary, "val_unseen").splitlines()[-1].startswith("ours  6.00 (6.00–6.00)")
+    assert vln_text(summary, "val_unseen").splitlines()[2].startswith("ours  6.00 (6.00–6.00)")
     assert vln_markdown(summary, "val_unseen").splitlines()[-1].startswith("| ours | 6.00 (6.00–6.00) |")
 
 

@@ -23,7 +23,7 @@ import traceback
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -467,6 +467,7 @@ def make_record(folder: Path) -> Path:
     library = Library([root], [run])
     mind = library.mind("combs", library.models[0])
     record = crop(mind.record(library.question(mind, "dev_unseen", "300_0", fixed=True)))
+    record = replace(record, scene=library.scene("combs", record.scan))
     (folder / "record.json").write_text(json.dumps(to_json(record)))
     return folder / "record.json"
 

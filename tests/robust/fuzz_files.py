@@ -229,7 +229,7 @@ PAIRS = (
         True,
         slow=True,
     ),
-    Pair("record.json", "report --record {work}/record.json --data {work}/combs --out {out}/x.html", PLAIN, True),
+    Pair("record.json", "report --record {work}/record.json --out {out}/x.html", PLAIN, True),
     Pair("answers.json", "submit --check {work}/answers.json --data {work}/combs --split val_seen", PLAIN, True),
 )
 

@@ -116,11 +116,11 @@ def test_missing_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     # Without the tests' type checks: neither library nor record is looked at before the browser is.
     photograph: Any = inspect.unwrap(images._photograph)
     line = "photographing the viewer needs playwright, " + install.format("dev")
-    assert told(lambda: photograph(tmp_path, None, "w", "s", None)) == line
+    assert told(lambda: list(photograph(tmp_path, None, "w", "s", None, tmp_path))) == line
     monkeypatch.setitem(sys.modules, "playwright.sync_api", SimpleNamespace(sync_playwright=None))
     monkeypatch.setattr(images, "find_chromium", lambda: None)
     line = f"photographing the viewer needs a browser (one of {', '.join(images.CHROMIUM)}); install Chromium"
-    assert told(lambda: photograph(tmp_path, None, "w", "s", None)) == line
+    assert told(lambda: list(photograph(tmp_path, None, "w", "s", None, tmp_path))) == line
 
 
 def test_programs_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

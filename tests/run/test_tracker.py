@@ -68,6 +68,7 @@ def test_it_has_a_short_name() -> None:
     from ghosts import Detection as Short
 
     assert ghosts.load_tracker is load_tracker
+    assert "load_tracker" in dir(ghosts)
     assert Short is Detection
     with pytest.raises(AttributeError, match="module 'ghosts' has no attribute 'load_trakcer'"):
         ghosts.load_trakcer  # noqa: B018

@@ -129,6 +129,7 @@ def test_a_visit(page: Any, address: str) -> None:
     page.click(".terms summary")
     # Look around: dragging the panorama turns it, and the wedge on the map with it.
     page.wait_for_selector(".panobox:not([hidden])")
+    assert page.is_hidden("[data-show=sight]")
     page.locator("canvas.pano").scroll_into_view_if_needed()
     before, map_before = settled(page, "canvas.pano"), settled(page, "canvas.map")
     box = page.locator("canvas.pano").bounding_box()
@@ -150,6 +151,12 @@ def test_a_visit(page: Any, address: str) -> None:
     page.wait_for_selector('[data-part=walker]:has-text("fixed walk (evaluation\'s)")')
     choose(page, "301_1")
     assert page.is_hidden(".panobox")
+    # Of a world of landmarks the map shows in which directions they lie.
+    seen = "[...Ghosts.shown_player.panes[0].map.seen()].map((mark) => mark.t)"
+    assert set(page.evaluate(seen)) <= set(page.locator("[data-part=seen] span").all_inner_texts())
+    assert page.evaluate(seen)
+    page.uncheck("[data-show=sight]")
+    assert page.evaluate(seen) == []
     # Step and scrub.
     page.locator("h1").click()
     page.keyboard.press("ArrowUp")
@@ -477,11 +484,19 @@ def test_watching_a_run(page: Any, combs: Path, run: Path, agent: Path, tmp_path
         page.wait_for_selector("#training svg[aria-label='loss: 0.150 at iteration 20']")
         page.wait_for_selector("#training svg[aria-label='success: 0.250 at iteration 20']")
         assert "worth" in page.inner_text(".numbers")  # the planner's
+        # A few episodes, walked at each checkpoint, to choose from.
+        page.wait_for_selector(".walks tr:nth-child(5) .badge")
+        assert page.locator(".walks .badge").count() == 4
         shutil.copyfile(agent, tmp_path / "new")
         (tmp_path / "new").rename(folder / "best.safetensors")
         page.wait_for_selector("#message:has-text('mine: checkpoint of iteration 0.')")
         page.wait_for_selector(".numbers:has-text('probability')")  # the policy's
         assert page.inner_text("#current").startswith("300_0: ")
+        page.wait_for_selector(".walks tr:nth-child(5) td:nth-child(3) .badge")
+        name = page.locator(".walks button").last.inner_text()
+        page.locator(".walks button").last.click()
+        page.wait_for_selector(f"#message:has-text('Episode {name} ')")
+        page.goto("about:blank")  # before the server goes, which it asks every few seconds
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -617,5 +632,7 @@ def test_the_report_on_a_phone(phone: Any, report: Path) -> None:
     phone.goto(report.as_uri())
     phone.wait_for_selector(READY)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    right = "all => Math.max(...all.map((part) => part.getBoundingClientRect().right))"
+    assert phone.locator(".episode small, .episode span").evaluate_all(right) <= 390  # nothing of the list is cut off
     phone.fill("[data-part=steps]", "4")
     phone.wait_for_selector("[data-part=stepnote]:has-text('5 of 8')")

@@ -110,7 +110,7 @@ def test_what_is_not_understood_is_marked_said_and_counted(mind: Mind) -> None:
     )
     shown = mind.record(strange)
     assert (shown.words, shown.unknown) == (("walk", "xylophone", "."), (False, True, False))
-    assert shown.notes == ("1 of 3 words unknown: xylophone",)
+    assert shown.notes == ("1 of 2 words unknown: xylophone",)
     assert mind.header(known).notes == ()
     sure = [mind.frame(question, 1).confidence for question in (known, foreign)]
     assert sure[0] > 0.0
@@ -125,7 +125,12 @@ def test_labels_seen_on_the_way(library: Library, mind: Mind) -> None:
     # The thing that stands at the first viewpoint, as the world was made (`landmark_world`).
     assert OBJECTS[3 % len(OBJECTS)] in shown.labels[0]
     assert set(shown.labels[0]) <= {"hallway (room)", "bedroom (room)", *OBJECTS}
-    assert from_json(to_json(mind.record(question))).labels == shown.labels
+    again = from_json(to_json(mind.record(question)))
+    assert (again.labels, again.sights) == (shown.labels, shown.sights)
+    # Where the objects among them stand, to point at.
+    marks = library.scene("combs", "comb3")["marks"]
+    for names, numbers in zip(shown.labels, shown.sights):
+        assert {marks[number]["t"] for number in numbers} == {name for name in names if "(room)" not in name}
 
 
 def test_bad_questions_are_refused(library: Library, mind: Mind) -> None:

@@ -8,13 +8,16 @@ import re
 from importlib import resources
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
 from ghosts import geometry
+from ghosts.cli import main
 from ghosts.errors import DataError
 from ghosts.types import Intrinsics
-from ghosts.view import style
+from ghosts.view import images, style
+from ghosts.view.library import Library
 from ghosts.view.paint import paint
 from ghosts.view.panorama import cube_texels, equirect, equirect_rays, straight_ahead
 from ghosts.world.camera import CUBE_FACES
@@ -122,6 +125,29 @@ def test_what_lies_straight_ahead() -> None:
         view = straight_ahead(columns, math.radians(degrees))
         assert view.shape == (48, 120, 3)
         assert view[0, 60, 0] == (180 + degrees) % 360 % 256
+
+
+def test_the_documentation_s_pictures(
+    combs: Path, photos: Path, run: Path, pictured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of a world of landmarks is taken; of the others, what there would be."""
+    pytest.importorskip("fastapi", reason="the viewer's server needs ghosts[web]")
+    pytest.importorskip("playwright", reason="photographs need playwright (ghosts[dev])")
+    pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
+    if images.find_chromium() is None:
+        pytest.skip("no Chromium here")
+    monkeypatch.setattr(images, "_REST_MS", 0)
+    where = ["--data", str(combs), "--run", str(run), "--episode", "300_0", "--out", str(tmp_path / "report.html")]
+    main(["report", *where, "--figures", str(tmp_path)])
+    assert {path.name for path in tmp_path.iterdir()} == {"belief.png", "viewer-landmarks.jpg", "report.html"}
+    picture = cv2.imread(str(tmp_path / "viewer-landmarks.jpg"))
+    assert picture.shape == (1000, 1400, 3)
+    assert picture.std() > 10
+    library = Library([photos], [pictured], baseline=True)
+    mind = library.mind("photos", "pictured")
+    record = mind.header(library.question(mind, "val_unseen", library.first(mind, "val_unseen"), fixed=True))
+    names = [shot.name for shot in images._shots(library, "photos", record)]
+    assert names == ["viewer.jpg", "viewer-dark.jpg", "viewer-phone.jpg", "viewer-compare.jpg", "report.jpg"]
 
 
 def test_heat_gets_darker_and_denser() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ghosts.errors import DataError
+from ghosts.view.library import Library
 from ghosts.view.motion import motion_to_json
 from ghosts.view.packed import pack, unpack
 from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, to_json
@@ -113,3 +114,25 @@ def test_bad_records_are_refused(record: EpisodeRecord) -> None:
             from_json(wrong)
     with pytest.raises(DataError, match="field 'walk': missing in the episode record"):
         from_json({key: item for key, item in value.items() if key != "walk"})
+
+
+def test_a_plan_travels_with_its_record(record: EpisodeRecord, library: Library) -> None:
+    plan = library.scene("combs", record.scan)
+    value = json.loads(json.dumps(to_json(replace(record, scene=plan))))
+    assert from_json(value).scene == plan
+    scene, point, shape = value["scene"], value["scene"]["viewpoints"][0], value["scene"]["shapes"][0]
+    for change in (
+        {"viewpoints": 3},
+        {"viewpoints": [{**point, "x": "east"}]},
+        {"viewpoints": [{**point, "s": 7}]},
+        {"viewpoints": [{**point, "id": ["a"]}]},
+        {"shapes": [{**shape, "p": [[1.0]]}]},
+        {"shapes": [{**shape, "f": None}]},
+        {"edges": [[0, len(scene["viewpoints"])]]},
+        {"storeys": [float("nan")]},
+        {"marks": [None]},
+    ):
+        with pytest.raises(DataError, match="field 'scene': no plan of a building; name the root"):
+            from_json({**value, "scene": {**scene, **change}})
+    with pytest.raises(DataError, match=rf"the building's plan lacks this viewpoint \(got '{record.walk[0]}'\)"):
+        from_json({**value, "scene": {**scene, "viewpoints": [], "edges": []}})

@@ -104,7 +104,7 @@ def test_an_episode_and_its_frames(client: TestClient) -> None:
         assert answer.status_code == 200, answer.text
         frames.append(answer.json())
     assert frames[0]["seen_m2"] < frames[1]["seen_m2"]
-    two = {name: header[name][:2] for name in ("walk", "walk_heading_rad", "labels")}
+    two = {name: header[name][:2] for name in ("walk", "walk_heading_rad", "labels", "sights")}
     record = from_json({**header, **two, "motion": None, "frames": frames})
     np.testing.assert_allclose(record.frames[1].beliefs.sum((1, 2, 3)), 1.0, atol=0.02)
 
@@ -140,6 +140,7 @@ def test_a_whole_record(client: TestClient) -> None:
     answer = client.post("/api/record", json=question(header, walk=header["walk"][:2]))
     assert answer.status_code == 200, answer.text
     record = from_json(answer.json())
+    assert record.scene == client.get("/api/scene", params={"world": "combs", "scan": record.scan}).json()
     assert (len(record.frames), record.text) == (2, header["text"])
     assert record.motion is not None
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import tyro
+from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
 GRAMMAR = (tyro.conf.DisallowNone, tyro.conf.UseAppendAction)
 """A default of None is no value to type; a list is an option given several times, never commas nor spaces."""
@@ -36,7 +38,36 @@ def parse(options: type[T], command: str, arguments: list[str], about: str | Non
 
 def parse_form(form: Any, command: str, arguments: list[str], about: str | None) -> Any:
     """Options in a form that tyro reads, such as a dataclass annotated with its defaults; roots are not looked at."""
-    return tyro.cli(form, args=arguments, prog=f"ghosts {command}", description=wrapped(about, 27), config=GRAMMAR)
+    with _Quiet():
+        return tyro.cli(form, args=arguments, prog=f"ghosts {command}", description=wrapped(about, 27), config=GRAMMAR)
+
+
+class _Quiet(ConstructorRegistry):
+    """Keeps "(default: None)" and "(default: '')" out of the help: such an option is simply not given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asking = False
+        self.struct_rule(self._without_empty_defaults)
+
+    def _without_empty_defaults(self, info: StructTypeInfo) -> StructConstructorSpec | None:
+        if self._asking:
+            return None  # tyro's own rule answers
+        self._asking = True
+        try:
+            found = ConstructorRegistry.get_struct_spec(info)
+        finally:
+            self._asking = False
+        if not isinstance(found, StructConstructorSpec):
+            return None
+        return replace(found, fields=tuple(map(_silenced, found.fields)))
+
+
+def _silenced(field: StructFieldSpec) -> StructFieldSpec:
+    if field.default is not None and field.default != "":
+        return field
+    kind: Any = Annotated[field.type, tyro.conf.arg(help_behavior_hint="")]
+    return replace(field, type=kind)
 
 
 def check_roots(data: Path | Sequence[Path] | None) -> None:

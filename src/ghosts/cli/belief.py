@@ -6,7 +6,7 @@ the whole episode as JSON, with `--rerun` also for Rerun.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> None:
     painting = opened.painting(options.step) if options.photo else None
     written = write_figures(options.out, record, opened.scene, kinds, options.step, painting)
     written.append(options.out / "episode.json")
-    write_json(written[-1], to_json(crop(record)))
+    write_json(written[-1], to_json(replace(crop(record), scene=opened.scene)))
     if options.rerun:
         written.append(options.out / "episode.rrd")
         write_rerun(written[-1], record, opened.scene)

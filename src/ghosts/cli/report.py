@@ -1,7 +1,8 @@
 """Write a report: `ghosts report --data ROOT --run RUN --out report.html` makes one page that needs nothing else.
 
 It shows a whole evaluation (scores of a split, and its best, worst and middling episodes), chosen episodes
-(`--episode`), or episode records made elsewhere (`--record`). `--figures DIR` makes the documentation's pictures again.
+(`--episode`), or episode records made elsewhere (`--record`, alone or with the rest). `--figures DIR` makes the
+documentation's pictures again.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from ghosts.cli._out import check_out_file, check_out_folder
 from ghosts.cli._progress import told
 from ghosts.cli._runs import Walk, check_episodes
 from ghosts.config import require
-from ghosts.errors import DataError
+from ghosts.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from ghosts.view.library import Library
     from ghosts.view.mind import Mind
-    from ghosts.view.report import Evaluation, Shown
+    from ghosts.view.report import Assets, Evaluation, Shown
     from ghosts.world.dataroot import DataRoot
 
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 class Options:
     """Write a report: one HTML page that needs no server and no network."""
 
-    data: Path
-    """Data root."""
+    data: Path | None = None
+    """Data root. Records alone need none, and have no photos without it."""
     run: tuple[Path, ...] = ()
     """Folder of a run, or a checkpoint; repeat to compare models side by side."""
     baseline: bool = False
@@ -43,7 +44,8 @@ class Options:
     episode: tuple[str, ...] = ()
     """Show this instruction instead of evaluating the split; repeat for more."""
     record: tuple[Path, ...] = ()
-    """Show this episode record (JSON, made on this data root), with or without a run; repeat for more."""
+    """Show this episode record (JSON, of `ghosts belief` or saved in the viewer), with or without a run; repeat for
+    more."""
     examples: int = 200
     """Number of instructions of the split to evaluate, evenly spaced; 0 = all."""
     show: int = 9
@@ -51,7 +53,8 @@ class Options:
     pictures: bool = True
     """Include panoramas and painted maps, where there are images (--no-pictures makes a small page)."""
     figures: Path | None = None
-    """Folder for the documentation's pictures: belief, attention, inside, and the viewer if Chromium is installed."""
+    """Folder for the documentation's pictures of the first episode: belief, attention, inside, and viewer and report if
+    Chromium is installed."""
 
     def __post_init__(self) -> None:
         require(self.show >= 1, "--show must be at least 1", self.show)
@@ -62,19 +65,28 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts report`."""
     options = parse(Options, "report", arguments, __doc__)
     check_out_file(options.out, "a report", (".html", ".htm"))
-    check_episodes(options.data, options.split, options.episode)
-    if options.figures is not None:
-        check_out_folder(options.figures, "--figures")
+    alone, figures = options.record and not (options.run or options.episode), options.figures
+    require(not alone or figures is None, "--figures needs --run RUN, to photograph the viewer", figures)
+    if figures is not None:
+        check_out_folder(figures, "--figures")
+    if options.data is not None:
+        check_episodes(options.data, options.split, options.episode)
+    elif not alone:
+        raise ConfigError("no data root: name --data ROOT (only --record FILE, without --run, goes without one)")
     # Imported here: torch takes seconds, and wrong options should not wait for it.
-    from ghosts.files import write_text
     from ghosts.view.images import remake_images
     from ghosts.view.library import Library
     from ghosts.view.open import open_world
-    from ghosts.view.report import build_report, gather_assets
+    from ghosts.view.report import Assets, Evaluation, gather_assets
 
+    if options.data is None:
+        shown = [_stored(path) for path in options.record]
+        scenes = {record.scan: record.scene for item in shown for record in item.records if record.scene is not None}
+        worlds = ", ".join(dict.fromkeys(item.records[0].world for item in shown))
+        _write(options.out, shown, Evaluation(), Assets(scenes), [f"{worlds}, recorded episodes"], worlds)
+        return
     minds: list[Mind] = []
-    if options.record and not (options.run or options.episode):
-        require(options.figures is None, "--figures needs --run RUN, to photograph the viewer", options.figures)
+    if alone:
         library, split = Library([options.data], ()), ""
         world = next(iter(library.roots))
     else:
@@ -83,19 +95,26 @@ def main(arguments: list[str]) -> None:
         )
     shown, evaluation = _episodes(options, library, minds, split)
     shown += [_stored(path, library.root(world)) for path in options.record]
-    if options.figures is not None:
-        for line in remake_images(options.figures, library, world, split, shown[0].records[0], evaluation.goals):
-            print(line)
     with told("pictures of the buildings") as report:
         first = [item.records[0] for item in shown]
         assets = gather_assets(library, world, first, pictures=options.pictures, report=report)
-    names = " and ".join(dict.fromkeys(record.model for item in shown for record in item.records))
-    where = f"{world}, {split}" if split else f"{world}, recorded episodes"
-    about = ". ".join([where, *library.twins()])
-    page = build_report(f"Ghosts: {names} on {split or world}", about, shown, assets, evaluation)
-    write_text(options.out, page)
     print("".join(f"{line}\n" for line in library.twins()), end="")
-    print(f"{options.out}: {len(shown)} episodes, {len(page) / 1e6:.1f} MB; open it in a browser")
+    about = [f"{world}, {split}" if split else f"{world}, recorded episodes", *library.twins()]
+    _write(options.out, shown, evaluation, assets, about, split or world)
+    if figures is not None:
+        for line in remake_images(figures, library, world, split, shown[0].records[0], options.out):
+            print(line, flush=True)
+
+
+def _write(out: Path, shown: list[Shown], evaluation: Evaluation, assets: Assets, about: list[str], where: str) -> None:
+    from ghosts.files import write_text
+    from ghosts.view.report import build_report
+
+    names = " and ".join(dict.fromkeys(record.model for item in shown for record in item.records))
+    page = build_report(f"Ghosts: {names} on {where}", ". ".join(about), shown, assets, evaluation)
+    write_text(out, page)
+    count = "1 episode" if len(shown) == 1 else f"{len(shown)} episodes"
+    print(f"{out}: {count}, {len(page) / 1e6:.1f} MB; open it in a browser")
 
 
 def _episodes(options: Options, library: Library, minds: list[Mind], split: str) -> tuple[list[Shown], Evaluation]:
@@ -145,23 +164,27 @@ def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluati
 
 
 def _short(metres: float | None) -> float | None:
-    return None if metres is None else round(min(metres, 9999.0), 2)  # a goal out of reach is infinitely far
+    return None if metres is None else round(min(metres, 9999.0), 6)  # a goal out of reach is infinitely far
 
 
-def _stored(path: Path, root: DataRoot) -> Shown:
+def _stored(path: Path, root: DataRoot | None = None) -> Shown:
     """An episode recorded elsewhere: of one model, or of several (the viewer's export)."""
     from ghosts.view.record import read_records
     from ghosts.view.report import Shown
 
-    records = read_records(path)
+    records, hint = read_records(path), "name the root it was recorded in with --data"
     for record in records:
-        if record.scan not in root.scans:
-            raise DataError(
-                "an episode of a building that this data root lacks",
-                file=path,
-                field="scan",
-                value=record.scan,
-                hint="name the root it was recorded in with --data",
-            )
+        if root is None:
+            if record.scene is None:
+                raise DataError("the record has no plan of its building", file=path, field="scene", hint=hint)
+        elif record.scan not in root.scans:
+            problem = "an episode of a building that this data root lacks"
+            raise DataError(problem, file=path, field="scan", value=record.scan, hint=hint)
+        else:
+            known = root.graph(record.scan).ids
+            for name in record.viewpoints:
+                if name not in known:
+                    problem = f"building {record.scan} of this data root lacks a viewpoint"
+                    raise DataError(problem, file=path, value=name, hint=hint)
     models = " and ".join(record.model for record in records)
     return Shown(f"{path.stem} {records[0].instr_id}".strip(), f"record of {models}", records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -150,8 +151,11 @@ _LITTLE = frozenset(
 """Words that say nothing of a way by themselves."""
 
 
-def _says_something(word: str) -> bool:
-    return word not in _LITTLE and not set(word) <= _PUNCTUATION
+def said(words: Iterable[str]) -> list[str]:
+    """Words without punctuation marks, those of any script."""
+    return [
+        word for word in words if not all(mark in _PUNCTUATION or unicodedata.category(mark)[0] == "P" for mark in word)
+    ]
 
 
 @dataclass(frozen=True)
@@ -169,13 +173,13 @@ class TextRead:
 
     def notes(self) -> list[str]:
         """In words, where there is something to say."""
-        lines = []
-        if self.unknown:
-            lines.append(
-                f"{len(self.unknown)} of {len(self.words)} words unknown: {', '.join(dict.fromkeys(self.unknown))}"
-            )
-        if self.met:
-            lines.append(f"read by their meaning alone: {', '.join(dict.fromkeys(self.met))}")
+        lines, words, unknown, met = [], *(said(items) for items in (self.words, self.unknown, self.met))
+        if not words:
+            lines.append("there are no words in it")
+        if unknown:
+            lines.append(f"{len(unknown)} of {len(words)} words unknown: {', '.join(dict.fromkeys(unknown))}")
+        if met:
+            lines.append(f"read by their meaning alone: {', '.join(dict.fromkeys(met))}")
         if self.cut:
             lines.append(f"cut after {len(self.words)} words ({self.cut} left out)")
         return lines
@@ -187,10 +191,10 @@ class TextRead:
         0 where training met none of those that can say where to go: of "hello" and of "the … and …" it knows nothing.
         """
         known = set(self.words).difference(self.unknown, self.met)
-        if not any(map(_says_something, known)):
+        if not said(known - _LITTLE):
             return 0.0
-        said, strange = (sum(not set(word) <= _PUNCTUATION for word in words) for words in (self.words, self.unknown))
-        return (said - strange) / (said + self.cut)
+        words, unknown = len(said(self.words)), len(said(self.unknown))
+        return (words - unknown) / (words + self.cut)
 
     @property
     def trust(self) -> float:
@@ -206,8 +210,8 @@ class TextRead:
 def unread(vocabulary: Vocabulary, texts: Sequence[str]) -> list[str]:
     """What of many instructions is not read, in words; see `TextRead.notes`."""
     found = [vocabulary.read(text) for text in texts]
-    strange = Counter(word for read in found for word in dict.fromkeys(read.unknown))
-    lines, many, cut = [], sum(bool(read.unknown) for read in found), sum(read.cut > 0 for read in found)
+    strange = Counter(word for read in found for word in dict.fromkeys(said(read.unknown)))
+    lines, many, cut = [], sum(bool(said(read.unknown)) for read in found), sum(read.cut > 0 for read in found)
     if many:
         most = ", ".join(word for word, _ in strange.most_common(MENTIONED))
         more = f" and {len(strange) - MENTIONED} more" if len(strange) > MENTIONED else ""

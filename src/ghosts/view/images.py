@@ -1,4 +1,4 @@
-"""The documentation's pictures, remade by one command: `ghosts report --figures docs/images …`."""
+"""The documentation's pictures of viewer and report, remade by `make images` (`ghosts report --figures DIR`)."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from ghosts.errors import GhostsError, MissingExtraError
-from ghosts.evaluate.goal import GoalScores
 from ghosts.files import atomic_path
-from ghosts.view.figures import attention_figure, belief_sequence, calibration_figure, inside_figure, save_figure
+from ghosts.view.figures import attention_figure, belief_sequence, inside_figure, save_figure
 from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-background-networking")
 """Software draws, three dimensions too."""
+_PATIENCE_MS, _REST_MS = 120_000, 3000
+"""How long a page may take, and how long it gets to draw what came last."""
 
 
 def remake_images(
-    folder: Path,
-    library: Library,
-    world: str,
-    split: str,
-    record: EpisodeRecord,
-    scores: Mapping[str, GoalScores] | None = None,
-) -> list[str]:
-    """Draw belief, attention and inside of an episode, and photograph the viewer where that is possible.
+    folder: Path, library: Library, world: str, split: str, record: EpisodeRecord, page: Path
+) -> Iterator[str]:
+    """Draw an episode for the documentation, and photograph viewer and report where that is possible.
+
+    A world of landmarks gives its belief and the viewer on it; one with photos gives all the rest.
 
     Args:
         folder: where to.
@@ -39,30 +38,33 @@ def remake_images(
         world: data root's name.
         split: the episode's.
         record: the episode.
-        scores: of a whole evaluation, for the calibration figure.
+        page: the report.
 
-    Returns:
-        A line about each picture.
+    Yields:
+        A line about each picture, once it is there.
     """
-    scene, lines = library.scene(world, record.scan), []
-    figures = {"belief.png": belief_sequence(record, scene)}
+    scene = library.scene(world, record.scan)
     if library.root(world).has_images:
         painting = library.painting_at(world, record.scan, record.walk[-1])
-        figures["belief-photo.jpg"] = belief_sequence(record, scene, painting=painting)
-    if record.filter_steps:
-        figures["attention.png"] = attention_figure(record)
-        figures["inside.png"] = inside_figure(record, scene, len(record.frames) - 1, max(1, record.filter_steps // 2))
-    if scores:
-        figures["calibration.png"] = calibration_figure(scores)
+        figures = {"belief-photo.jpg": belief_sequence(record, scene, painting=painting)}
+        if record.filter_steps:
+            middle = max(1, record.filter_steps // 2)
+            figures["attention.png"] = attention_figure(record)
+            figures["inside.png"] = inside_figure(record, scene, len(record.frames) - 1, middle)
+    else:
+        figures = {"belief.png": belief_sequence(record, scene)}
     for name, figure in figures.items():
         figure.set_dpi(96)
         save_figure(figure, folder / name)
-        lines.append(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} kB")
+        yield _size(folder / name)
     try:
-        lines += _photograph(folder, library, world, split, record)
+        yield from _photograph(folder, library, world, split, record, page)
     except MissingExtraError as error:
-        lines.append(f"the viewer's pictures are left as they are: {error}")
-    return lines
+        yield f"the viewer's pictures are left as they are: {error}"
+
+
+def _size(path: Path) -> str:
+    return f"{path}: {path.stat().st_size / 1000:.0f} kB"
 
 
 def find_chromium() -> str | None:
@@ -110,7 +112,36 @@ class Served:
         self._thread.join()
 
 
-def _photograph(folder: Path, library: Library, world: str, split: str, record: EpisodeRecord) -> list[str]:
+@dataclass(frozen=True)
+class _Shot:
+    """A photograph of a page."""
+
+    name: str
+    wide: int
+    high: int
+    link: Mapping[str, Any] = field(default_factory=dict)
+    """What the viewer's address says besides the episode."""
+    dark: bool = False
+    driven: bool = False
+    """With the house in three dimensions and a drive in it."""
+
+
+def _shots(library: Library, world: str, record: EpisodeRecord) -> list[_Shot]:
+    if not library.root(world).has_images:
+        return [_Shot("viewer-landmarks.jpg", 1400, 1000, {"k": len(record.walk) // 2})]
+    shots = [_Shot("viewer.jpg", 1400, 1120), _Shot("viewer-dark.jpg", 1400, 900, dark=True)]
+    shots.append(_Shot("viewer-phone.jpg", 390, 844))
+    if len(library.models) > 1:
+        beside = {"o": library.models[-1], "k": len(record.walk) // 2}
+        shots.append(_Shot("viewer-compare.jpg", 1400, 1560, beside))
+    if library.scene(world, record.scan)["kind"] == "house":
+        shots.append(_Shot("viewer-3d.jpg", 1400, 900, {"v": "3d"}, driven=True))
+    return [*shots, _Shot("report.jpg", 1400, 1120)]
+
+
+def _photograph(
+    folder: Path, library: Library, world: str, split: str, record: EpisodeRecord, report: Path
+) -> Iterator[str]:
     chromium = find_chromium()
     try:
         from playwright.sync_api import sync_playwright
@@ -119,29 +150,34 @@ def _photograph(folder: Path, library: Library, world: str, split: str, record: 
     if chromium is None:
         names = ", ".join(CHROMIUM)
         raise MissingExtraError(f"photographing the viewer needs a browser (one of {names}); install Chromium")
-    lines = []
-    episode: dict[str, Any] = {
-        "w": world,
-        "m": record.model,
-        "s": split,
-        "e": record.instr_id,
-        "k": len(record.walk) - 1,
-    }
+    shown = {"w": world, "m": record.model, "s": split, "e": record.instr_id, "k": len(record.walk) - 1}
     with Served(library) as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
-        pictures: list[tuple[str, int, int, dict[str, Any]]] = [
-            ("viewer.jpg", 1400, 1120, {}),
-            ("viewer-phone.jpg", 390, 844, {}),
-        ]
-        if len(library.models) > 1:
-            pictures.append(("viewer-compare.jpg", 1400, 1560, {"o": library.models[-1], "k": len(record.walk) // 2}))
-        for name, width, height, more in pictures:
-            page = browser.new_page(viewport={"width": width, "height": height})
-            page.goto(f"{served.address}#{urlencode(episode | more)}")
-            page.wait_for_selector(f"[data-part=stepnote]:has-text('of {len(record.walk)}')", timeout=120_000)
-            page.wait_for_timeout(4000)
-            with atomic_path(folder / name) as temporary:
+        for shot in _shots(library, world, record):
+            page = browser.new_page(
+                viewport={"width": shot.wide, "height": shot.high}, color_scheme="dark" if shot.dark else "light"
+            )
+            page.set_default_timeout(_PATIENCE_MS)
+            of_report = shot.name.startswith("report")
+            page.goto(
+                report.resolve().as_uri() if of_report else f"{served.address}#{urlencode({**shown, **shot.link})}"
+            )
+            page.wait_for_selector("[data-part=stepnote]:has-text('of ')")
+            if shot.driven:
+                _drive(page)
+            page.wait_for_timeout(_REST_MS)
+            with atomic_path(folder / shot.name) as temporary:
                 page.screenshot(path=temporary, type="jpeg", quality=82)
-            lines.append(f"{folder / name}: {(folder / name).stat().st_size / 1000:.0f} kB")
+            page.close()
+            yield _size(folder / shot.name)
         browser.close()
-    return lines
+
+
+def _drive(page: Any) -> None:
+    """Let the agent drive, and stop it on the way."""
+    page.wait_for_selector("canvas.solid:visible")
+    page.click("[data-part=drive]")
+    page.wait_for_selector("[data-part=drivenote]:has-text('of ')")
+    page.click("[aria-label='play the drive']")  # it plays by itself
+    slider = page.locator("[aria-label='action of the drive']")
+    slider.fill(str(int(slider.get_attribute("max")) * 3 // 5))

@@ -40,7 +40,7 @@ from ghosts.view.choice import choice_of, choose_by_mass
 from ghosts.view.motion import motion_weights
 from ghosts.view.question import FIXED_WALK, CellView, Question
 from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
-from ghosts.view.sight import labels_at
+from ghosts.view.sight import labels_at, marks_at
 from ghosts.world.graph import NavGraph
 from ghosts.world.store import ByteCache
 
@@ -169,6 +169,7 @@ class Mind:
             walk=tuple(graph.ids[row] for row in question.walk),
             walk_heading_rad=headings_along(graph, question.walk, question.heading_rad),
             labels=tuple(labels_at(self.data, question.scan, row) for row in question.walk),
+            sights=tuple(marks_at(self.data, question.scan, row) for row in question.walk),
             walked_by=question.walked_by,
             path=tuple(graph.ids[row] for row in question.path),
             grid=self.grid,

@@ -20,11 +20,12 @@ from ghosts.files import is_finite, read_json
 from ghosts.types import Grid
 from ghosts.view.motion import EXPORT, MotionWeights, motion_from_json, motion_to_json
 from ghosts.view.packed import LARGEST, pack, unpack
+from ghosts.view.scene import scene_from_json
 
 FORMAT, VERSION = "ghosts-episode", 3
 ChosenBy = Literal["policy", "planner", "mass"]
 _TEXTS = ("model", "world", "scan", "instr_id", "text", "walked_by")
-_LISTS = ("words", "unknown", "notes", "walk", "walk_heading_rad", "labels", "path")
+_LISTS = ("words", "unknown", "notes", "walk", "walk_heading_rad", "labels", "sights", "path")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class EpisodeRecord:
     walk_heading_rad: tuple[float, ...]
     labels: tuple[tuple[str, ...], ...]
     """Of landmark worlds, what is seen at each viewpoint of the walk; empty ones with images."""
+    sights: tuple[tuple[int, ...], ...]
+    """The same as numbers of the scene's marks, where objects have a place."""
     walked_by: str
     """Who chose the walk: a model by name, `question.FIXED_WALK`, or a visitor."""
     path: tuple[str, ...]
@@ -112,6 +115,8 @@ class EpisodeRecord:
     frames: tuple[Frame, ...]
     motion: MotionWeights | None = None
     """Motion kernels of all cells, where the model's kernel has parts that can be kept."""
+    scene: dict[str, Any] | None = None
+    """The building's plan (`view.scene`), in a record that is drawn where its data root is not."""
 
     @property
     def own_walk(self) -> bool:
@@ -122,6 +127,13 @@ class EpisodeRecord:
     def left_m(self) -> float | None:
         """How far from the goal the model's own walk ended; None where it is not its own or nobody knows the goal."""
         return self.frames[-1].left_m if self.own_walk and self.frames else None
+
+    @property
+    def viewpoints(self) -> tuple[str, ...]:
+        """All that it names."""
+        choices = [frame.choice for frame in self.frames]
+        known = (name for choice in choices for name in (*choice.candidates, choice.chosen, *choice.moves))
+        return tuple(dict.fromkeys((*self.walk, *self.path, *known)))
 
     @property
     def filter_steps(self) -> int:
@@ -190,10 +202,10 @@ def frame_to_json(frame: Frame) -> dict[str, Any]:
         "confidence": round(frame.confidence, 4),
         "entropy_nats": round(frame.entropy_nats, 4),
         "seen_m2": round(frame.seen_m2, 2),
-        "error_m": None if frame.error_m is None else round(frame.error_m, 3),
+        "error_m": None if frame.error_m is None else round(frame.error_m, 6),
         "nll": None if frame.nll is None else round(frame.nll, 4),
         "goal_seen": frame.goal_seen,
-        "left_m": None if frame.left_m is None else round(frame.left_m, 3),
+        "left_m": None if frame.left_m is None else round(frame.left_m, 6),
         "choice": {
             **vars(frame.choice),
             "candidates": {name: round(value, 4) for name, value in frame.choice.candidates.items()},
@@ -220,7 +232,8 @@ def header_to_json(record: EpisodeRecord) -> dict[str, Any]:
 def to_json(record: EpisodeRecord) -> dict[str, Any]:
     """A record as plain JSON values."""
     frames = [frame_to_json(frame) for frame in record.frames]
-    return {**header_to_json(record), "motion": motion_to_json(record.motion), "frames": frames}
+    plan = {} if record.scene is None else {"scene": record.scene}
+    return {**header_to_json(record), **plan, "motion": motion_to_json(record.motion), "frames": frames}
 
 
 def from_json(value: Any) -> EpisodeRecord:
@@ -242,7 +255,8 @@ def from_json(value: Any) -> EpisodeRecord:
         }
         texts: dict[str, Any] = {name: value[name] for name in _TEXTS}
         lists: dict[str, Any] = {
-            **{name: tuple(value[name]) for name in _LISTS if name not in ("walk_heading_rad", "labels")},
+            **{name: tuple(value[name]) for name in _LISTS if name not in ("walk_heading_rad", "labels", "sights")},
+            "sights": tuple(tuple(map(_mark, marks)) for marks in value.get("sights", [()] * len(value["walk"]))),
             "labels": tuple(tuple(str(name) for name in names) for names in value["labels"]),
             "walk_heading_rad": tuple(_number(heading, "walk_heading_rad") for heading in value["walk_heading_rad"]),
         }
@@ -267,7 +281,7 @@ def from_json(value: Any) -> EpisodeRecord:
             motion=motion_from_json(value["motion"]),
         )
         _check_sizes(record)
-        return record
+        return replace(record, scene=scene_from_json(value["scene"], record.viewpoints)) if "scene" in value else record
     except KeyError as error:
         raise DataError("missing in the episode record", field=str(error.args[0]), hint=EXPORT) from None
     except ConfigError as error:
@@ -292,6 +306,12 @@ def read_records(path: Path) -> tuple[EpisodeRecord, ...]:
     return records
 
 
+def _mark(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError
+    return value
+
+
 def _grid(value: list[Any]) -> Grid:
     rows, cols, cell_m = value
     return Grid(int(rows), int(cols), float(cell_m))  # a browser writes 1.0 as 1
@@ -299,7 +319,13 @@ def _grid(value: list[Any]) -> Grid:
 
 def _check_sizes(record: EpisodeRecord) -> None:
     """Raise `DataError` where lists do not fit the walk, or arrays the grids."""
-    for name, fellow in (("walk", "frames"), ("walk_heading_rad", "walk"), ("labels", "walk"), ("unknown", "words")):
+    for name, fellow in (
+        ("walk", "frames"),
+        ("walk_heading_rad", "walk"),
+        ("labels", "walk"),
+        ("sights", "walk"),
+        ("unknown", "words"),
+    ):
         found, expected = len(getattr(record, name)), len(getattr(record, fellow))
         if found != expected:
             raise DataError(f"has {found} items, {fellow} has {expected}", field=name, hint=EXPORT)

@@ -6,7 +6,7 @@ import base64
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
@@ -140,7 +140,7 @@ def build_report(
     data = {
         "list": [vars(item) for item in evaluation.listed or map(_listed, episodes)],
         "episodes": [
-            {"name": item.name, "note": item.note, "models": [to_json(crop(record)) for record in item.records]}
+            {"name": item.name, "note": item.note, "models": [_bare(record) for record in item.records]}
             for item in episodes
         ],
         "scenes": dict(assets.scenes),
@@ -159,6 +159,11 @@ def build_report(
         data=payload,
         scripts=scripts,
     )
+
+
+def _bare(record: EpisodeRecord) -> dict[str, Any]:
+    """Without the plan, which the page has once for all episodes of a building."""
+    return to_json(replace(crop(record), scene=None))
 
 
 def _listed(item: Shown) -> Listed:

@@ -18,13 +18,14 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from ghosts.errors import GhostsError
+from ghosts.errors import DataError, GhostsError
+from ghosts.files import is_finite
 from ghosts.view.style import WALL, room_tint
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.houses.house import House, Opening, Primitive, Room, Stair, Thing
 from ghosts.world.houses.world import load_house
-from ghosts.world.landmarks.format import SceneLandmarks, read_landmarks
+from ghosts.world.landmarks.format import UNPLACED, Landmark, SceneLandmarks, read_landmarks
 from ghosts.world.landmarks.regions import ROOM_NAMES
 
 _WALL_M = 0.16
@@ -55,6 +56,51 @@ def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
         rooms = [regions.get(name, "") for name in graph.ids]
         return _scene("landmarks", graph, *_landmark_shapes(known, graph), rooms=rooms, images=root.has_images)
     return _scene("graph", graph, images=root.has_images)
+
+
+def scene_from_json(value: Any, names: Sequence[str]) -> dict[str, Any]:
+    """A building's plan out of a file that anybody may have written.
+
+    Args:
+        value: plain JSON values.
+        names: viewpoints that it must have.
+
+    Raises:
+        DataError: it is no plan, or lacks a viewpoint.
+    """
+    try:
+        points, storeys = value["viewpoints"], range(len(value["storeys"]))
+        items = [*points, *value["shapes"], *value["marks"]]
+        corners = [spot for shape in value["shapes"] for spot in (*shape["p"], shape.get("at", (0, 0)))]
+        numbers = [
+            *value["storeys"],
+            *(item[axis] for item in points for axis in "xyz"),
+            *(item[axis] for item in value["marks"] for axis in "xyn"),
+            *(x for spot in corners for x in spot),
+            *(shape.get("a", 0) for shape in value["shapes"]),
+        ]
+        texts = [
+            *(point[name] for point in points for name in ("id", "r")),
+            *(shape[name] for shape in value["shapes"] for name in "kf"),
+            *(item.get("t", "") for item in items),
+        ]
+        rows = [row for edge in value["edges"] for row in edge]
+        sound = (
+            all(map(is_finite, numbers))
+            and all(isinstance(text, str) for text in [value["scan"], value["kind"], *texts])
+            and all(type(item["s"]) is int and item["s"] in storeys for item in items)
+            and all(type(row) is int and 0 <= row < len(points) for row in rows)
+            and all(len(pair) == 2 for pair in (*corners, *value["edges"]))
+            and all(type(point["ok"]) is bool for point in points)
+        )
+    except (LookupError, TypeError, AttributeError, ValueError):
+        sound = False
+    if not sound:
+        raise DataError("no plan of a building", field="scene", hint="name the root it was recorded in with --data")
+    missing = next((name for name in names if name not in {point["id"] for point in points}), None)
+    if missing is not None:
+        raise DataError("the building's plan lacks this viewpoint", field="scene", value=missing)
+    return {**value, "images": False}
 
 
 def house_scene(house: House, graph: NavGraph, images: bool = False) -> dict[str, Any]:
@@ -230,6 +276,11 @@ def _outline(solid: Primitive) -> list[list[float]]:
     return _short(turned + np.array(solid.center_m[:2]))
 
 
+def placed(scene: SceneLandmarks) -> list[Landmark]:
+    """Objects whose place is known: the marks of a scene, in their order."""
+    return [item for item in scene.objects if item.method != UNPLACED]
+
+
 def _landmark_shapes(scene: SceneLandmarks, graph: NavGraph) -> tuple[list[Shape], list[dict[str, Any]]]:
     """Rooms as discs around their viewpoints that run into one another, and objects as marks."""
     levels, storey = storey_levels(graph), _storeys(graph)
@@ -261,7 +312,6 @@ def _landmark_shapes(scene: SceneLandmarks, graph: NavGraph) -> tuple[list[Shape
             "t": item.label,
             "n": counts[item.label],
         }
-        for item in scene.objects
-        if item.method != "near"
+        for item in placed(scene)
     ]
     return shapes, marks

@@ -10,7 +10,7 @@ import base64
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -277,7 +277,7 @@ def _questions(app: FastAPI, library: Library) -> None:
     @app.post("/api/record")
     def record(body: Ask) -> dict[str, Any]:
         mind, question = _question(library, body)
-        return to_json(mind.record(question))
+        return to_json(replace(mind.record(question), scene=library.scene(body.world, body.scan)))
 
     drawn: dict[str, tuple[int, int]] = {}
 

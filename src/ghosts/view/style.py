@@ -13,7 +13,7 @@ from jaxtyping import Float
 AGENT, DEMONSTRATOR, GOAL, PREDICTED, START = "#0072B2", "#E69F00", "#CC79A7", "#000000", "#009E73"
 GUIDED = "#6b6b6b"
 """Walks that the model did not choose itself: the evaluation's fixed walk, a visitor's, another model's."""
-EDGE, NODE, CANDIDATE = "#9aa7b0", "#5c6b75", "#56B4E9"
+EDGE, NODE, CANDIDATE, SIGHT = "#9aa7b0", "#5c6b75", "#56B4E9", "#6a3d8f"
 INK, PAPER, UNSEEN, WALL = "#1f2428", "#ffffff", "#8d979e", "#3b3b3b"
 BELIEF = ((1.0, 0.96, 0.90), (0.99, 0.68, 0.42), (0.90, 0.33, 0.05), (0.50, 0.06, 0.02))
 """Stops of the belief's colours, evenly spaced: pale to dark vermilion (its lightness falls all the way)."""

@@ -51,9 +51,10 @@ Ghosts.Layers = class {
     for (const shape of named.filter((item) => item.k !== "thing").sort((a, b) => b.a - a.a)) this.write(shape.t, this.screen(...middle(shape)), room, { size: 12, weight: 600, colour: "#4a4a4a" });
     if (this.scale > 34)
       for (const shape of named.filter((item) => item.k === "thing" && item.a * this.scale > 14).sort((a, b) => b.a - a.a)) this.write(shape.t, this.screen(...middle(shape)), here, { size: 10, weight: 400, colour: "#333" });
+    const seen = this.seen();
     if (this.scale > 26)
-      for (const mark of this.scene.marks.filter((item) => item.s === this.storey).sort((a, b) => a.n - b.n))
-        this.write(mark.t, this.screen(mark.x, mark.y), [[0, -8], [0, 9]], { size: 9.5, weight: 400, colour: "#5e5546" });
+      for (const mark of this.scene.marks.filter((item) => item.s === this.storey).sort((a, b) => seen.has(b) - seen.has(a) || a.n - b.n))
+        this.write(mark.t, this.screen(mark.x, mark.y), [[0, -8], [0, 9]], { size: 9.5, weight: seen.has(mark) ? 700 : 400, colour: seen.has(mark) ? Ghosts.colours.SIGHT : "#5e5546" });
   }
 
   unseen() {
@@ -135,6 +136,28 @@ Ghosts.Layers = class {
         c.strokeStyle = colours.AGENT;
         c.stroke();
       }
+    }
+  }
+
+  // Landmarks seen from where the agent stands.
+  seen() {
+    if (!this.header || !this.show.sight) return new Set();
+    return new Set(this.header.sights[this.step].map((number) => this.scene.marks[number]).filter((mark) => mark?.s === this.storey));
+  }
+
+  // In which directions they lie.
+  sight() {
+    const c = this.context, from = this.at(this.header.walk[this.step]);
+    c.lineWidth = 1;
+    c.strokeStyle = `${Ghosts.colours.SIGHT}60`;
+    c.fillStyle = Ghosts.colours.SIGHT;
+    for (const mark of this.seen()) {
+      const [x, y] = this.screen(mark.x, mark.y);
+      c.beginPath();
+      c.moveTo(...from);
+      c.lineTo(x, y);
+      c.stroke();
+      c.fillRect(x - 2.5, y - 2.5, 5, 5);
     }
   }
 

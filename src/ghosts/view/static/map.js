@@ -5,7 +5,7 @@ Ghosts.MapView = class extends Ghosts.Layers {
     super();
     Object.assign(this, { canvas, onpick, context: canvas.getContext("2d"), scene: null, header: null, frame: null });
     Object.assign(this, { step: 0, t: 0, layer: "belief", storey: 0, painting: null, cell: null, centre: [0, 0], scale: 30 });
-    this.show = { graph: true, unseen: true, arrows: true, names: true, paths: true, choices: true, photo: false };
+    this.show = { graph: true, unseen: true, arrows: true, names: true, paths: true, choices: true, sight: true, photo: false };
     this.pointers = new Map();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(canvas);
@@ -144,6 +144,7 @@ Ghosts.MapView = class extends Ghosts.Layers {
       this.heat();
     }
     if (this.show.graph) this.graph();
+    if (this.header && this.show.sight) this.sight();
     this.taken = []; // where something stands that no word may cover
     if (this.header && this.show.paths) this.paths();
     if (this.header && this.frame && this.show.choices) this.choices();

@@ -8,7 +8,7 @@ Ghosts.Player = class {
     Ghosts.shown_player = this; // for tests, and for those who look behind the page
     this.callbacks = { onword, onpick, onwalk, onended };
     const find = (name) => root.querySelector(`[data-part="${name}"]`);
-    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "known", "notes", "outcome", "walker", "seen"].map((name) => [name, find(name)]));
+    this.parts = Object.fromEntries(["maps", "pano", "words", "steps", "filter", "stepnote", "filternote", "numbers", "inside", "attention", "playsteps", "playfilter", "layer", "known", "notes", "outcome", "walker", "seen", "sight", "sighted"].map((name) => [name, find(name)]));
     this.pano = new Ghosts.PanoView(this.parts.pano, {
       onlook: (heading) => this.panes.forEach(({ map }) => { map.look = heading; map.draw(); }),
       onwalk: (id) => this.callbacks.onwalk?.(id),
@@ -46,6 +46,7 @@ Ghosts.Player = class {
     this.parts.maps.classList.toggle("two", sets.length > 1);
     if (!same) this.parts.maps.replaceChildren(...this.panes.map(({ canvas, title }) => Ghosts.element("figure", { class: "pane" }, title, canvas)));
     for (const box of this.root.querySelectorAll("[data-show]")) for (const { map } of this.panes) map.show[box.dataset.show] = box.checked;
+    this.parts.sight.hidden = this.parts.sighted.hidden = !sets[0].scene.marks.length;
     this.seenAt = null;
     this.parts.steps.max = this.header.walk.length - 1;
     this.parts.filter.max = this.filterSteps;
@@ -280,11 +281,13 @@ Ghosts.playerMarkup = () => `
       <label><input type="checkbox" data-show="names" checked> names</label>
       <label><input type="checkbox" data-show="paths" checked> paths</label>
       <label><input type="checkbox" data-show="choices" checked> next move</label>
+      <label data-part="sight"><input type="checkbox" data-show="sight" checked> directions of what is seen</label>
     </div>
     <ul class="legend">
       <li data-part="walker"><i class="agent"></i>agent</li><li><i class="demo"></i>demonstrator</li><li><i class="start"></i>start</li>
       <li><i class="goal">★</i>goal</li><li><i class="cross">✕</i>predicted goal</li><li><i class="heat"></i>belief (square-root scale)</li>
       <li><i class="cand"></i>known viewpoint (size: <span data-part="known"></span>)</li><li><i class="next"></i>next move</li>
+      <li data-part="sighted"><i class="sighted"></i>seen from here</li>
     </ul>
   </div>
   <div class="right">

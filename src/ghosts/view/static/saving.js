@@ -9,8 +9,8 @@ Ghosts.saving = ({ player, source, say, guarded, question }) => {
     const since = Date.now(), job = Math.random().toString(36).slice(2);
     const tick = setInterval(async () => {
       const { done, total } = await (await Ghosts.ask(`/api/film/${job}`)).json().catch(() => ({}));
-      const left = done ? Math.ceil(((Date.now() - since) / 1000 / done) * (total - done)) : 0;
-      if (done < total) say(`Drawing the film… step ${done} of ${total}, about ${left} s left`);
+      const left = done ? `, about ${Math.ceil(((Date.now() - since) / 1000 / done) * (total - done))} s left` : "";
+      if (done < total) say(`Drawing the film… step ${done} of ${total}${left}`);
     }, 1000);
     try {
       say("Drawing the film…");

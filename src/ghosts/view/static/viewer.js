@@ -124,7 +124,7 @@
     $("here").hidden = true;
     settle();
     const same = sets.length > 1 && [sets[0], sets[1]].some(({ header: one }, k) => world().models.find(({ id }) => id === one.model)?.same_as === sets[1 - k].header.model);
-    const what = header.instr_id ? `Episode ${header.instr_id} in building ${header.scan}, ${header.words.length} words.` : `Your instruction in building ${header.scan}.`;
+    const what = header.instr_id ? `Episode ${header.instr_id} in building ${header.scan}, ${header.words.filter((word) => /[^\p{P}]/u.test(word)).length} words.` : `Your instruction in building ${header.scan}.`;
     say(same ? `${what} ${sets[0].header.model} and ${sets[1].header.model} are the same file: they believe the same.` : what);
     await player.open(sets, where);
     remember();
@@ -322,8 +322,27 @@
     else if (event.key === "u") $("undo").click();
     else player.key(event);
   });
+  // How a few episodes of the split end, as the newest checkpoint walks them; they stay the same from checkpoint to checkpoint.
+  const FEW = 4, followed = new Map();
+  const endsOf = async (model) => {
+    const here = world(), key = here.id, plain = async (path, body) => (await Ghosts.ask(path, body)).json();
+    if (!here.models.some(({ id }) => id === model)) return [];
+    if (!followed.has(key)) {
+      const { episodes } = await plain(`/api/episodes?${query({ world: here.id, model, split: $("split").value, scan: "", find: "", sort: "listed", offset: 0, limit: 50 })}`);
+      followed.set(key, episodes.filter((_, k) => k % Math.ceil(episodes.length / FEW) === 0));
+    }
+    const found = [];
+    for (const episode of followed.get(key)) {
+      const header = { ...await plain("/api/pick", { world: here.id, model, split: episode.split, instr_id: episode.instr_id, fixed: false }), world_id: here.id };
+      const { left_m } = await source.frame(header, header.walk.length - 1);
+      found.push({ episode, left_m });
+    }
+    return found;
+  };
   // A new checkpoint walks the shown episode anew.
   const training = new Ghosts.Training($("training"), {
+    ends: endsOf,
+    onpick: (episode) => chosen(() => pick(episode))(),
     onnew: (model, iteration) => chosen(async () => {
       state.ended.clear();
       const shown = player.panes.some(({ header }) => header.model === model);

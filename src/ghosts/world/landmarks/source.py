@@ -140,7 +140,7 @@ def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, 
         config: what is shown.
     """
     parts: list[tuple[int, Float[np.ndarray, "k 3"], float]] = []
-    in_sight = _in_sight(graph, row, config.sight_m)
+    in_sight = viewpoints_in_sight(graph, row, config.sight_m)
     if config.floor:
         parts += _structure(graph, row, labels, config)
         if config.lines:
@@ -207,7 +207,7 @@ def _quantile_ticks(count: int) -> Float[np.ndarray, " n"]:
     return ticks / np.sqrt((ticks**2).mean())
 
 
-def _in_sight(graph: NavGraph, row: int, sight_m: float) -> list[int]:
+def viewpoints_in_sight(graph: NavGraph, row: int, sight_m: float) -> list[int]:
     """This viewpoint and the included ones visible from it, up to a distance, in file order."""
     distance = np.linalg.norm(graph.position_m - graph.position_m[row], axis=1)
     seen = graph.visible[row] & graph.included & (distance <= sight_m)
