@@ -21,7 +21,7 @@ from ghosts.view.record import EpisodeRecord
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-background-networking")
 """Software draws, three dimensions too."""
-_PATIENCE_MS, _REST_MS = 120_000, 3000
+_PATIENCE_MS, _REST_MS = 120_000, 2000
 """How long a page may take, and how long it gets to draw what came last."""
 
 
