@@ -35,7 +35,7 @@ from ghosts.files import read_words, write_json
 from ghosts.learn.labelled_views import load_labelled
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import load_backbone
-from ghosts.presets import vln_preset
+from ghosts.presets import VLN_PRESETS
 from ghosts.run.env import R2REnv
 from ghosts.run.load import Run
 from ghosts.types import Intrinsics
@@ -49,7 +49,6 @@ from ghosts.view.question import Question
 from ghosts.view.report import _webp
 from ghosts.weights.checkpoint import BACKBONE, misfit, save_checkpoint
 from ghosts.world.camera_torch import PanoramaBank
-from ghosts.world.check import Pictures
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
@@ -65,6 +64,7 @@ from ghosts.world.landmarks.reverie import read_listings
 from ghosts.world.landmarks.source import landmark_tile
 from ghosts.world.matterport import panorama, prepare, raw
 from ghosts.world.matterport.graphs import take_episodes
+from ghosts.world.remedy import Pictures
 from makers import SCAN, connectivity_records, make_root, viewpoint_id, write_skybox
 
 CPU = torch.device("cpu")
@@ -140,7 +140,7 @@ def test_programs_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_models(tmp_path: Path) -> None:
-    words, experiment = Seq2Seq.__new__(Seq2Seq), vln_preset("tiny-seq2seq")
+    words, experiment = Seq2Seq.__new__(Seq2Seq), VLN_PRESETS["tiny-seq2seq"]()
     assert told(lambda: Seq2SeqAgent(words, 0)) == "step_limit must be at least 1, got 0"
     run = Run("words", experiment, words, reading_of(experiment))
     assert "has no belief for the planner; leave out --planner" in told(lambda: run.agent(planner=True))

@@ -11,9 +11,9 @@ import numpy as np
 from ghosts.world.houses.furniture.recipes import lacking
 from ghosts.world.houses.furniture.spots import footprint, overlap
 from ghosts.world.houses.house import House, Opening, Room, Stair, Thing
-from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import ROOM_KINDS
 from ghosts.world.houses.plan.shell import stair_hole
+from ghosts.world.houses.plan.slots import Rect
 from ghosts.world.houses.solids import AABB, TINY, Solids, crossing
 from ghosts.world.houses.touch import SUNK_M, depths_m
 

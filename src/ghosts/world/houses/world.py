@@ -30,7 +30,7 @@ from ghosts.world.houses.house import House
 from ghosts.world.houses.index import WorldConfig, r2r_record, unseen_houses, world_summary, write_index
 from ghosts.world.houses.landmarks import house_landmarks
 from ghosts.world.houses.make import ANY_SIZE, house_name, make_house
-from ghosts.world.houses.plan.layout import HouseSize
+from ghosts.world.houses.plan.slots import HouseSize
 from ghosts.world.houses.summary import building_facts, check_building, summarise
 from ghosts.world.houses.words.instructions import Teller
 from ghosts.world.landmarks.format import write_landmarks

@@ -13,8 +13,8 @@ from ghosts.world.houses.furniture.kit import Model, build, stand
 from ghosts.world.houses.furniture.lanes import lanes_join
 from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, in_front, overlap
 from ghosts.world.houses.house import Opening, Room, Stair, Thing, Wall, reach_m
-from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import WALL_M
+from ghosts.world.houses.plan.slots import Rect
 from ghosts.world.houses.touch import sunk
 
 _SKIRT_M = 0.02
