@@ -54,10 +54,11 @@ from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses.graph import sites
 from ghosts.world.houses.house import Primitive
+from ghosts.world.houses.record import read_record
 from ghosts.world.houses.render import scene
 from ghosts.world.houses.solids import Solids
 from ghosts.world.houses.statistics import statistics
-from ghosts.world.houses.world import _read_record, load_house
+from ghosts.world.houses.world import load_house
 from ghosts.world.images import read_skybox_depth, write_image
 from ghosts.world.landmarks.labels import LabelSet, build_labels
 from ghosts.world.landmarks.reverie import read_listings
@@ -170,7 +171,7 @@ def test_runs(tmp_path: Path) -> None:
 
 def test_episodes_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     mind: Any = SimpleNamespace(root=SimpleNamespace(path=Path("ROOT"), scans=["here"]))
-    monkeypatch.setattr("ghosts.view.record.read_records", lambda path: [SimpleNamespace(scan="elsewhere")])
+    monkeypatch.setattr("ghosts.view.record_json.read_records", lambda path: [SimpleNamespace(scan="elsewhere")])
     stored: Any = inspect.unwrap(report._stored)
     assert told(lambda: stored(Path("r.json"), mind.root)) == (
         "r.json, field 'scan': an episode of a building that this data root lacks (got 'elsewhere'); "
@@ -307,11 +308,11 @@ def test_worlds(tmp_path: Path) -> None:
         f"{tmp_path}/world.json, record h, field 'seed': expected a whole number (got '5')"
     )
     write_json(tmp_path / "h.json", {"index": 0, "scan": "h", "seed": 1, "paths": [], "viewpoints": [], "rooms": 1})
-    assert told(lambda: _read_record(tmp_path / "h.json", 0)) == (
+    assert told(lambda: read_record(tmp_path / "h.json", 0)) == (
         f"{tmp_path}/h.json, field 'storeys': missing; remove the file; the same command makes it again"
     )
     write_json(tmp_path / "h.json", {"index": 0, "scan": "h", "seed": 1, "paths": [], "viewpoints": [], "checksum": 7})
-    assert told(lambda: _read_record(tmp_path / "h.json", 0)).startswith(
+    assert told(lambda: read_record(tmp_path / "h.json", 0)).startswith(
         f"{tmp_path}/h.json: a damaged record (its checksum differs); remove the file"
     )
     assert told(lambda: Solids.of(())) == "a scene needs at least one primitive; there is nothing to draw"

@@ -24,11 +24,6 @@ _STANDS_HIGH_M = {"tv stand": 1.3}
 """Height with what will stand on it, where that must not stand before a window."""
 
 
-def _flat(thing: Thing) -> bool:
-    """Whether it lies on the floor like a rug."""
-    return 2 * thing.half_m[2] < 0.03
-
-
 @dataclass
 class Placer:
     """The state of one room while it is furnished."""
@@ -126,7 +121,7 @@ class Placer:
             return False
         if not spec.blocks:
             # Furniture may stand on a rug, but a rug lies on no other.
-            flat = [footprint(thing) for thing in self.things if not thing.blocks and _flat(thing)]
+            flat = [footprint(thing) for thing in self.things if thing.is_rug]
             return not any(overlap(rect, other) for other in flat) and (
                 not strict or not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids)
             )
