@@ -26,8 +26,8 @@ from ghosts.belief.loss import filter_loss
 from ghosts.config import VlnExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
+from ghosts.data.examples import Selection
 from ghosts.evaluate.navigation import score_path
-from ghosts.learn.task import Selection
 from ghosts.learn.walks import Targets, WalkPlan, WalkTask, mixed_choice
 from ghosts.run.rollout import Episodes, Rollout, World, walk_episodes
 

@@ -19,10 +19,10 @@ from ghosts.act.seq2seq import Seq2Seq
 from ghosts.config import VlnExperiment
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import Drops, draw_drops
-from ghosts.data.examples import Example
+from ghosts.data.examples import Example, Selection
 from ghosts.data.symmetry import Symmetry
 from ghosts.evaluate.vln import WALKS, score_walks, walk_split
-from ghosts.learn.task import EpisodeTask, Selection, Share
+from ghosts.learn.task import EpisodeTask, Share
 from ghosts.mapping.mapper import Masks
 from ghosts.run.load import Run
 from ghosts.run.rollout import World
