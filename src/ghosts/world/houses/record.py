@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import zlib
 from dataclasses import dataclass
@@ -64,7 +63,7 @@ def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> Described:
 
 def _plain_fact(fact: Any) -> dict[str, Any]:
     """A fact without the fields that say nothing, numbers rounded."""
-    values = dataclasses.asdict(fact) | {"name": fact.name.how, "other_name": fact.other_name.how}
+    values = vars(fact) | {"name": fact.name.how, "other_name": fact.other_name.how}
     kept = {name: value for name, value in values.items() if value not in (-1, "", 0.0) or name in ("step", "at_m")}
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in kept.items()}
 
