@@ -219,8 +219,8 @@ def test_told_paths_that_hide_labels_of_images(
     with pytest.raises(SystemExit):
         train("goal", "tiny", photos, tmp_path / "run", "--spoken", str(told), "--train.spoken", "0.5")
     assert capsys.readouterr().err.strip() == (
-        f"ghosts train: {told}: told without labels, and a world of images has none to hide; "
-        "tell them again without --label-dropout"
+        f"ghosts train: {told}: paths with hidden labels, but images have no labels to hide; "
+        "make them again without --label-dropout"
     )
 
 
