@@ -138,8 +138,9 @@ def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True,
     if not names:
         return
     outline, taken = _outline(2.0), list[tuple[float, float, float]]()
-    wanted = ("room", "name", "stair", "thing")[: 4 if things else 2]
-    shapes = [shape for shape in scene["shapes"] if shape["s"] == storey and shape.get("t") and shape["k"] in wanted]
+    wanted = ("room", "name", "stair", "thing", "mark")[: 5 if things else 2]
+    named = [*scene["shapes"], *({**mark, "k": "mark", "at": (mark["x"], mark["y"])} for mark in scene["marks"])]
+    shapes = [shape for shape in named if shape["s"] == storey and shape.get("t") and shape["k"] in wanted]
     for shape in sorted(shapes, key=lambda item: wanted.index(item["k"])):
         small = shape["k"] in wanted[2:]
         size = 4.5 if small else 6.5
