@@ -186,7 +186,7 @@ def _draw_kernel(axes: Any, kernel: Float[np.ndarray, "k k"], cell_m: float) -> 
 
 
 def calibration_figure(scores: Mapping[str, GoalScores]) -> Figure:
-    """How often predictions with a given confidence were right, for each of some models."""
+    """How often predictions made with a given confidence came true, for each of some models."""
     figure = new_figure(4.2, 4.0, "drawing calibration")
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color="#999999", lw=1, ls="--")

@@ -68,7 +68,7 @@ NameQuery = Annotated[str, Query(min_length=1, max_length=80)]
 
 
 class Strict(BaseModel):
-    """Unknown fields are refused, and so are NaN and infinity."""
+    """Unknown fields are refused, and so are numbers that are no numbers."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -118,7 +118,7 @@ class AskFilm(Ask):
     beside: Annotated[str, Field(max_length=80)] = ""
     kind: Annotated[str, Field(pattern="^(mp4|gif)$")] = "mp4"
     job: Annotated[str, Field(max_length=80)] = ""
-    """A name under which to ask for its progress."""
+    """A name under which to ask how far it is."""
 
 
 def static_text(name: str) -> str:

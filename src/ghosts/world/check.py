@@ -142,7 +142,7 @@ def _check_episodes(
             episodes = root.episodes(split)
         except GhostsError as error:
             file, problem = _problem(error)
-            if file == where:  # else a graph is at fault, which was reported above
+            if file == where:  # else a graph is at fault, which has been told
                 hint = "take the released file again (ghosts prepare … --r2r FOLDER keeps the paths of its scans)"
                 findings.append(Finding("wrong", "r2r", where, problem, hint))
             continue
@@ -212,7 +212,7 @@ def _check_images(
 
 
 def _lost_files(root: DataRoot, scan: str, names: list[str], made: Pictures, findings: list[Finding]) -> set[str]:
-    """Viewpoints that lack a file; one finding per kind of file."""
+    """Viewpoints without both files; one finding a kind of file."""
     store = root.panoramas()
     lost: set[str] = set()
     for kind, number in (("colour", 0), ("depth", 1)):
@@ -281,7 +281,7 @@ class Pictures:
         store = PanoramaStore(path / "scans")
         anyone = [store.paths(folder.name, "*").depth for folder in sorted((path / "scans").glob("*"))]
         firsts = (min(depth.parent.glob(depth.name), default=None) for depth in anyone)
-        # The summary describes only the last run, which may be the one that spoilt the root.
+        # The summary tells of the last run alone, which may be the one that spoilt the root.
         found = Counter(config for file in firsts if file and (config := read_settings(file)))
         config = found.most_common(1)[0][0] if found else _summary_config(path)
         return cls(path, _world_command(path) if (path / "world.json").is_file() else "", config)
