@@ -1,7 +1,7 @@
 """How much a file may ask for. Sizes are checked before anything is read, unpacked or allocated.
 
 A few hundred bytes can claim to hold gigabytes, and a pipe has no end. So one file may take `GHOSTS_MAX_BYTES` of
-memory, 1 GiB by default, and only regular files are opened. Those whose files really are larger raise the bound.
+memory, 1 GiB by default, and only regular files are opened. Raise the bound for files that really are larger.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def locked(folder: Path, command: str, *, part: str = "") -> Iterator[None]:
-    """Be the only one who writes to a folder, or say who does.
+    """Lock a folder for writing, or say which process writes there.
 
     Args:
         folder: made where it is missing.
@@ -49,7 +49,7 @@ def locked(folder: Path, command: str, *, part: str = "") -> Iterator[None]:
 
 @contextmanager
 def in_turn(folder: Path, name: str = "turn") -> Iterator[None]:
-    """Do something short that processes of one folder must not do at the same time: wait for the others.
+    """Wait until no other process does the same in this folder, then keep the others waiting.
 
     Args:
         folder: made where it is missing.
@@ -61,7 +61,7 @@ def in_turn(folder: Path, name: str = "turn") -> Iterator[None]:
 
 @contextmanager
 def _held(folder: Path, name: str, operation: int) -> Iterator[tuple[int, bool]]:
-    """A file that is locked instead of the folder, and whether it is ours; it is gone when we are done."""
+    """A file that is locked in place of the folder, and whether this process holds it. It is removed at the end."""
     path = folder / name
     while True:
         descriptor = _open(path)

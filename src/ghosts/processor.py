@@ -1,4 +1,4 @@
-"""What this processor really grants, settled before torch computes anything.
+"""Which instructions of this processor really work, found out before torch computes anything.
 
 Some processors announce AMX (tile registers, for products in bfloat16) where the system, mostly a sandbox, keeps the
 registers to itself. oneDNN, by which torch computes on a CPU, then ends the process with an illegal instruction, or

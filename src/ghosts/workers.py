@@ -16,7 +16,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[ProcessPoolExecutor]:
     """A pool of worker processes.
 
-    Ctrl-C is the parent's to answer: workers finish what they are at, and what waits is dropped. Spawned, not forked:
+    The parent answers Ctrl-C: workers finish their present job, and waiting jobs are dropped. Spawned, not forked:
     OpenCV's and zip files' state does not survive a fork.
 
     Args:
@@ -37,7 +37,7 @@ def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[Pro
 
 
 class _DeafProcess(SpawnProcess):
-    """A process that is born deaf to Ctrl-C: it inherits what its parent's thread holds back."""
+    """A process that ignores Ctrl-C from the start: it inherits the signals that its parent's thread blocks."""
 
     def start(self) -> None:
         resource_tracker.ensure_running()  # started later, it would end the holding back

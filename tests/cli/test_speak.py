@@ -62,6 +62,18 @@ def test_a_walk_in_words(root: Path, speaker: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out != text
 
 
+def test_a_walk_in_a_picture(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
+    walk = ["--data", str(root), "--scan", "comb3", "--walk", viewpoint_id(300), "--walk", viewpoint_id(306)]
+    picture = tmp_path / "walk.svg"
+    main(["speak", *walk, "--out", str(picture)])
+    directions, file = capsys.readouterr().out.splitlines()
+    assert directions.endswith(".")
+    assert file == str(picture)
+    assert picture.read_text().startswith("<?xml")
+    assert "a picture of the walk is written as .png or .svg or .pdf" in failed(capsys, *walk, "--out", "walk.json")
+
+
 def test_many_paths_to_train_on(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = tmp_path / "told.json"
     words = ["speak", "--data", str(root), "--paths", "16", "--out", str(told), "--device", "cpu"]
@@ -219,8 +231,8 @@ def test_told_paths_that_hide_labels_of_images(
     with pytest.raises(SystemExit):
         train("goal", "tiny", photos, tmp_path / "run", "--spoken", str(told), "--train.spoken", "0.5")
     assert capsys.readouterr().err.strip() == (
-        f"ghosts train: {told}: told without labels, and a world of images has none to hide; "
-        "tell them again without --label-dropout"
+        f"ghosts train: {told}: paths with hidden labels, but images have no labels to hide; "
+        "make them again without --label-dropout"
     )
 
 

@@ -121,7 +121,7 @@ def test_told_paths_of_training_buildings_become_examples(tmp_path: Path) -> Non
         load_spoken(combs, file, {"comb1"}, 4)
     assert str(caught.value) == (
         f"{file}: no path in the training buildings of this root; "
-        "tell some with: ghosts speak --data ROOT --run SPEAKER --paths 50000 --out FILE"
+        "make some with: ghosts speak --data ROOT --run SPEAKER --paths 50000 --out FILE"
     )
     told[0]["path"] = [told[0]["path"][0], told[0]["path"][2]]
     file.write_text(json.dumps(told))

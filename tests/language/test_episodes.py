@@ -62,7 +62,7 @@ def without(name: str) -> dict[str, Any]:
         (with_field("heading", "north"), "finite number"),
         (with_field("heading", True), "finite number"),
         (with_field("distance", None), "finite number"),
-        (with_field("distance", 0), "more than nothing"),
+        (with_field("distance", 0), "more than 0"),
         (with_field("path_id", "5"), "whole number"),
         (with_field("instructions", "go"), "non-empty list"),
         (with_field("instructions", ["go", ""]), "non-empty list"),

@@ -112,7 +112,7 @@ def heat_loss(
 
 
 class HandCoded(nn.Module):
-    """The hand-coded baseline: nothing is trained, and nothing is read.
+    """The hand-coded baseline: it has no weights and reads no words.
 
     Args:
         config: of the map.
@@ -165,6 +165,6 @@ def gaussian_blur(images: Float[Tensor, "b 1 y x"], sigma: float, half: int) -> 
 
 
 def _from_heat(heat: Float[Tensor, "b s y x"], grid: Grid) -> Prediction:
-    """Heat as a distribution: what is negative counts as nothing, and nothing anywhere as anywhere."""
+    """Heat as a distribution: negative heat counts as 0, and no heat at all gives the uniform distribution."""
     mass = normalise(heat.clamp(min=0.0)[:, :, None])[:, :, 0]
     return Prediction(arg_max_m(heat[:, :, None], grid), mass, grid)

@@ -114,7 +114,7 @@ class Reach:
     nearby: Float[Tensor, " k"]
     """Final mass within `regions.wide_m`."""
     goal_m: Float[Tensor, " k"]
-    """Expected distance to the goal, in the air."""
+    """Expected distance to the goal, in a straight line."""
 
 
 def reach_mass(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SURE = 0.5
-"""Confidence from which an estimate calls itself sure: it is more likely right than wrong."""
+"""An estimate with at least this confidence is sure: it is more likely right than wrong."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class GoalEstimate:
     """Where the instruction leads, in world metres."""
 
     mass: Float[np.ndarray, "y x"]
-    """Probability of each cell to hold the goal; sums to 1."""
+    """Probability that the goal lies in each cell; sums to 1."""
     x_m: Float[np.ndarray, " x"]
     y_m: Float[np.ndarray, " y"]
     """World coordinates of the cells' centres."""

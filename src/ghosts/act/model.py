@@ -33,7 +33,7 @@ from ghosts.world.landmarks.regions import ROOM_NAMES
 
 @dataclass(frozen=True)
 class Vectors:
-    """What words and labels mean, as a model is given it when it is made."""
+    """Vectors of words and labels, given to a model when it is made."""
 
     words: Float[Tensor, "n d"] | None = None
     """Of all word ids (`language.tokens.Vocabulary.vectors`)."""
@@ -183,7 +183,7 @@ class GoalModel(nn.Module):
         return self.mapper(replace(seen, cells=self.features(seen.cells)), state, masks)
 
     def observe(self, state: MapState, cells: MapCells) -> MapState:
-        """One more agent step on maps that are there; nothing seen changes nothing."""
+        """One more agent step on given maps; without observed cells they stay as they are."""
         if not len(cells.item):
             return state
         mapper = self.config.mapper

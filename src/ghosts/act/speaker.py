@@ -36,7 +36,7 @@ State = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class Told:
-    """Paths to be told, b of them with up to n stops."""
+    """Paths to describe, b of them with up to n stops."""
 
     cells: MapCells
     """What each stop shows, one agent step per stop."""
@@ -52,7 +52,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Scenery:
-    """Paths as the speaker sees them: places of attention."""
+    """Paths as the speaker sees them: vectors to attend to."""
 
     values: Float[Tensor, "b k e"]
     penalty: Float[Tensor, "b k"]
@@ -61,7 +61,7 @@ class Scenery:
 
 
 class Speaker(nn.Module):
-    """Tells paths.
+    """Describes paths in words.
 
     Args:
         config: of words and of what a cell shows; the map is not used.
@@ -134,8 +134,8 @@ class Speaker(nn.Module):
     ) -> tuple[State, Float[Tensor, "b l d"]]:
         """The states after some words, and what the word after each should be like.
 
-        One layer knows what has been said, the other what has been shown. Nothing a layer says goes back into it but
-        the words themselves, so that all words of an instruction are one call in training.
+        One layer keeps track of what has been said, the other of what has been shown. Only the words themselves are fed
+        back, so in training all words of an instruction are one call.
         """
         said, first = self.saying(words, state[0])
         scores = self.query(self.dropout(said)) @ scenery.values.mT / scenery.values.shape[-1] ** 0.5

@@ -66,7 +66,7 @@ class Detection:
 
 @runtime_checkable
 class DetectorLabels(Protocol):
-    """What names of things mean to a model (`run.tracker.NamedLabels`)."""
+    """Names of things as numbers that a model reads (`run.tracker.NamedLabels`)."""
 
     @property
     def vectors(self) -> Float[Tensor, "labels d"] | None:
@@ -87,7 +87,7 @@ class TrackerState:
     """All that is known in an episode."""
 
     heard: Heard
-    """What the instruction makes one expect to see and do."""
+    """The instruction as it was read: what to see and to do at each filter step."""
     read: TextRead
     """Which of its words the model knows."""
     start: Pose
@@ -196,7 +196,7 @@ class GoalTracker:
 
     @torch.no_grad()
     def observe_landmarks(self, state: TrackerState, landmarks: Sequence[Detection], pose: Pose) -> TrackerState:
-        """Add what a detector has found to the map. It warns of a label that means nothing to the model, once.
+        """Add what a detector has found to the map. Warns once of each label that means nothing to the model.
 
         A label counts once per map cell, as in training: two chairs there are a cell with a chair, and points of floor
         may lie as densely as one likes.

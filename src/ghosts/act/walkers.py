@@ -1,4 +1,4 @@
-"""Baselines that walk without thinking, and one that knows the way: random, stop at once, shortest path."""
+"""Baselines that read no words (random, stop at once), and the oracle, which walks the shortest path."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The histogram Bayes filter: a motion model plus an observation model, with every intermediate kept for inspection.
 
-Words alone determine the latent actions and observations, so for one map all T steps are known beforehand: kernels and
-likelihoods of all maps of all agent steps are computed as one batch, and only predict–update is sequential.
+The words alone determine the latent actions and observations. So kernels and likelihoods of all steps and all maps are
+computed as one batch, and only predict–update is sequential.
 """
 
 from __future__ import annotations

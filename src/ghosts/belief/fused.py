@@ -21,7 +21,7 @@ except ImportError:
     triton = None
 
 BLOCK = 256
-"""Cells a program works on."""
+"""Cells per program."""
 
 
 def can_fuse(flow: Tensor) -> bool:

@@ -40,8 +40,8 @@ def graph_filter(
 ) -> Track:
     """Capture the filter, on a CUDA device and in its present mode (training or evaluation), for given shapes.
 
-    The parameters stay the model's: an optimiser's step is seen by the next call. A trace's kernels are computed anew
-    when they are asked for.
+    The captured filter uses the model's own parameters, so it follows every step of an optimiser. A trace's kernels are
+    computed anew when they are asked for.
 
     Args:
         model: on its device.

@@ -101,7 +101,7 @@ def total_mass(weights: Float[Tensor, "*n c y x"]) -> Float[Tensor, "*n 1 1 1"]:
 def normalise(
     weights: Float[Tensor, "*n c y x"], fallback: Float[Tensor, "*n c y x"] | None = None
 ) -> Float[Tensor, "*n c y x"]:
-    """Scale to mass 1. What is not finite stays so: a belief that nobody has is no uniform belief.
+    """Scale to mass 1. Values that are not finite stay so, and are not replaced by the uniform belief.
 
     Args:
         weights: non-negative, any scale.

@@ -10,9 +10,9 @@ means dy = ky − K // 2 rows and dx = kx − K // 2 columns. Three facts keep i
   matrix products with the 49 × Θ matrix l, so that nothing larger than 49 channels exists;
 * the new heading depends on k alone, so it is one more product, with a constant Θ × 49 matrix.
 
-**The map's edge.** `JointKernel` built from any weights drops what it is told to send off the map (as the released code
-does). The motion models never tell it so: their kernels are normalised over the displacements that stay on the map, so
-mass is conserved exactly: the demonstrator is taken to stay on the map.
+**The map's edge.** Given any weights, `JointKernel` drops mass that they send off the map, as the released code does.
+The motion models never send any: their kernels are normalised over the displacements that stay on the map. So mass is
+conserved exactly, and the demonstrator is assumed to stay on the map.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ghosts.config import LingUNetConfig
 
 
 def instance_norm(values: Float[Tensor, "n c y x"]) -> Float[Tensor, "n c y x"]:
-    """Zero mean and unit variance over space, for each item and channel; a single cell becomes 0, not an error."""
+    """Zero mean and unit variance over space, for each item and channel; a single cell becomes 0."""
     # In the type it is given: autocast would write, and keep for the gradient, everything in float32, only to convert
     # it back for the next convolution. Sums are in float32 all the same.
     with torch.autocast(values.device.type, enabled=False):
@@ -77,7 +77,7 @@ class LingUNet(nn.Module):
                 nn.init.zeros_(conv.bias)
 
     def trunk(self, maps: Float[Tensor, "n channels y x"]) -> list[Tensor]:
-        """The way down, without language: one tensor a level."""
+        """The way down, without language: one tensor per level."""
         levels = []
         for index, block in enumerate(self.down):
             maps = block(maps)

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 PROBABILITY_FLOOR = 1e-8
-"""Least probability a state is taken to have."""
+"""Smaller probabilities count as this."""
 
 
 def filter_loss(

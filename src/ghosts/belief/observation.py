@@ -16,7 +16,7 @@ def likelihood(logits: Float[Tensor, "*n c y x"], floor: float) -> Float[Tensor,
 
 
 class ObservationModel(nn.Module):
-    """LingUNet with one output channel a heading bin; the likelihood is not normalised over the map.
+    """LingUNet with one output channel per heading bin; the likelihood is not normalised over the map.
 
     Args:
         channels: channels of the map.

@@ -28,7 +28,7 @@ class Row:
 
     renderer: str
     ready_s: float
-    """Processor time until the first picture: light and mesh made, or read when they were baked before."""
+    """Processor time until the first picture: light and mesh are made, or read from the cache."""
     frames_per_s: float
     """Pictures per second of processor time."""
     depth_share: float

@@ -44,7 +44,7 @@ class Options:
     paths: int = 0
     """Write directions for this many paths of the training buildings instead."""
     out: Path | None = None
-    """File for these paths, or for the scores (.json)."""
+    """File for these paths or for the scores (.json), or for a picture of the walk and its directions (.png)."""
     label_dropout: float = 0.0
     """Share of the labels that each path of --paths is told without. Training hides the same ones from the follower
     (Tan et al. 2019)."""
@@ -92,7 +92,9 @@ class Options:
 def main(arguments: list[str]) -> None:
     """Run `ghosts speak`."""
     options = parse(Options, "speak", arguments, __doc__)
-    if options.out is not None:
+    if options.out is not None and options.walk:
+        check_out_file(options.out, "a picture of the walk", (".png", ".svg", ".pdf"))
+    elif options.out is not None:
         check_out_file(options.out, "a file of scores" if options.score else "a file of told paths", (".json",))
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.data.dataset import open_dataset
@@ -106,12 +108,31 @@ def main(arguments: list[str]) -> None:
     data = open_dataset(DataRoot(options.data), run.reading, also=(options.scan,) if options.walk else ())
     if options.walk:
         heading = None if options.heading is None else math.radians(options.heading)
-        print(describe(run, data, options.scan, options.walk, heading))
+        text = describe(run, data, options.scan, options.walk, heading)
+        print(text)
+        if options.out is not None:
+            _draw(options.out, data, options, heading, text)
         return
     if options.score:
         _score(options, run, data, follower)
     else:
         _tell(options, run, data)
+
+
+def _draw(out: Path, data: Dataset, options: Options, heading_rad: float | None, text: str) -> None:
+    from ghosts.geometry import heading_of
+    from ghosts.run.speak import walk_through
+    from ghosts.view.figures import save_figure
+    from ghosts.view.plan import house_figure
+    from ghosts.view.scene import make_scene
+
+    graph = data.root.graph(options.scan)
+    rows = walk_through(graph, options.walk)
+    if heading_rad is None:
+        heading_rad = float(heading_of(graph.position_m[rows[1]] - graph.position_m[rows[0]]))
+    names = [graph.ids[row] for row in rows]
+    save_figure(house_figure(make_scene(data.root, options.scan), options.scan, names, heading_rad, text), out)
+    print(out)
 
 
 def _score(options: Options, run: Run, data: Dataset, follower: Run | None) -> None:

@@ -15,13 +15,13 @@ from ghosts.geometry import heading_of, turn_rad
 from ghosts.types import Pose
 
 _AHEAD_M, _CAREFUL_M = 0.3, 0.12
-"""How far ahead on the way a body aims; where it bumps it keeps closer to it."""
+"""How far ahead on the way a body aims; after a collision it aims nearer."""
 _WINDOW_M = 1.0
 _ARRIVED_M = 0.2
 _PATIENCE = 30
-"""Actions without getting on along the way before it is given up."""
+"""After this many actions without progress a way is given up."""
 _STUCK = 3
-"""Steps in a row that lead nowhere before a way is given up."""
+"""After this many steps in a row that move nothing a way is given up."""
 
 
 @runtime_checkable

@@ -21,9 +21,9 @@ from ghosts.types import Intrinsics, Pose
 CELL_M = 0.1
 _SIDE = 480
 _BELOW_M = 3.2
-"""Heights are known from so far below the floor to 3.2 m above it: one storey up or down."""
+"""Heights are kept from this far below the floor to 3.2 m above it: one storey up or down."""
 _LOWEST, _HIGHEST = 12, 44
-"""Bins of the ground within which the heights that are known stay as they are: a body reaches 15 bins up."""
+"""While the ground stays within these bins, the kept heights need not move: a body reaches 15 bins up."""
 _FAR_M = 4.5
 """Farther points are left out: those of the floor lie too far apart there."""
 _STEP = 3
@@ -104,7 +104,7 @@ def see(
 
 
 def _levelled(space: Space, ground_m: float) -> Space:
-    """The same space, with the heights that are known moved along where a stair has led out of their middle."""
+    """The same space; if stairs led away from the middle of the kept heights, these move along."""
     up = space.bin(ground_m) - round(_BELOW_M / CELL_M)
     if _LOWEST <= space.bin(ground_m) <= _HIGHEST:
         return space

@@ -1,4 +1,4 @@
-"""A house to live in: its geometry, where a body fits, and its renderer; the last few are kept."""
+"""A house with what an episode in it needs: geometry, where a body fits, renderer. The last few are kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ghosts.world.houses.world import load_house
 
 _MOST_FIELDS = 200
 _BERTHS_M = (0.2, 0.08)
-"""Demonstrations keep so far from obstacles, beyond the body's radius; the less where there is no way otherwise."""
+"""Demonstrations keep this far from obstacles, beyond the body's radius; less where no way is wide enough."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Residence:
 
     Args:
         house: the house.
-        outfit: of who walks there.
+        outfit: body and camera.
         folder: where baked light is kept; None for the cache folder.
     """
 
@@ -152,7 +152,7 @@ class Residences:
 
     Args:
         root: made by `ghosts world`.
-        outfit: of who walks there.
+        outfit: body and camera.
         most: houses kept open; one takes about 40 MB.
     """
 

@@ -80,7 +80,7 @@ def drive_all(
 
 
 def answers(path: Path, root: DataRoot, split: str) -> Choose:
-    """Drivers that walk what a discrete agent answered.
+    """Drivers that follow the walks that an agent chose on the graph.
 
     Args:
         path: written by `ghosts submit`: viewpoints of every instruction.

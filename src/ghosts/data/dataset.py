@@ -51,7 +51,7 @@ class Dataset:
     bank: TileBank
     """What every viewpoint shows."""
     stream: Stream | None = None
-    """Training buildings that are read as training comes to them; `train` is empty then."""
+    """Training buildings that are streamed; `train` is then empty."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -80,7 +80,7 @@ class Dataset:
         return self.splits[split]
 
     def to(self, device: torch.device) -> Dataset:
-        """The same with stored features on a device."""
+        """This data set with stored features on a device."""
         features = self.bank.features
         return self if features is None else replace(self, bank=replace(self.bank, features=features.to(device)))
 
@@ -112,7 +112,7 @@ class Dataset:
         return _floats(left)
 
     def read_ahead(self, config: TrainConfig, iteration: int) -> None:
-        """Read the streamed buildings that training will soon come to; nothing where it is held whole."""
+        """Read the streamed buildings that training needs next; does nothing where training is not streamed."""
         if self.stream is not None and self.bank.more is not None:
             for scan in self.stream.next_buildings(config, iteration):
                 self.stream.building(scan)
@@ -302,8 +302,8 @@ def open_dataset(
             hint = "training splits of images are one file: make the world again without --shards"
             raise DataError("only landmarks are streamed", file=root.path / "r2r" / "R2R_train", hint=hint)
         if spoken is not None and any(example.hidden is not None for example in splits[SPOKEN]):
-            hint = "tell them again without --label-dropout"
-            raise DataError("told without labels, and a world of images has none to hide", file=spoken, hint=hint)
+            hint = "make them again without --label-dropout"
+            raise DataError("paths with hidden labels, but images have no labels to hide", file=spoken, hint=hint)
         bank, fingerprint = load_tile_bank(root, used, reading)
         found = replace(reading, vocabulary=vocabulary, labels=None, tiles=fingerprint)
     return Dataset(root, found, splits, bank, stream)
@@ -327,7 +327,7 @@ def choose_source(root: DataRoot, reading: Reading) -> Literal["landmarks", "ima
 
 
 class DataShelf:
-    """Data sets that several models share: those with equal readings of one root get the same.
+    """Data sets that several models share: models with equal readings of a root get the same one.
 
     Args:
         most: kept at a time; the one used longest ago goes first, since two banks of image features may not fit.
@@ -338,7 +338,7 @@ class DataShelf:
         self._kept: list[tuple[tuple[Path, Reading], Dataset]] = []
 
     def get(self, root: DataRoot, reading: Reading) -> Dataset:
-        """`open_dataset`, or what it gave before."""
+        """The data set of `open_dataset`, shared with earlier calls."""
         key = (root.path, reading)
         found = next((item for item in self._kept if item[0] == key), None)
         if found is None:

@@ -55,7 +55,7 @@ class Drops:
 def draw_drops(
     config: TrainConfig, chosen: Sequence[tuple[Example, np.random.Generator]], labels: LabelSet | None
 ) -> Drops:
-    """Draw what is hidden of each episode. A told path lacks the labels that it was told without.
+    """Draw what is hidden of each episode. A speaker's path lacks the labels that were hidden from the speaker.
 
     Args:
         config: how much.
@@ -74,13 +74,13 @@ def draw_drops(
 
 
 def drops_of(examples: Sequence[Example], labels: LabelSet | None) -> Drops | None:
-    """What told paths lack, for the speaker that tells them; None where that is nothing."""
+    """Labels to hide from the speaker of each path; None where there are none."""
     absent = _told_without(examples, labels, None)
     return None if absent is None else Drops(np.zeros((len(examples), MAX_TOKENS), bool), None, absent)
 
 
 def absent_of(hidden: Hidden, labels: LabelSet) -> Bool[np.ndarray, " labels"]:
-    """Which labels are hidden: the same names in every label set, whatever their numbers and however many there are."""
+    """Which labels are hidden: the same names in every label set, whatever their order and number."""
     draw = _mixed(labels.keys ^ _mixed(np.array([hidden.seed + 1], np.uint64)))
     return _may_hide(labels) & (draw * 2.0**-64 < hidden.share)
 
@@ -88,7 +88,7 @@ def absent_of(hidden: Hidden, labels: LabelSet) -> Bool[np.ndarray, " labels"]:
 def _told_without(
     examples: Sequence[Example], labels: LabelSet | None, absent: Bool[np.ndarray, "b labels"] | None
 ) -> Bool[np.ndarray, "b labels"] | None:
-    """`absent` with the rows of told paths replaced by what they were told without."""
+    """`absent`, with the rows of a speaker's paths replaced by what was hidden from the speaker."""
     told = {number: example.hidden for number, example in enumerate(examples) if example.hidden is not None}
     if labels is None or not told:
         return absent

@@ -40,10 +40,10 @@ class Example:
     path_heading_rad: Float[np.ndarray, " t"]
     """Direction of arrival; kept while standing."""
     hidden: Hidden | None = None
-    """Labels that the path was told without, so that whoever follows it in training lacks them too."""
+    """Labels hidden from the path's speaker; training hides them from the follower too."""
 
     def stops(self, steps: int) -> list[int]:
-        """Which viewpoint of the path each filter step leads to: the next one, at last the goal."""
+        """Which viewpoint of the path each filter step leads to: the next one, and in the end the goal."""
         last = len(self.path) - 1
         return [min(step, last) for step in range(1, steps)] + [last]
 
@@ -113,13 +113,13 @@ def split_buildings(root: DataRoot, hold_out: int | None = None, buildings: int 
     Args:
         root: the data.
         hold_out: every n-th building instead; 0 for none.
-        buildings: take so many of the training buildings alone, evenly spaced; 0 for all.
+        buildings: take only this many training buildings, evenly spaced; 0 for all.
 
     Raises:
         DataError: the root has no training split, without which nobody knows which buildings are unseen.
     """
     if TRAIN not in root.splits:
-        hint = "it says which buildings are unseen, so evaluation needs it as well; copy it there from the release"
+        hint = "evaluation needs it too, to know which buildings are unseen; copy it there from the release"
         raise DataError("no such file", file=root.path / "r2r" / "R2R_train.json", hint=hint)
     scans, most = root.scans_of(TRAIN), None
     if hold_out is None:
@@ -157,14 +157,14 @@ def load_splits(
 
 
 def load_spoken(root: DataRoot, path: Path, scans: set[str], steps: int) -> list[Example]:
-    """Examples of a file of told paths (R2R's format) that lie in some buildings.
+    """Examples of a speaker's file (R2R's format) that lie in some buildings.
 
     Raises:
         DataError: the file is malformed, a path is none of its building, or none lies in these buildings.
     """
     episodes = [episode for episode in load_episodes(path) if episode.scan in scans]
     if not episodes:
-        hint = "tell some with: ghosts speak --data ROOT --run SPEAKER --paths 50000 --out FILE"
+        hint = "make some with: ghosts speak --data ROOT --run SPEAKER --paths 50000 --out FILE"
         raise DataError("no path in the training buildings of this root", file=path, hint=hint)
     for episode in episodes:
         root.check_episode(episode, path)
@@ -172,6 +172,6 @@ def load_spoken(root: DataRoot, path: Path, scans: set[str], steps: int) -> list
 
 
 def evenly(examples: list[T], count: int) -> list[T]:
-    """At most `count` of the examples (or whatever they are), evenly spaced; all of them for 0."""
+    """At most `count` items, evenly spaced; all of them for 0."""
     count = min(count or len(examples), len(examples))
     return [examples[number * len(examples) // count] for number in range(count)]

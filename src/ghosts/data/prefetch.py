@@ -40,6 +40,6 @@ def prefetch(
             ready.extend(pool.submit(make, number) for number in islice(waiting, 1))
             yield batch
     finally:
-        # Waited for: a thread that is still in torch when the interpreter ends takes the process down with it.
+        # Waited for: a thread that is still in torch when the interpreter ends crashes the process.
         pool.shutdown(cancel_futures=True)
         sys.setswitchinterval(interval)

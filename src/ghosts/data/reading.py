@@ -1,4 +1,4 @@
-"""What a model reads of a data root: the one key that its data depends on."""
+"""What a model reads of a data root: its data depends on this key alone."""
 
 from __future__ import annotations
 

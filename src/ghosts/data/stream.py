@@ -1,4 +1,4 @@
-"""Training buildings read as training comes to them: thousands of buildings in the memory of some dozens.
+"""Training buildings read when training needs them: thousands of buildings in the memory of a few dozen.
 
 A training split with a file per building (`DataRoot.in_shards`) is never held whole. The seed decides the order of the
 buildings. `MIXED` of them are open at a time, and their instructions are shuffled together; a building is left after
@@ -32,7 +32,7 @@ KEPT = 2 * MIXED + 16
 
 
 class StreamedRoot(DataRoot):
-    """A data root that keeps the graphs it was asked for last alone."""
+    """A data root that keeps only the graphs it was asked for last."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

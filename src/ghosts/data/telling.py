@@ -1,4 +1,4 @@
-"""Paths as a speaker is shown them, and instructions as it learns to say them."""
+"""Paths as a speaker sees them, and instructions as it learns to say them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def said(ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
 
 
 def load_tale(data: Dataset, tale: Tale, device: torch.device) -> Tale:
-    """A tale on a device, with stored features."""
+    """A batch on a device, with stored features."""
     tale = to_device(tale, device)
     return replace(tale, told=replace(tale.told, cells=data.fill(tale.told.cells, tale.rows)))
 

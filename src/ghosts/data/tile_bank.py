@@ -77,7 +77,7 @@ def load_tile_bank(root: DataRoot, scans: Sequence[str], reading: Reading) -> tu
 
 
 def _command(root: DataRoot, reading: Reading) -> str:
-    """What makes the tiles that are wanted."""
+    """The command that makes the tiles a model needs."""
     clip_m = reading.height_clip_m
     words = f"ghosts tiles --data {root.path} --backbone FILE --cell-m {reading.grid.cell_m:g}"
     return words + (f" --height-clip-m {clip_m:g}" if clip_m != MapperConfig.height_clip_m else "")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a second and a half, which pages and films that score an ep
 
 TIME_STEPS = 8
 WALK_SEED = 2019
-"""Of the evaluation's walks: the same for every model, for good."""
+"""Seed of the evaluation's walks: the same for every model and version."""
 CALIBRATION_BINS = 10
 
 
@@ -63,7 +63,7 @@ class GoalScores:
 
 @dataclass(frozen=True)
 class Execution:
-    """How an evaluation is worked through; the scores are the same, however many processes share it."""
+    """How an evaluation runs; the scores do not depend on how many processes share it."""
 
     fabric: Fabric | None = None
     """Processes that share the batches; all of them get all results. The CPU by default."""
@@ -115,7 +115,7 @@ def evaluate_goal(
         model: a row of Table 1; it is moved to the device, and left in evaluation mode.
         data: what it reads.
         examples: instructions.
-        how: they are worked through.
+        how: the evaluation runs.
         steps: time steps.
 
     Raises:

@@ -11,8 +11,7 @@ WIDE = 100
 def text_rows(rows: Sequence[Sequence[str]], names: int) -> list[str]:
     """Lines of a table; the first columns (`names`) are flush left, numbers flush right.
 
-    What does not fit in `WIDE` columns goes on below, with the names again; rows that have nothing to say there are
-    left out.
+    Columns beyond `WIDE` characters go below, with the names again; rows that are empty there are left out.
     """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     blocks: list[list[int]] = [[]]

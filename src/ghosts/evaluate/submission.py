@@ -20,7 +20,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 
 MOST_PROBLEMS = 20
-"""As many are listed; a wrong file mostly has the same one everywhere."""
+"""Problems listed at most; a wrong file mostly has the same one everywhere."""
 
 
 def trajectory(graph: NavGraph, rows: Sequence[int], heading_rad: float) -> list[list[Any]]:

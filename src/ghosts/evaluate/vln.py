@@ -48,7 +48,7 @@ def walk_split(
         run: acts; its model is moved to the device, and its mode is left as it was.
         data: what it reads.
         examples: instructions.
-        how: they are worked through; it is told after every step how many walks have ended by now.
+        how: the evaluation runs; its `report` is called after every step with the number of ended walks.
         planner: let the planner choose instead of the learned policy.
         pragmatic: a speaker that has a say in where to stop.
 
@@ -83,7 +83,7 @@ def _tell(report: Report, before: int, total: int, thought: Any) -> None:
 
 @contextmanager
 def deterministic() -> Iterator[None]:
-    """Ask torch for sums in a fixed order: on a GPU they are otherwise added as they come, and near ties flip."""
+    """Ask torch for sums in a fixed order. Otherwise a GPU adds in any order, which can decide between near ties."""
     before = torch.are_deterministic_algorithms_enabled()
     only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
     with warnings.catch_warnings():

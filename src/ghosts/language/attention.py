@@ -65,7 +65,7 @@ class Attention(nn.Module):
             self.vector = nn.Parameter(torch.empty(heads, query).uniform_(-(query**-0.5), query**-0.5))
 
     def keys(self, values: Float[Tensor, "b l d"]) -> Float[Tensor, "b h l k"]:
-        """What queries are compared with, one set a head (one for all heads with dot products)."""
+        """What queries are compared with, one set per head (one for all heads with dot products)."""
         return values[:, None] if self.kind == "dot" else self._split(self.key(values))
 
     def forward(

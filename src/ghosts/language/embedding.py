@@ -1,4 +1,4 @@
-"""Word embeddings that know what words mean: a projection of their vectors, and what training learned of each."""
+"""Word embeddings in two parts: the meaning (a projection of the word's vector), and what training learned."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 
 class OpenEmbedding(nn.Module):
-    """Embeddings of ids that have vectors: E(i) = P v(i) + own(i), where only trained ids have an own part.
+    """Embeddings of ids that have vectors: E(i) = P v(i) + own(i). Only trained ids have a part of their own.
 
-    The projection starts as an orthonormal one and the own part at zero (at random where there is no vector), so that
-    an id that training never met is read by its vector through what was learned for all.
+    The projection starts orthonormal, and the own part at zero (at random where there is no vector). An id that
+    training never met has only the projection, which was learned for all.
 
     Args:
         trained: ids below this have an own part.

@@ -12,12 +12,12 @@ from ghosts.files import is_finite, read_json
 
 
 class Hidden(NamedTuple):
-    """Labels of its building that an episode lacks, as two numbers from which they follow (`data.drops.absent_of`)."""
+    """Two numbers that say which labels are hidden from an episode (`data.drops.absent_of`)."""
 
     share: float
-    """Of all labels."""
+    """Share of all labels."""
     seed: int
-    """Draws them."""
+    """Seed that draws them."""
 
 
 MOST_SEED = 2**32 - 1
@@ -37,7 +37,7 @@ class Episode:
     distance_m: float | None
     """Length of the path as released; None in the test split."""
     hidden: Hidden | None = None
-    """What the speaker that told the path did not see; R2R's own files have none."""
+    """Labels that the path's speaker did not see; R2R's own files have none."""
 
     @property
     def has_goal(self) -> bool:
@@ -46,7 +46,7 @@ class Episode:
 
 
 MOST_HEADING_RAD, MOST_DISTANCE_M = 1e3, 1e6
-"""No walker turned and no path went farther; what is beyond comes from damage, and overflows in 32 bits."""
+"""No real heading or path is larger. A larger number comes from a damaged file, and would overflow 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def parse_episode(record: Any, number: int, source: Path) -> Episode:
         raise _wrong(record, name, "scan", "a scan identifier", source)
     path = _texts(record, name, "path", source)
     if record.get("distance") == 0 and len(path) > 1:
-        raise _wrong(record, name, "distance", "more than nothing, for a path of several viewpoints", source)
+        raise _wrong(record, name, "distance", "more than 0, for a path of several viewpoints", source)
     return Episode(
         path_id=path_id,
         scan=record["scan"],
@@ -161,7 +161,7 @@ def _wrong(record: dict[str, Any], name: object, field: str, expected: str, sour
 
 
 def nearest_episodes(name: str, known: Iterable[str]) -> list[str]:
-    """Those instructions that somebody may have meant: of the same path, else of the path with the nearest number.
+    """Instructions with a similar identifier: those of the same path, or else of the path with the nearest number.
 
     Example:
         >>> nearest_episodes("7_9", ["6_0", "7_0", "7_1"]), nearest_episodes("12", ["6_0", "9_1"])

@@ -40,8 +40,8 @@ def graph_instructions(
 ) -> Callable[[Int[Tensor, "b l"], Int[Tensor, " b"]], Latents]:
     """Capture the model, on a CUDA device and in its present mode (training or evaluation), for one batch size.
 
-    The parameters stay the model's: an optimiser's step is seen by the next call. Attention weights come back with the
-    length of the words given, as from the model itself.
+    The captured model uses the model's own parameters, so it follows every step of an optimiser. Attention weights
+    are as long as the words given.
 
     Args:
         model: on its device.

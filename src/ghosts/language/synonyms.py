@@ -1,4 +1,4 @@
-"""Other words for the same: how well a model reads what training never met (`ghosts eval … --reword`)."""
+"""Synonyms that test how well a model reads words that training never met (`ghosts eval … --reword`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 
 def reword(text: str) -> str:
-    """The same in other words.
+    """The text with words replaced by synonyms.
 
     Example:
         >>> reword("Walk past the couch.")

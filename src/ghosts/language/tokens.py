@@ -131,7 +131,7 @@ class Vocabulary:
         return row
 
     def read(self, text: str, max_tokens: int = MAX_TOKENS) -> TextRead:
-        """What of a text is read, for people."""
+        """What a model reads of a text, in words for people."""
         words = tokenise(text)
         return TextRead(
             words=tuple(words[:max_tokens]),
@@ -148,7 +148,7 @@ _LITTLE = frozenset(
         "we will with you your",
     )
 )
-"""Words that say nothing of a way by themselves."""
+"""Words that by themselves say nothing about a way."""
 
 
 def said(words: Iterable[str]) -> list[str]:
@@ -188,7 +188,7 @@ class TextRead:
     def understood(self) -> float:
         """Share of the words, marks left out, that it reads and knows.
 
-        0 where training met none of those that can say where to go: of "hello" and of "the … and …" it knows nothing.
+        0 where training met no word that can say where to go, as in "hello" or "the … and …".
         """
         known = set(self.words).difference(self.unknown, self.met)
         if not said(known - _LITTLE):
@@ -208,7 +208,7 @@ class TextRead:
 
 
 def unread(vocabulary: Vocabulary, texts: Sequence[str]) -> list[str]:
-    """What of many instructions is not read, in words; see `TextRead.notes`."""
+    """What a model does not read of many instructions, in words; see `TextRead.notes`."""
     found = [vocabulary.read(text) for text in texts]
     strange = Counter(word for read in found for word in dict.fromkeys(said(read.unknown)))
     lines, many, cut = [], sum(bool(said(read.unknown)) for read in found), sum(read.cut > 0 for read in found)

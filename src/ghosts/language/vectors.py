@@ -1,4 +1,4 @@
-"""Word vectors that come with the package: what a word means, also where training never met it.
+"""Word vectors that come with the package: the meaning of words, also of those that training never met.
 
 GloVe 6B (Pennington et al. 2014; public domain, PDDL 1.0), 100 dimensions, the 20 000 most frequent English words and
 all of R2R's and REVERIE's. Kept as eight bits per number with a scale per word: cosines change by less than 0.01.

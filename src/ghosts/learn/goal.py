@@ -30,7 +30,7 @@ from ghosts.learn.task import EpisodeTask, Share
 from ghosts.run.load import Run, find_checkpoint, load_run
 
 LEFT_M = 10.0
-"""Distances to the goal are told in this unit: a path of R2R is about as long."""
+"""Unit of distances to the goal: about the length of a path of R2R."""
 
 
 class GoalTask(EpisodeTask[Batch, Batch]):
@@ -98,7 +98,7 @@ class FilterTask(GoalTask):
         return loss + self._told_loss(trace.latents, batch)
 
     def _told_loss(self, latents: Latents, batch: Batch) -> Float[Tensor, ""]:
-        """Of what the words alone tell of each filter step: its room, and how far it still is."""
+        """Losses of what the words alone predict at each filter step: its room, and the distance left."""
         step = torch.cat([latents.observations, latents.actions], -1)
         loss = step.new_zeros(())
         if batch.rooms is not None and self.model.rooms is not None:
@@ -169,7 +169,7 @@ def goal_task(
 
 
 def _check_told(task: GoalTask) -> None:
-    """Refuse losses of parts that the model has not.
+    """Refuse losses of parts that the model lacks.
 
     Raises:
         ConfigError: naming the setting that brings the part.
@@ -181,7 +181,7 @@ def _check_told(task: GoalTask) -> None:
 
 
 def _teacher(run: Run, data: Dataset, experiment: GoalExperiment) -> GoalModel:
-    """The model of a run that reads what the one to be taught reads.
+    """The model of a teacher, which must read the same data as its pupil.
 
     Raises:
         ConfigError: it does not, or has no filter.

@@ -1,4 +1,4 @@
-"""What a training run tells: a progress line, a log (one JSON object per line), and TensorBoard where it is wanted."""
+"""What a training run reports: a progress line, a log (one JSON object per line), and TensorBoard on request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ASIDE = "move the file elsewhere; the same command then goes on with a new log"
 def keep_rows(path: Path, iteration: int) -> None:
     """Cut a log back to an iteration: what came after it will be written again, and a half-written line is dropped.
 
-    A run that starts anew cannot know whose log it finds, and puts it aside under the first free number.
+    A new run renames a log that it finds, under the first free number.
 
     Raises:
         DataError: a line before the last is no row of a log.
@@ -135,7 +135,7 @@ class Log:
             raise DataError(f"loss or gradient became {mean} by iteration {done}", hint="lower --train.learning-rate")
 
     def check(self, done: int, rate: float) -> Float[Tensor, " n"]:
-        """Losses that no row covers yet, before they are saved or where an iteration has failed.
+        """Losses that no row covers yet; called before they are saved, or when an iteration has failed.
 
         Raises:
             DataError: they are not finite; a row says so.
@@ -195,7 +195,7 @@ def logging(
     *,
     tensorboard: bool = False,
 ) -> Iterator[Log]:
-    """A log for the length of a run; see `Log`."""
+    """The log of a run; see `Log`."""
     if not fabric.is_global_zero:
         yield Log(config, fabric, log, None, None, start, losses)
         return

@@ -55,7 +55,7 @@ class NavBatch:
     target: Int[Tensor, " bs"]
     """Flat index of the candidate to choose at each step; −1 where none took place."""
     earned: Earned | None = None
-    """What was chosen and what came of it, where success itself is learned from."""
+    """What was chosen and how the walk went, where success is the reward."""
     share: Float[Tensor, ""] | None = None
     """Weight of this process's steps beside the others' (`WalkTask.ready`); None for one process."""
 
@@ -174,7 +174,7 @@ def read_features(thought: Thought) -> Float[Tensor, "k f"]:
 
 
 def rewards(world: World, episodes: Episodes, rollout: Rollout) -> Float[np.ndarray, " b"]:
-    """What walks are worth: success and SPL, and a little for coming nearer to the goal."""
+    """Reward of each walk: success and SPL, and a little for coming nearer to the goal."""
     worth = []
     for example, path, stopped in zip(episodes.examples, rollout.paths, rollout.stopped.tolist()):
         graph = world.data.root.graph(example.scan)

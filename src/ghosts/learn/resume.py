@@ -1,4 +1,4 @@
-"""Going on with a run: its last checkpoint back into task and optimiser, or a word on why it cannot be."""
+"""Resuming a run: loads its last checkpoint into task and optimiser, or says why that is not possible."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def resume(task: Task[Any, Any], optimiser: torch.optim.Optimizer, last: Path) -
 
 
 def _check_same(task: Task[Any, Any], stored: Checkpoint, path: Path) -> None:
-    """Refuse to go on with another run's checkpoint."""
+    """Refuse to resume from another run's checkpoint."""
     for name, value in task.about().items():
         before = stored.about.get(name)
         if isinstance(value, dict) and isinstance(before, dict):

@@ -1,4 +1,4 @@
-"""Starting from other weights: of the same data as they are, of other data word by word and label by label."""
+"""Starting from other weights. If they were trained on other data, words and labels are matched by name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def start_from(task: EpisodeTask, path: Path, *, policy: bool = True, by_name: b
         DataError: the checkpoint was trained on other words, labels or tiles, or has other sizes.
     """
     stored = load_checkpoint(path)
-    # Read as settings, so that what an older version did not know has its default.
+    # Read as settings, so that a setting which an older version did not have takes its default.
     about = described(stored, path)
     before = about.experiment
     if by_name and isinstance(before, WordsExperiment):
@@ -105,7 +105,7 @@ def _by_name(weights: dict[str, Tensor], own: dict[str, Tensor], before: Reading
 
 
 def _rows(weights: Tensor, own: Tensor, old: Sequence[object], new: Sequence[object]) -> Tensor:
-    """Rows by name; those that the old weights have not stay as the new model starts."""
+    """Rows by name; words and labels that the old weights lack keep the new model's start."""
     at = {name: row for row, name in enumerate(old[: len(weights)])}
     pairs = [(row, at[name]) for row, name in enumerate(new[: len(own)]) if name in at]
     rows = own.clone()

@@ -67,7 +67,7 @@ class Task(nn.Module, ABC, Generic[Drawn, Ready]):
 
     @abstractmethod
     def about(self) -> dict[str, Any]:
-        """What a checkpoint says of the task, as JSON values. A run goes on only where all of it is as it was."""
+        """What a checkpoint says of the task, as JSON values. A run resumes only if all of it is the same."""
 
     def capture(self, dtype: torch.dtype) -> None:
         """Make CUDA graphs of what can be one; called on a single GPU before the first iteration."""

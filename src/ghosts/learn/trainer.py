@@ -100,7 +100,7 @@ def train(
 
 @contextmanager
 def _alone(files: RunFiles, fabric: Fabric) -> Iterator[None]:
-    """Be the only ones who train in this place; all processes are told together where others do."""
+    """Lock the run's folder. If another run trains there, all processes raise the error together."""
     with ExitStack() as stack:
         refused: DataError | None = None
         if fabric.is_global_zero:

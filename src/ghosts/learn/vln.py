@@ -60,5 +60,5 @@ def check_start(experiment: VlnExperiment, out: Path, warm_start: Path | None) -
     if warm_start is not None:
         file = find_checkpoint(warm_start)
         if isinstance(described(load_checkpoint(file), file).experiment, WordsExperiment):
-            hint = "start a filter from it with: ghosts train goal --warm-start"
+            hint = "start a filter from it with: ghosts train goal --warm-start FILE"
             raise DataError("knows words alone and has no filter", file=file, hint=hint)

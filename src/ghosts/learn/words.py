@@ -1,4 +1,4 @@
-"""Learning words before anything else: the encoder guesses hidden words of instructions."""
+"""Training the encoder alone: it guesses hidden words of instructions."""
 
 from __future__ import annotations
 

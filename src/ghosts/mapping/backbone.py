@@ -21,12 +21,12 @@ from ghosts.weights.checkpoint import alike, check_finite
 
 @runtime_checkable
 class Backbone(Protocol):
-    """What a backbone is to the rest of the house."""
+    """What all other code expects of a backbone."""
 
     channels: int
     """Feature channels."""
     stride: int
-    """Image pixels a feature pixel."""
+    """Image pixels per feature pixel and axis."""
 
     def __call__(self, rgb: Num[Tensor, "n h w 3"]) -> Float[Tensor, "n c y x"]:
         """Features of images with values 0 to 255: uint8, or float where a gradient on the pixels is wanted."""

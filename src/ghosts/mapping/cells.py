@@ -22,7 +22,7 @@ class CellLabels:
     label: Int[Tensor, " m"]
     weight: Float[Tensor, " m"]
     vectors: Float[Tensor, "labels d"] | None = None
-    """What each label means, of training and met, where labels are read so."""
+    """Vector of each label, known or new, where labels are read by their meaning."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class LabelTiles:
     label: Int32[np.ndarray, " m"]
     weight: Float32[np.ndarray, " m"]
     vectors: Float[Tensor, "labels d"] | None = None
-    """What each label means, where labels are read so."""
+    """Vector of each label, where labels are read by their meaning."""
 
     def labels_of(self, rows: Int[np.ndarray, " k"]) -> CellLabels:
         """Labels of the named cells, numbered in the order named."""
@@ -64,7 +64,7 @@ def label_tiles(tiles: Sequence[LandmarkTile]) -> LabelTiles:
 
 
 def join_label_tiles(parts: Sequence[LabelTiles]) -> LabelTiles:
-    """Tiles of several sets one after the other; what labels mean is the same in all of them."""
+    """Tiles of several sets one after the other; all sets have the same labels."""
     return LabelTiles(
         counts=np.concatenate([part.counts for part in parts]),
         cells=np.concatenate([part.cells for part in parts]),
@@ -84,7 +84,7 @@ def cells_from_labels(
         view: the points, in the world.
         origin_xy_m: centre of the map, on the lattice.
         grid: of the map.
-        vectors: what each label means, where labels are read so.
+        vectors: of each label, where labels are read by their meaning.
     """
     tile = replace(label_tiles([landmark_tile(view, grid.cell_m)]), vectors=vectors)
     here = torch.zeros(len(tile.cells), dtype=torch.long)

@@ -90,7 +90,7 @@ class Mapper(nn.Module):
     """Conv-GRU over observed cells.
 
     The gates are reset, update and candidate, in this order along the channels of both convolutions. A cell changes
-    only at the steps that observe it (the update gate is forced to "keep" elsewhere), so all is computed there alone.
+    only at the steps that observe it (elsewhere the update gate is forced to "keep"), so nothing else is computed.
     The maps may have any size; `config.rows` and `config.cols` are not used here.
     """
 

@@ -2,8 +2,8 @@
 
 Official ImageNet weights come as such files. Their structure is written in pickle's language, which can call any
 function; here its opcodes are only *listed* (`pickletools.genops` decodes and runs nothing) and interpreted by the few
-rules below, which know dictionaries, tuples, numbers, strings and tensors. Anything else is refused by name, and so is
-what would take more memory than is believed (`limits`): a few hundred bytes can describe any number of numbers.
+rules below, which know dictionaries, tuples, numbers, strings and tensors. Anything else is refused by name. So is a
+file that would take too much memory (`limits`): a few hundred bytes can describe any number of numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TYPES: dict[str, np.dtype] = {
     "torch IntStorage": np.dtype("<i4"),
 }
 _DEEPEST = 16
-"""Tuples in tuples; a tensor's place is described by 3."""
+"""Deepest nesting of tuples; describing a tensor takes 3."""
 _DESCRIPTION = 100
 """Bytes of memory that a byte of a description can become: one makes an empty dictionary."""
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
@@ -70,7 +70,7 @@ class _View:
 
     @property
     def bytes(self) -> int:
-        """Of its numbers, once they are a tensor of their own."""
+        """Bytes of its numbers, once they are a tensor of their own."""
         return math.prod(self.size) * self.storage.dtype.itemsize
 
 
@@ -78,7 +78,7 @@ _DAMAGE = (
     *(ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError, RuntimeError, OSError, EOFError),
     *(struct.error, zlib.error, zipfile.BadZipFile),
 )
-"""What following a damaged description can end in; nothing is executed, so nothing else."""
+"""Errors that reading a damaged description can raise; nothing is executed."""
 
 
 class _Unknown(Exception):

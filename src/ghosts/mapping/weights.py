@@ -104,7 +104,7 @@ def check_file(path: Path) -> bool:
 
 
 def install_weights(out: Path, file: Path | None = None, url: str = URL, opener: Opener | None = None) -> Path:
-    """Put ResNet-34's weights where `ghosts tiles --backbone` can be pointed at; does nothing when they are there.
+    """Write ResNet-34's weights to a file for `ghosts tiles --backbone`; does nothing when the file is there.
 
     Args:
         out: safetensors file to write.

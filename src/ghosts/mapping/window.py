@@ -49,7 +49,7 @@ class Window:
 
 
 def growth_window(col_rows: Iterable[tuple[float, float]], grid: Grid, margin_m: float, multiple: int = 8) -> Window:
-    """The window that grows a map so that every position keeps a margin to its edge; the whole map if none is near.
+    """The window that grows a map so that every position keeps a margin to its edge; the map itself if none is near it.
 
     Args:
         col_rows: fractional cells (column, row) of the positions, from `geometry.to_cells`.

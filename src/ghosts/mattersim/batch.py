@@ -93,7 +93,7 @@ class SimState:
         row = self._walker.row
         if to is not None:
             row = to.ix
-            to._item = HERE  # whoever holds it sees it at no distance, as with the original
+            to._item = HERE  # a program that holds it sees its distances become 0, as in the original
             self._here = to
         self._walker.go(row, view, hfov)
         self._places = None

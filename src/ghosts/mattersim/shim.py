@@ -77,7 +77,7 @@ def install(version: Version, folder: Path | None = None) -> Path:
     found = find(folder)
     if found.path is not None and found.version is None:
         raise DataError(
-            "another MatterSim is installed, and it is left as it is",
+            "another MatterSim is installed and stays as it is",
             file=found.path,
             hint="take it off the path of imports first, or write: import ghosts.mattersim as MatterSim",
         )
@@ -103,7 +103,7 @@ def remove(folder: Path | None = None) -> Path | None:
         return None
     if found.version is None:
         raise DataError(
-            "this MatterSim was not made by ghosts, and it is left as it is", file=found.path, hint="remove it yourself"
+            "this MatterSim was not made by ghosts and stays as it is", file=found.path, hint="remove it yourself"
         )
     found.path.unlink()
     Path(cache_from_source(str(found.path))).unlink(missing_ok=True)

@@ -51,7 +51,7 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     free_bytes: int
     read: int = 0
-    """Instructions held against the geometry of their house; none where it is not known."""
+    """Instructions compared with the geometry of their house; 0 where the geometry is not known."""
 
     @property
     def untrue(self) -> int:
@@ -60,7 +60,7 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is wrong; missing parts are no illness."""
+        """Whether nothing is wrong; a missing part is not wrong."""
         return not any(finding.level == "wrong" for finding in self.findings)
 
     @property

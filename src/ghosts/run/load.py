@@ -40,7 +40,7 @@ class Run:
     """A trained model and what it was trained with; or one that needs no training."""
 
     name: str
-    """Of the run's folder or file, for people."""
+    """Name of the run's folder or file, for messages."""
     experiment: GoalExperiment
     model: Model
     """On the CPU, in evaluation mode."""
@@ -142,7 +142,7 @@ def find_checkpoint(path: Path) -> Path:
 
 
 def _instead(path: Path) -> str:
-    """What to name instead of a run that is not there; a bare name may be meant for one of the shipped weights."""
+    """What to name instead of a missing run; a bare name may be a misspelt name of shipped weights."""
     names = [name for name in sorted(shipped()) if not name.endswith("-backbone")]
     near = did_you_mean(str(path), names).removeprefix("; ")
     if len(path.parts) == 1 and near:

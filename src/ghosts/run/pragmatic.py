@@ -1,7 +1,7 @@
-"""Pragmatic choice (Fried et al. 2018): where to stop, also by how well a speaker would have said the words.
+"""Pragmatic choice (Fried et al. 2018): a speaker helps to choose where to stop.
 
-An agent that is about to stop knows several places where it could: those it has visited. A speaker says how likely the
-instruction is for the way to each of them, through what the agent has seen itself. Nothing else of the agent changes.
+An agent that is about to stop could stop at any place it has visited. For each of them, the speaker says how likely the
+instruction is for the way there. It sees only what the agent has seen. Nothing else about the agent changes.
 """
 
 from __future__ import annotations

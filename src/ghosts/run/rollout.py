@@ -83,7 +83,7 @@ class Episodes:
     first: Int[np.ndarray, " b"]
     """Number of the first viewpoint of each episode's building."""
     drops: Drops | None = None
-    """What is hidden of each, in training."""
+    """Words and labels hidden from each, in training."""
     beliefs: Float[Tensor, "b t1 c y x"] | None = None
     """True ones, instead of the filter's; see `World.with_true_beliefs`."""
 

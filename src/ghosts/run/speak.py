@@ -1,4 +1,4 @@
-"""A trained speaker at work: any path of a building in words, and thousands of them as training data.
+"""Directions by a trained speaker: for one path of a building, or for thousands as training data.
 
 `describe` tells one path; `paths_like_r2r` and `tell_paths` make episodes in R2R's format of paths drawn like R2R's.
 """
@@ -94,7 +94,7 @@ def tell_paths(
     seed: int = 0,
     device: torch.device | None = None,
 ) -> list[str]:
-    """Instructions for the paths of examples; their own texts are not looked at, nor labels that are hidden of them.
+    """Instructions for the paths of examples. The speaker sees neither their own texts nor labels hidden from them.
 
     Args:
         run: a speaker.
@@ -150,7 +150,7 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
 
 
 def hide_labels(data: Dataset, examples: Sequence[Example], share: float, seed: int = 0) -> list[Example]:
-    """Paths whose buildings lack labels, others for each path (back translation, Tan et al. 2019).
+    """Paths with some labels of their building hidden, drawn anew for each path (back translation, Tan et al. 2019).
 
     Args:
         data: their buildings.
@@ -168,7 +168,7 @@ def hide_labels(data: Dataset, examples: Sequence[Example], share: float, seed: 
 
 
 def as_episodes(data: Dataset, examples: Sequence[Example], texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Told paths in R2R's format, with `hidden_labels` where they were told without some."""
+    """A speaker's paths in R2R's format, with `hidden_labels` where some labels were hidden from it."""
     records: list[dict[str, Any]] = []
     for number, (example, text) in enumerate(zip(examples, texts, strict=True)):
         if not text:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LABELS = 4
-"""Candidates whose value is written on a map: the best ones; more would cover it."""
+"""How many candidates have their value written on a map: more would cover it."""
 Box = tuple[float, float, float, float]
 """Left, right, bottom, top, in metres."""
 
@@ -40,7 +40,7 @@ class MapLayers:
     graph: bool = True
     """Whether viewpoints and edges are drawn."""
     choices: bool = False
-    """Whether it is told what the agent does next, and what else it could do."""
+    """Whether the agent's next choice and its other candidates are drawn."""
     box: Box | None = None
     """What part; `view_box` by default."""
 
@@ -59,7 +59,7 @@ def new_figure(width_in: float, height_in: float, what: str) -> Figure:
 
 
 def heat_of(frame: Frame, layer: str, t: int) -> np.ndarray:
-    """Heading bins × rows × columns of a layer at filter step t; a step 0 has a belief and nothing else."""
+    """Heading bins × rows × columns of a layer at filter step t; step 0 has only a belief."""
     if layer == "prediction" and t > 0 and len(frame.predictions):
         return frame.predictions[t - 1]
     if layer == "likelihood" and t > 0 and len(frame.likelihoods):
@@ -138,8 +138,9 @@ def draw_plan(axes: Any, scene: dict[str, Any], storey: int, names: bool = True,
     if not names:
         return
     outline, taken = _outline(2.0), list[tuple[float, float, float]]()
-    wanted = ("room", "name", "stair", "thing")[: 4 if things else 2]
-    shapes = [shape for shape in scene["shapes"] if shape["s"] == storey and shape.get("t") and shape["k"] in wanted]
+    wanted = ("room", "name", "stair", "thing", "mark")[: 5 if things else 2]
+    named = [*scene["shapes"], *({**mark, "k": "mark", "at": (mark["x"], mark["y"])} for mark in scene["marks"])]
+    shapes = [shape for shape in named if shape["s"] == storey and shape.get("t") and shape["k"] in wanted]
     for shape in sorted(shapes, key=lambda item: wanted.index(item["k"])):
         small = shape["k"] in wanted[2:]
         size = 4.5 if small else 6.5
@@ -263,7 +264,7 @@ def _draw_paths(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: i
 
 
 def walk_colour(record: EpisodeRecord) -> str:
-    """Blue for the model's own walk alone."""
+    """Blue for the model's own walk, grey for any other."""
     return style.AGENT if record.own_walk else style.GUIDED
 
 

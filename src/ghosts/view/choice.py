@@ -46,7 +46,7 @@ def choose_by_mass(
     origin: Float[np.ndarray, " 2"],
     step_limit: int,
 ) -> Choice:
-    """The choice of a model without a filter: the viewpoint nearest to which most of the goal's mass lies.
+    """The choice of a model without a filter: the viewpoint with the most goal mass around it.
 
     Args:
         graph: the building's.

@@ -1,4 +1,4 @@
-"""The viewer's door: how many may come, how long they may take to ask, what memory they leave, and how it closes."""
+"""Connections of the viewer's server: how many, how long a request may take, freed memory, and how the server ends."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST_CONNECTIONS = 128
-"""At a time. A browser opens six; those who come later are hung up on, and ask again."""
+"""Connections at a time. A browser opens six; later ones are closed, and browsers try again."""
 ASK_S = 10.0
-"""Seconds in which a request must be whole. Half a request would otherwise be waited for for ever."""
+"""Seconds in which a request must be complete; half a request could otherwise keep a connection for ever."""
 CLOSE_S = 2.0
 """Seconds after Ctrl-C in which answers may still be finished; a film takes a minute."""
 TIDY_S = 1
@@ -26,12 +26,12 @@ TIDY_S = 1
 
 
 class Visitor(H11Protocol):
-    """A connection that is hung up on when there are too many, or when its request does not come."""
+    """A connection that is closed when there are too many, or when its request does not come."""
 
     _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A browser has called."""
+        """A browser has connected."""
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
             transport.abort()
@@ -51,10 +51,10 @@ class Visitor(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that is gone soon after Ctrl-C, whatever its threads are at."""
+    """A server that ends soon after Ctrl-C, whatever its threads are doing."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Ctrl-C, or the system's wish that it end."""
+        """Handle Ctrl-C or SIGTERM."""
         if self.should_exit:
             _leave()  # asked twice
         # Threads cannot be stopped, and Python would wait for them. Requests that wait could be, but uvicorn prints a

@@ -23,7 +23,7 @@ Ahead = Callable[[int], UInt8[np.ndarray, "y x 3"] | None]
 """Agent step to what the camera sees there."""
 FRAMES_A_SECOND = 4
 _HOLD = 3
-"""A picture of the last filter step stays this many times as long: that is the prediction."""
+"""The last filter step, which is the prediction, is shown this many times as long."""
 _CAMERA_IN = 4.9
 """Width of what the camera sees, beside the map."""
 _LETTER_IN, _LINE_IN = 0.0814, 0.3

@@ -1,5 +1,5 @@
-"""What no request gets past: foreign host names and origins, a missing token, large or slow bodies. Plain ASGI, before
-any parsing.
+"""Refuses requests with foreign host names or origins, without a token, or with large or slow bodies. Plain ASGI,
+before any parsing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Guard:
     """Middleware that answers only requests meant for this server.
 
     A web page elsewhere could otherwise reach a server on localhost by a name that resolves to it (DNS rebinding). The
-    address at which a request arrived is no such name: by that, the server may always be called.
+    address at which a request arrived is always allowed.
 
     Args:
         app: the application behind it.

@@ -1,7 +1,7 @@
 """Procedural houses in the viewer: their meshes with baked light, and agents that drive in them.
 
 Both take seconds, so both are kept: the light on disk, the last few files and drives in memory. One house is baked at a
-time, and one agent drives at a time; who asks meanwhile waits.
+time, and one agent drives at a time; other requests wait.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class Library:
         )
 
     def training(self) -> dict[str, dict[str, Any]]:
-        """What runs that are watched say of themselves by now; a newer checkpoint is read and replaces the older."""
+        """What watched runs have logged so far; a newer checkpoint is read and replaces the older one."""
         told = {}
         for name, item in self._watched.items():
             stamp = item.stamp
@@ -152,7 +152,7 @@ class Library:
         return good
 
     def why_not(self) -> str:
-        """Why worlds and models that do not go together do not."""
+        """For each model that cannot read a world, the reason."""
         lines = [
             f"{key[1]} on {key[0]}: {value}" for key, value in self._minds.items() if isinstance(value, GhostsError)
         ]
@@ -163,17 +163,17 @@ class Library:
         return self._files.get(model)
 
     def same_as(self, model: str) -> str:
-        """The first model of the same file, which believes the same; empty where there is none before it."""
+        """The first model from the same file, which has the same beliefs; empty where there is none before it."""
         before = [name for name in self._files if self._files[name] == self._files.get(model)]
         return before[0] if before and before[0] != model else ""
 
     def twins(self) -> list[str]:
-        """A line on every model that is another one's file under a second name."""
+        """A line for every model that is a second name of another one's file."""
         pairs = [(name, other) for name in self._files if (other := self.same_as(name))]
         return [f"{name} is the same file as {other}: they believe the same" for name, other in pairs]
 
     def splits(self, mind: Mind) -> list[str]:
-        """Splits of a world, unseen ones first: that is what people want to see."""
+        """Splits of a world, unseen ones first."""
         return sorted(mind.data.splits, key=lambda name: ("unseen" not in name, name == TRAIN, name))
 
     def episodes(self, mind: Mind, split: str, scan: str = "", find: str = "") -> list[Listing]:
@@ -269,7 +269,7 @@ def require_models(runs: Sequence[Path]) -> None:
 
 
 def load_model(path: Path) -> Run:
-    """A trained model that has something to show: a goal predictor, or an agent with a filter.
+    """A trained model with a belief to show: a goal predictor, or an agent with a filter.
 
     Raises:
         DataError: the checkpoint is missing, damaged, of another version, or of an agent without beliefs.

@@ -67,7 +67,7 @@ class _Thought:
 
 @dataclass(frozen=True, eq=False)
 class _Explored:
-    """What a walk has made known; the words play no part."""
+    """What is known after a walk, whatever the words."""
 
     map: MapState | None
     """None for a model without a filter, which makes its map of a whole walk at once."""

@@ -1,4 +1,4 @@
-"""Motion kernels of every cell in little room, so that a page without a server can show the kernel wherever one clicks.
+"""Motion kernels of all cells, compressed, so that a page without a server can show the kernel of any cell.
 
 A factorised kernel is g_θ(k; x) ∝ m(k; x) · l_θ(k): the map's part m is the same for all filter steps and changes
 between agent steps only where something new was seen; the words' part l does not depend on the place. So m is kept as

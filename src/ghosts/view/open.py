@@ -1,4 +1,4 @@
-"""One episode of one model, opened with all that is drawn around it: what the commands begin with."""
+"""One episode of one model with all that is drawn around it; most commands that draw start here."""
 
 from __future__ import annotations
 

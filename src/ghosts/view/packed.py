@@ -1,4 +1,4 @@
-"""Arrays of an episode record as plain JSON values: eight bits a value on a square-root scale, deflated, in base64."""
+"""Arrays of an episode record as plain JSON values: eight bits each on a square-root scale, deflated, in base64."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ghosts.errors import DataError
 from ghosts.view.motion import EXPORT
 
 LARGEST = 1e30
-"""No number of a record is beyond it."""
+"""Larger numbers in a record are refused."""
 _MOST_VALUES = 1 << 27
 """An array of a record that claims to hold more is refused before anything is unpacked."""
 

@@ -1,4 +1,4 @@
-"""A house from above as a figure: its storeys side by side, its graph, and a path with its instruction."""
+"""A building from above as a figure: its storeys side by side, its graph, and a path with its instruction."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 
 _IN_PER_M = 0.5
 _WIDEST_IN = 16.0
+_AROUND_M = 3.0
+"""Shown around a path where walls are not known."""
 
 
 def house_figure(
     scene: dict[str, Any], title: str, path: Sequence[str] = (), heading_rad: float = 0.0, text: str = ""
 ) -> Figure:
-    """Draw a house.
+    """Draw a whole house, or the surroundings of a path in a building whose walls are not known.
 
     Args:
-        scene: the house (`scene.house_scene`).
+        scene: the building (`scene.house_scene`, `scene.make_scene`).
         title: above it.
         path: viewpoints to walk over; none by default.
         heading_rad: heading at the start of the path.
@@ -35,9 +37,16 @@ def house_figure(
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    x, y = np.concatenate([shape["p"] for shape in scene["shapes"] if shape["k"] == "wall"]).T
-    left, right, bottom, top = x.min() - 0.5, x.max() + 0.5, y.min() - 1.2, y.max() + 0.3
-    storeys = range(len(scene["storeys"]))
+    places = {point["id"]: point for point in scene["viewpoints"]}
+    walls = [shape["p"] for shape in scene["shapes"] if shape["k"] == "wall"]
+    if walls:
+        x, y = np.concatenate(walls).T
+        left, right, bottom, top = x.min() - 0.5, x.max() + 0.5, y.min() - 1.2, y.max() + 0.3
+        storeys = list(range(len(scene["storeys"])))
+    else:
+        x, y = np.array([(places[name]["x"], places[name]["y"]) for name in path]).T
+        left, right, bottom, top = x.min() - _AROUND_M, x.max() + _AROUND_M, y.min() - _AROUND_M, y.max() + _AROUND_M
+        storeys = sorted({places[name]["s"] for name in path})
     scale = min(_IN_PER_M, _WIDEST_IN / (len(storeys) * (right - left)))
     width, tall = max(5.0, len(storeys) * (right - left) * scale), (top - bottom) * scale
     lines = textwrap.wrap(text, int(width / 0.085))  # inches per letter of 10 points
@@ -45,9 +54,8 @@ def house_figure(
     figure = new_figure(width, height, "drawing a floor plan")
     figure.text(0.5, 1.0 - 0.1 / height, title, ha="center", va="top", fontsize=10, color=style.INK)
     figure.text(0.5, 0.1 / height, "\n".join(lines), ha="center", va="bottom", fontsize=10, style="italic")
-    places = {point["id"]: point for point in scene["viewpoints"]}
-    for storey in storeys:
-        place = (storey / len(storeys), (0.15 + 0.2 * len(lines)) / height, 1 / len(storeys), tall / height)
+    for number, storey in enumerate(storeys):
+        place = (number / len(storeys), (0.15 + 0.2 * len(lines)) / height, 1 / len(storeys), tall / height)
         axes = figure.add_axes(place, aspect="equal", xlim=(left, right), ylim=(bottom, top))
         axes.set_axis_off()
         draw_plan(axes, scene, storey, things=True)

@@ -11,8 +11,7 @@ from ghosts.errors import ConfigError
 from ghosts.language.tokens import tokenise
 
 FIXED_WALK, VISITOR = "fixed walk", "visitor"
-"""Who walks, if no model does: the evaluation of goal prediction, whose walks are the same for all models; somebody who
-clicks."""
+"""Who walks, if no model does: the fixed walk of goal prediction, the same for all models, or a visitor who clicks."""
 
 
 @dataclass(frozen=True)

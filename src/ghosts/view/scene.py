@@ -32,7 +32,7 @@ _WALL_M = 0.16
 _STOREY_M = 2.0
 _HIDDEN = ("curtains", "ceiling lamp", "pendant lamp", "chandelier", "range hood", "window")
 _ROOM_M = 1.1
-"""How far around its viewpoints a room of a landmark root is drawn; nobody measured its walls."""
+"""A room of a landmark root is drawn this far around its viewpoints, since its walls are not known."""
 Shape = dict[str, Any]
 """`s` storey, `p` corners in metres, `f` fill, `k` kind; optional `t` text at its middle, `a` its area in m²."""
 

@@ -2,7 +2,7 @@
 
 Categories are Okabe and Ito's palette. The belief runs through one hue from nothing to dark, so that it also reads in
 grey; transparency follows the mass, so that the plan stays visible where the belief is thin. The browser's copy of this
-table is `static/heat.js`; a test holds the two together.
+table is `static/heat.js`; a test compares the two.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def shipped() -> dict[str, Path]:
 
 
 def resolve(path: Path) -> Path:
-    """The shipped file of that name, where nothing of the user's has it; otherwise the path itself."""
+    """The shipped file of that name, unless the user has a file of that name; otherwise the path itself."""
     return path if path.exists() else shipped().get(str(path), path)
 
 

@@ -299,7 +299,7 @@ def _draw(faces: np.ndarray, view: FacesInView, band: range, out: np.ndarray, in
         if below:
             warp = warp.copy()
             warp[:, 2] += below * warp[:, 1]
-        # What lies outside of a face's border is never shown, and OpenCV fills it 3 × faster than it repeats edges.
+        # Pixels outside of a face's border are never shown, and filling them is 3 × faster than repeating edges.
         target = box if part.inside is None else None
         drawn = cv2.warpPerspective(faces[part.face], warp, box.shape[1::-1], dst=target, flags=flags)
         if part.inside is not None:

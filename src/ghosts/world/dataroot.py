@@ -62,7 +62,7 @@ class DataRoot:
         return sorted({match.group(1) for file, match in matches if match and bool(match.group(2)) != file.is_dir()})
 
     def in_shards(self, split: str) -> bool:
-        """Whether a split has a file per building, so that it can be read bit by bit."""
+        """Whether a split has a file per building, so that it can be streamed."""
         return (self.path / "r2r" / f"R2R_{split}").is_dir()
 
     def scans_of(self, split: str) -> list[str]:

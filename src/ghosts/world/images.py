@@ -1,4 +1,4 @@
-"""Image files read with suspicion: a truncated or damaged picture is an error, never grey pixels."""
+"""Reads image files; a truncated or damaged picture is an error, never grey pixels."""
 
 from __future__ import annotations
 

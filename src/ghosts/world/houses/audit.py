@@ -20,7 +20,7 @@ from ghosts.world.houses.touch import SUNK_M, depths_m
 Rule = Literal["essentials", "size", "stairwell", "inside", "shell", "window", "rugs"]
 RULES: tuple[Rule, ...] = ("essentials", "size", "stairwell", "inside", "shell", "window", "rugs")
 HIDES_M, TALL_M = 0.35, 1.0
-"""A thing hides a window when it is tall and stands so much higher than the sill; a chair or a sofa does not."""
+"""A tall thing that reaches this far above the sill hides a window; a chair or a sofa does not."""
 _BEFORE_M = 0.5
 """Nearer than this to the wall, a thing stands before the window."""
 

@@ -1,4 +1,4 @@
-"""Whether the houses of a world are believable, and its instructions true: each is held against the geometry."""
+"""Whether the houses of a world are believable, and its instructions true: each is compared with the geometry."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ANY_SIZE = HouseSize()
 _STOREYS = (0.48, 0.82)
 """Share of the houses with one storey, and with at most two; of three, one in two is too large and drawn again."""
 _SHUT = 0.5
-"""Share of the doors that nobody needs, which are shut."""
+"""Share of the doors that no route needs which are shut."""
 _ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -119,7 +119,7 @@ def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator
     wells = [room for room, slot in zip(rooms, slots) if slot.role == "stair"]
     if len(wells) < 2:
         return ()
-    # The flights lies against the wall away from the hallways, so that their doors stay free.
+    # The flights lie against the wall away from the hallways, so that their doors stay free.
     middle = np.mean([(s.rect.x0 + s.rect.x1) / 2 for s in slots if s.role != "stair"])
     against = "E" if wells[0].center_m[0] > middle else "W"
     return make_stairs(wells, against, bool(rng.random() < 0.5))

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from ghosts.world.houses.house import Primitive
 
 SUNK_M = 0.012
-"""Solids that reach deeper than this into each other are seen to; less is a cushion's dent or a rounding."""
+"""Solids that reach deeper than this into each other count as overlapping; less is a cushion's dent or a rounding."""
 _ROUND = {"box": (1.0, 1.0), "cylinder": (0.8, 1.0), "sphere": (0.7, 0.7)}
 """Share of its bounding box, across and up, that stands for a solid."""
 

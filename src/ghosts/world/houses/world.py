@@ -287,7 +287,7 @@ def _render_house(
 def _run(
     pool: Executor | None, jobs: list[tuple[Callable[..., Any], tuple[Any, ...]]], report: Report, what: str
 ) -> list[Any]:
-    """Run jobs, in this process or in the pool, telling about each that ends."""
+    """Run jobs, in this process or in the pool; reports each one that ends."""
     if pool is None:
         ended = (function(*arguments) for function, arguments in jobs)
     else:

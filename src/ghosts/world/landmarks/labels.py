@@ -63,7 +63,7 @@ class LabelSet:
     labels: tuple[Label, ...]
     """Those of training."""
     met: tuple[Label, ...] = field(default=(), compare=False, repr=False)
-    """Objects met later, with ids after those of training: known by the meaning of their words alone. Not saved."""
+    """New objects, with ids after those of training; only the meaning of their words is known. Not saved."""
 
     def __post_init__(self) -> None:
         if len(self._ids) != len(self.labels) + len(self.met):

@@ -1,8 +1,8 @@
 """Where an object is when its rays do not say: REVERIE's listing rule, used both ways.
 
 An object is listed at a viewpoint when both lie in the same region and it is within 2.0 m of the camera (measured:
-97.4 % of listed objects are, 98.3 % of those not listed in their region are farther). So every viewpoint of the region
-tells something: those that list the object that it is near, the others that it is not.
+97.4 % of listed objects are, 98.3 % of those not listed in their region are farther). So the object is near the
+viewpoints that list it, and not near the other viewpoints of its region.
 """
 
 from __future__ import annotations

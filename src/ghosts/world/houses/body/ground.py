@@ -23,7 +23,7 @@ _STEP_OVER_M = 0.08
 """Rugs and thresholds are stepped over."""
 _NEAR_STAIR_M = 0.3
 JOINT_M = 0.1
-"""A flight reaches so far beyond its head, and the floor above so far back over it."""
+"""A flight reaches this far beyond its head, and the floor above reaches back over it by the same."""
 
 
 @dataclass(frozen=True)

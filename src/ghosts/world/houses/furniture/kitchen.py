@@ -31,7 +31,7 @@ def fit_kitchen(placer: Placer) -> None:
             wanted = _fill(placer, fronts, stretch, wanted, counters=not last)
         if not wanted:
             break
-    if "fridge" in wanted:  # it is tall: where windows leave no place in the row it stands by itself
+    if "fridge" in wanted:  # the fridge is tall: where windows leave no place in the row, it stands by itself
         placer.along_wall("fridge", strict=False)
     counters = [thing for thing in placer.things if thing.kind == "kitchen counter"]
     for host in counters:

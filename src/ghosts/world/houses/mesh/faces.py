@@ -25,9 +25,9 @@ SLOTS = 6
 TOUCH_M = 1e-4
 """Faces nearer than this lie in one plane."""
 SUNK_M = 4e-4
-"""A lid that shares its plane with another one goes so far below it."""
+"""A lid that shares its plane with another one is moved this far below it."""
 _AHEAD_M, _SHELL_M = 0.02, np.array([0.09, 0.09, 0.16])
-"""A face looks outdoors when a point so far before it is farther than that (walls, slabs) from every room."""
+"""A face looks outdoors when a point this far before it is farther than the second number from every room."""
 Piece = tuple[float, float, float, float]
 """A rectangle of a face: from u, v to u, v, in metres from its middle along its axes."""
 

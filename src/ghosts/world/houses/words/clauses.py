@@ -221,7 +221,7 @@ def stop_clause(voice: Voice, choice: Fact, clauses: list[Clause]) -> Clause:
         slots["thing"] = _thing(voice, choice)
     if choice.other_thing >= 0:
         slots["other"] = voice.thing(choice.other_thing, choice.other_name)
-    # Who was told to enter is not told to stop before he does.
+    # After an order to enter, no order to stop before the door.
     ways = tuple(way for way in endings.STOPS[manner] if last != choice.room or "before (entering" not in way)
     text = voice.expand(voice.pick(ways), **slots)
     named = voice.room_name(choice.room) in text or manner in ("doorway", "on", "outside", "top", "bottom")

@@ -30,7 +30,7 @@ class WrittenInstruction:
     style: str
     facts: tuple[Fact, ...]
     others: int = 0
-    """Goals out of reach of the true one to which the text leads as well (`goals.Goals.others`)."""
+    """How many other goals, more than 3 m from the true one, the text fits too (`goals.Goals.others`)."""
 
 
 class Teller:
@@ -56,7 +56,7 @@ class Teller:
     def draft(
         self, path: HousePath, facts: list[Fact], style: Style, rng: np.random.Generator, detail: float = 0.0
     ) -> WrittenInstruction:
-        """One text as it comes to mind, not read again."""
+        """One first draft, not checked."""
         start = next((fact.other_room for fact in facts if fact.kind == "door"), -1)
         start = start if self.graph.viewpoints[path.steps[0]].room == start else -1
         voice = Voice(self.house, self.looks, style, rng, float(rng.uniform(detail, 1.0)), start)

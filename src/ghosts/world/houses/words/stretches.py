@@ -61,7 +61,7 @@ def climbs(setting: Setting) -> list[Fact]:
     """Stairs, with the floor they lead to where the path gets there."""
     facts = []
     for climb in setting.route.climbs:
-        # Who turns on the flight has not come to its end yet: nothing is said of the end then.
+        # A walker who turns on the flight has not reached its end, so the end is not mentioned.
         bent = any(climb.from_m + 0.1 < turn.at_m < climb.to_m - 0.1 for turn in setting.route.turns)
         floor = 0 if bent else _floor(setting.house, setting, climb.to_m)
         side = "up" if climb.up else "down"

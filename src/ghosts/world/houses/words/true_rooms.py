@@ -1,4 +1,4 @@
-"""Where what is said of rooms and doors holds."""
+"""Where on a walk claims about rooms and doors hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where what is said of stairs and floors holds."""
+"""Where on a walk claims about stairs and floors hold."""
 
 from __future__ import annotations
 

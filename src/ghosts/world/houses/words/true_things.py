@@ -1,4 +1,4 @@
-"""Where what is said of things and windows holds."""
+"""Where on a walk claims about things and windows hold."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from ghosts.world.houses.words.walk import Span, Walk, sample_walk
 _TOLERANCE_M = 1.4
 """How far out of order two claims may be told: "exit and turn left" when the turn is in the doorway."""
 _UNTOLD_M = 4.0
-"""A walk that goes on for longer after the last claim is fulfilled is not the one that was told."""
+"""A text does not fit a walk that goes on for longer than this after its last claim."""
 
 
 def contradictions(
@@ -30,7 +30,7 @@ def contradictions(
     seen: Bool[np.ndarray, "k things"],
     text: str,
 ) -> list[str]:
-    """What a text says that is not so.
+    """The claims of a text that are false.
 
     Args:
         house: the house.
@@ -48,10 +48,10 @@ def contradictions(
 
 
 def fits(house: House, walk: Walk, heading_rad: float, claims: list[Claim]) -> bool:
-    """Whether a walk is one that claims tell: all of them hold, and it does not go on long after the last."""
+    """Whether a walk fits claims: all of them hold, and it does not go on long after the last."""
     # The end of a walk is quickly refuted: most walks need no more than that.
     if not (walk.room >= 0).any():
-        return False  # in doorways all along: nothing that is said of rooms fits
+        return False  # in doorways all the way: no claim about rooms fits
     if claims and not _options(house, walk, heading_rad, claims[-1]):
         return False
     wrong, place_m = _follow(house, walk, heading_rad, claims, first=True)
@@ -66,7 +66,7 @@ def contradicted(house: House, walk: Walk, heading_rad: float, claims: list[Clai
 def _follow(
     house: House, walk: Walk, heading_rad: float, claims: list[Claim], first: bool = False
 ) -> tuple[list[str], float]:
-    """What claims say that is not so on a walk (with `first`, only the first such), and where the last one holds."""
+    """Claims that are false on a walk (with `first`, only the first of them), and where the last true one holds."""
     wrong = []
     place, last_turn = 0.0, -1
     for claim in claims:
