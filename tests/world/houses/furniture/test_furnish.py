@@ -17,8 +17,7 @@ from ghosts.world.houses.plan.rooms import ROOM_KINDS
 from ghosts.world.houses.plan.slots import Rect
 from world.houses.made import house
 
-SEEDS = range(30)
-RARE = (40,)
+SEEDS = (2, 4, 5, 9, 11, 12, 18, 19, 37, 40)
 """Seeds whose houses have the kinds that the first thirty lack."""
 
 
@@ -35,7 +34,7 @@ def standing(plan: House) -> list[Thing]:
 
 def test_many_kinds_and_all_occur() -> None:
     assert len(KINDS) >= 50
-    seen = Counter(thing.kind for seed in (*SEEDS, *RARE) for thing in house(seed).things)
+    seen = Counter(thing.kind for seed in SEEDS for thing in house(seed).things)
     assert set(KINDS) <= set(seen), f"never placed: {sorted(set(KINDS) - set(seen))}"
 
 
