@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 from lightning_fabric import Fabric
 
+from ghosts.data.examples import Selection
 from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.learn.goal import FilterTask
-from ghosts.learn.task import Selection
 from ghosts.learn.trainer import RunFiles, train
 from landmark_world import load, small_experiment
 

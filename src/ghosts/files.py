@@ -267,11 +267,6 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def sha256_bytes(content: bytes) -> str:
-    """Return the SHA-256 of bytes, as hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
-
-
 def cache_dir() -> Path:
     """Folder for things that can be made again: `$GHOSTS_CACHE`, else `ghosts` in the user's cache folder."""
     chosen = os.environ.get("GHOSTS_CACHE")

@@ -124,7 +124,7 @@ def lattice_cells(xy_m: Any, cell_m: float) -> Any:
     The one rule for tiles, maps and beliefs: cell k covers [k, k + 1) · `cell_m`, so that a position on the border of
     two cells belongs to the one above it. Works on NumPy arrays and torch tensors.
     """
-    return _whole(xy_m / cell_m // 1)
+    return _below(xy_m / cell_m)
 
 
 def map_cells(xy_m: Any, grid: Grid) -> Any:
@@ -132,7 +132,7 @@ def map_cells(xy_m: Any, grid: Grid) -> Any:
 
     The cell may lie off the map; `on_map` says which do not.
     """
-    return _whole((to_cells(xy_m * 1.0, grid) + 0.5) // 1)
+    return _below(to_cells(xy_m * 1.0, grid) + 0.5)
 
 
 def on_map(col_row: Any, grid: Grid) -> Any:
@@ -147,8 +147,9 @@ def lattice_corner(origin_xy_m: Any, grid: Grid) -> Any:
     return np.round(np.asarray(origin_xy_m, float) / grid.cell_m - size / 2.0).astype(np.int64)
 
 
-def _whole(values: Any) -> Any:
-    return values.astype(np.int64) if isinstance(values, np.ndarray) else values.long()
+def _below(values: Any) -> Any:
+    """The largest whole numbers that are not larger."""
+    return np.floor(values).astype(np.int64) if isinstance(values, np.ndarray) else values.floor().long()
 
 
 def snap_origin(xy_m: Any, grid: Grid) -> Float[np.ndarray, "... 2"]:

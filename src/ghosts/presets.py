@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from ghosts.config import (
     BaselineConfig,
@@ -25,8 +24,6 @@ from ghosts.config import (
     WordsExperiment,
 )
 from ghosts.errors import UnknownNameError, did_you_mean
-
-E = TypeVar("E", bound=GoalExperiment)
 
 
 def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
@@ -366,41 +363,31 @@ PRESETS: dict[str, Callable[[], GoalExperiment]] = {
 }
 
 
-def preset(name: str) -> GoalExperiment:
-    """An experiment of goal prediction by name.
+KINDS: dict[str, Mapping[str, Callable[[], GoalExperiment]]] = {
+    "goal": PRESETS,
+    "vln": VLN_PRESETS,
+    "speaker": SPEAKER_PRESETS,
+    "words": WORDS_PRESETS,
+}
+"""Presets of each kind of `ghosts train`."""
+_PURPOSES = {"goal": "goal prediction", "vln": "navigation", "speaker": "speaking", "words": "words"}
+
+
+def preset(name: str, kind: str = "goal") -> GoalExperiment:
+    """An experiment by name.
+
+    Args:
+        name: of the preset.
+        kind: of `KINDS`; a navigation preset is a `VlnExperiment`, and so on.
 
     Raises:
         UnknownNameError: no such preset; suggests the nearest.
     """
-    return _named(name, PRESETS, "goal prediction")
-
-
-def vln_preset(name: str) -> VlnExperiment:
-    """A navigation experiment by name; see `preset`."""
-    return _named(name, VLN_PRESETS, "navigation")
-
-
-def speaker_preset(name: str) -> SpeakerExperiment:
-    """A speaker's experiment by name; see `preset`."""
-    return _named(name, SPEAKER_PRESETS, "speaking")
-
-
-def words_preset(name: str) -> WordsExperiment:
-    """An experiment on words alone by name; see `preset`."""
-    return _named(name, WORDS_PRESETS, "words")
-
-
-def _named(name: str, presets: Mapping[str, Callable[[], E]], purpose: str) -> E:
+    presets = KINDS[kind]
     if name in presets:
         return presets[name]()
-    kinds: dict[str, Iterable[str]] = {
-        "goal": PRESETS,
-        "vln": VLN_PRESETS,
-        "speaker": SPEAKER_PRESETS,
-        "words": WORDS_PRESETS,
-    }
-    kind = next((kind for kind, known in kinds.items() if name in known), None)
-    if kind is None:
+    other = next((other for other, known in KINDS.items() if name in known), None)
+    if other is None:
         raise UnknownNameError("preset", name, presets)
     near = did_you_mean(name, presets).removeprefix("; ")
-    raise UnknownNameError(f"{name!r} is a preset of ghosts train {kind}; for {purpose}, {near}")
+    raise UnknownNameError(f"{name!r} is a preset of ghosts train {other}; for {_PURPOSES[kind]}, {near}")

@@ -20,8 +20,8 @@ from ghosts.act.seq2seq import (
 from ghosts.config import LanguageConfig, MapperConfig, ModelConfig, NavigationConfig, Seq2SeqConfig
 from ghosts.data.drops import Drops
 from ghosts.data.symmetry import Symmetry
-from ghosts.learn.navigate import WalkPlan, mixed_choice
 from ghosts.learn.seq2seq import next_slots
+from ghosts.learn.walks import WalkPlan, mixed_choice
 from ghosts.run.rollout import walk_episodes
 
 SETTINGS = NavigationConfig("seq2seq", 6, own_actions=0.0, seq2seq=Seq2SeqConfig(16, 4, 0.0))

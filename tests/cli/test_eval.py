@@ -11,12 +11,11 @@ from lightning_fabric import Fabric
 
 from ghosts.cli import main
 from ghosts.cli._runs import EvalOptions, group_runs
-from ghosts.data.examples import load_splits
+from ghosts.data.examples import Selection, load_splits
 from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import GoalScores, evaluate_goal
 from ghosts.evaluate.table import ScoredRun
 from ghosts.learn.goal import goal_task
-from ghosts.learn.task import Selection
 from ghosts.learn.trainer import RunFiles, train
 from ghosts.run.load import Run, load_run
 from ghosts.world.dataroot import DataRoot

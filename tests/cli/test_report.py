@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib", reason="figures need ghosts[viz]")
 
 from ghosts.cli import main
 from ghosts.files import read_json, write_json
-from ghosts.view.record import from_json, to_json
+from ghosts.view.record_json import from_json, to_json
 
 
 def test_an_evaluation(combs: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

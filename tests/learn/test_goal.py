@@ -15,10 +15,10 @@ from checks import unchecked
 from ghosts.act.baselines import HandCoded, _from_heat, hand_coded_heat
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
-from ghosts.data.examples import TRAIN
+from ghosts.data.examples import TRAIN, Selection
 from ghosts.errors import ConfigError
 from ghosts.learn.goal import FilterTask, LingUNetTask, goal_task
-from ghosts.learn.task import Selection, Share
+from ghosts.learn.task import Share
 from ghosts.mapping.mapper import draw_masks
 from ghosts.types import Grid
 from ghosts.weights.checkpoint import save_checkpoint

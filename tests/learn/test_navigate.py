@@ -25,25 +25,16 @@ from ghosts.data.tile_store import TileSettings
 from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.vln import WALKS, score_walks, walk_split
 from ghosts.learn.goal import goal_task
-from ghosts.learn.navigate import (
-    Choices,
-    NavBatch,
-    NavigationTask,
-    WalkPlan,
-    advantages,
-    mixed_choice,
-    rewards,
-    sample_slots,
-    target_slots,
-)
+from ghosts.learn.navigate import Choices, NavBatch, NavigationTask, advantages, rewards, target_slots
 from ghosts.learn.seq2seq import Seq2SeqTask, next_slots
 from ghosts.learn.task import Share
 from ghosts.learn.trainer import RunFiles, train
 from ghosts.learn.vln import check_start, navigation_task
+from ghosts.learn.walks import WalkPlan, mixed_choice, sample_slots
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import weights_hash
 from ghosts.precision import choose_precision
-from ghosts.presets import VLN_PRESETS, tiny_agent, vln_preset
+from ghosts.presets import VLN_PRESETS, tiny_agent
 from ghosts.run.load import Run, load_run
 from ghosts.run.rollout import Rollout, World
 from ghosts.types import Intrinsics
@@ -344,7 +335,7 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> DataRoot:
 @pytest.mark.parametrize("name", sorted(VLN_PRESETS))
 def test_every_preset_trains_and_walks(name: str, root: Path, houses: DataRoot, tmp_path: Path) -> None:
     """Two iterations of each, with small layers, on landmarks or on images' tiles."""
-    whole, small = vln_preset(name), agent_experiment()
+    whole, small = VLN_PRESETS[name](), agent_experiment()
     images = whole.observation == "images"
     mapper = replace(small.model.mapper, features=8, convolution=whole.model.mapper.convolution)
     motion = replace(small.model.filter.motion, kind=whole.model.filter.motion.kind)

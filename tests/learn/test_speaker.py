@@ -13,9 +13,9 @@ from torch.testing import assert_close
 from checks import unchecked
 from ghosts.config import SpeakerExperiment
 from ghosts.data.dataset import Dataset
-from ghosts.data.examples import DEV_UNSEEN
+from ghosts.data.examples import DEV_UNSEEN, Selection
 from ghosts.learn.speaker import SpeakerTask
-from ghosts.learn.task import Selection, Share
+from ghosts.learn.task import Share
 from ghosts.learn.trainer import RunFiles, train
 from ghosts.presets import tiny_speaker
 from ghosts.run.load import load_run

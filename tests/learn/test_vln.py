@@ -22,11 +22,12 @@ from ghosts.data.examples import TRAIN
 from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError, DataError
 from ghosts.learn.goal import goal_task
-from ghosts.learn.navigate import Choices, NavBatch, NavigationTask, WalkPlan
+from ghosts.learn.navigate import Choices, NavBatch, NavigationTask
 from ghosts.learn.start import POLICY
 from ghosts.learn.task import Share
 from ghosts.learn.trainer import RunFiles, train
 from ghosts.learn.vln import check_start, navigation_task
+from ghosts.learn.walks import WalkPlan
 from ghosts.presets import landmarks_agent, landmarks_improved, landmarks_seq2seq
 from ghosts.run.load import find_checkpoint
 from ghosts.run.rollout import World

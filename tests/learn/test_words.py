@@ -15,14 +15,14 @@ from checks import unchecked
 from ghosts.cli import main
 from ghosts.config import VlnExperiment, WordsExperiment
 from ghosts.data.dataset import Dataset, open_dataset
-from ghosts.data.examples import DEV_UNSEEN, TRAIN
+from ghosts.data.examples import DEV_UNSEEN, TRAIN, Selection
 from ghosts.data.reading import reading_of
 from ghosts.errors import DataError
 from ghosts.language.hidden import HiddenWords, choose_hidden
 from ghosts.language.tokens import Vocabulary
 from ghosts.learn.goal import goal_task
 from ghosts.learn.start import ENCODER
-from ghosts.learn.task import Selection, Share
+from ghosts.learn.task import Share
 from ghosts.learn.trainer import RunFiles, train
 from ghosts.learn.vln import check_start
 from ghosts.learn.words import WordsTask

@@ -48,7 +48,8 @@ from ghosts.run.load import load_run
 from ghosts.run.speak import speaker_of
 from ghosts.types import Intrinsics
 from ghosts.view.library import Library
-from ghosts.view.record import crop, from_json, read_records, to_json
+from ghosts.view.record import crop
+from ghosts.view.record_json import from_json, read_records, to_json
 from ghosts.world.check import check_root
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import load_graph

@@ -22,7 +22,7 @@ from ghosts.config import GoalExperiment, from_dict, to_dict
 from ghosts.data.tile_store import JOINED, read_tiles
 from ghosts.errors import ConfigError, DataError
 from ghosts.run.load import load_run
-from ghosts.view.record import from_json, to_json
+from ghosts.view.record_json import from_json, to_json
 from ghosts.weights.checkpoint import load_checkpoint
 from ghosts.world.graph import load_graph
 from ghosts.world.matterport.conf import parse_conf

@@ -35,7 +35,7 @@ from ghosts.files import read_words, write_json
 from ghosts.learn.labelled_views import load_labelled
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import load_backbone
-from ghosts.presets import vln_preset
+from ghosts.presets import VLN_PRESETS
 from ghosts.run.env import R2REnv
 from ghosts.run.load import Run
 from ghosts.types import Intrinsics
@@ -49,22 +49,23 @@ from ghosts.view.question import Question
 from ghosts.view.report import _webp
 from ghosts.weights.checkpoint import BACKBONE, misfit, save_checkpoint
 from ghosts.world.camera_torch import PanoramaBank
-from ghosts.world.check import Pictures
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.depth_fill import fill_depth
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses.graph import sites
 from ghosts.world.houses.house import Primitive
+from ghosts.world.houses.record import read_record
 from ghosts.world.houses.render import scene
 from ghosts.world.houses.solids import Solids
 from ghosts.world.houses.statistics import statistics
-from ghosts.world.houses.world import _read_record, load_house
+from ghosts.world.houses.world import load_house
 from ghosts.world.images import read_skybox_depth, write_image
 from ghosts.world.landmarks.labels import LabelSet, build_labels
 from ghosts.world.landmarks.reverie import read_listings
 from ghosts.world.landmarks.source import landmark_tile
 from ghosts.world.matterport import panorama, prepare, raw
 from ghosts.world.matterport.graphs import take_episodes
+from ghosts.world.remedy import Pictures
 from makers import SCAN, connectivity_records, make_root, viewpoint_id, write_skybox
 
 CPU = torch.device("cpu")
@@ -140,7 +141,7 @@ def test_programs_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_models(tmp_path: Path) -> None:
-    words, experiment = Seq2Seq.__new__(Seq2Seq), vln_preset("tiny-seq2seq")
+    words, experiment = Seq2Seq.__new__(Seq2Seq), VLN_PRESETS["tiny-seq2seq"]()
     assert told(lambda: Seq2SeqAgent(words, 0)) == "step_limit must be at least 1, got 0"
     run = Run("words", experiment, words, reading_of(experiment))
     assert "has no belief for the planner; leave out --planner" in told(lambda: run.agent(planner=True))
@@ -170,7 +171,7 @@ def test_runs(tmp_path: Path) -> None:
 
 def test_episodes_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     mind: Any = SimpleNamespace(root=SimpleNamespace(path=Path("ROOT"), scans=["here"]))
-    monkeypatch.setattr("ghosts.view.record.read_records", lambda path: [SimpleNamespace(scan="elsewhere")])
+    monkeypatch.setattr("ghosts.view.record_json.read_records", lambda path: [SimpleNamespace(scan="elsewhere")])
     stored: Any = inspect.unwrap(report._stored)
     assert told(lambda: stored(Path("r.json"), mind.root)) == (
         "r.json, field 'scan': an episode of a building that this data root lacks (got 'elsewhere'); "
@@ -307,11 +308,11 @@ def test_worlds(tmp_path: Path) -> None:
         f"{tmp_path}/world.json, record h, field 'seed': expected a whole number (got '5')"
     )
     write_json(tmp_path / "h.json", {"index": 0, "scan": "h", "seed": 1, "paths": [], "viewpoints": [], "rooms": 1})
-    assert told(lambda: _read_record(tmp_path / "h.json", 0)) == (
+    assert told(lambda: read_record(tmp_path / "h.json", 0)) == (
         f"{tmp_path}/h.json, field 'storeys': missing; remove the file; the same command makes it again"
     )
     write_json(tmp_path / "h.json", {"index": 0, "scan": "h", "seed": 1, "paths": [], "viewpoints": [], "checksum": 7})
-    assert told(lambda: _read_record(tmp_path / "h.json", 0)).startswith(
+    assert told(lambda: read_record(tmp_path / "h.json", 0)).startswith(
         f"{tmp_path}/h.json: a damaged record (its checksum differs); remove the file"
     )
     assert told(lambda: Solids.of(())) == "a scene needs at least one primitive; there is nothing to draw"

@@ -24,7 +24,7 @@ from playwright.sync_api import sync_playwright
 from ghosts.cli import main
 from ghosts.view.images import ARGUMENTS, Served, find_chromium
 from ghosts.view.library import Library
-from ghosts.view.record import from_json
+from ghosts.view.record_json import from_json
 from makers import viewpoint_id
 
 pytestmark = pytest.mark.browser

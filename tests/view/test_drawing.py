@@ -25,20 +25,12 @@ from ghosts.errors import ConfigError, DataError, MissingExtraError
 from ghosts.evaluate.goal import GoalScores
 from ghosts.evaluate.navigation import NavScores
 from ghosts.view.canvas import MapLayers, choice_label, draw_map, heat_of, new_figure, view_box, walk_name
-from ghosts.view.figures import (
-    attention_figure,
-    belief_sequence,
-    calibration_figure,
-    calibration_points,
-    inside_figure,
-    save_figure,
-    write_figures,
-)
+from ghosts.view.figures import attention_figure, belief_sequence, inside_figure, save_figure, write_figures
 from ghosts.view.film import film_pictures, write_film
 from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord, corner_m
 from ghosts.view.report import Assets, Evaluation, Shown, build_report
-from ghosts.view.report_scores import Listed, choose_episodes, evaluation_html
+from ghosts.view.report_scores import Listed, calibration_points, choose_episodes, evaluation_html
 from ghosts.view.rerun_log import log_goal, require_rerun, write_rerun
 from ghosts.view.scene import make_scene, storey_levels
 from ghosts.view.style import AGENT, DEMONSTRATOR, GOAL, GUIDED
@@ -231,11 +223,6 @@ def test_calibration() -> None:
         {"confidence": pytest.approx(0.05), "success": 0.5, "share": 0.5},
         {"confidence": pytest.approx(0.95), "success": 1.0, "share": 0.5},
     ]
-    axes = calibration_figure({"one": _scores(), "two": _scores(first=3)}).axes[0]
-    expected = calibration_points(_scores().confidence.ravel(), _scores().success.ravel())
-    np.testing.assert_allclose(axes.lines[1].get_xdata(), [point["confidence"] for point in expected])
-    np.testing.assert_allclose(axes.lines[1].get_ydata(), [point["success"] for point in expected])
-    assert [text.get_text().split(" (")[0] for text in axes.get_legend().get_texts()] == ["one", "two"]
 
 
 def test_tables_of_several_models() -> None:

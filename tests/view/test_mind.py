@@ -13,7 +13,8 @@ from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.question import Question
-from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, to_json
+from ghosts.view.record import EpisodeRecord, corner_m, crop
+from ghosts.view.record_json import from_json, to_json
 from landmark_world import OBJECTS, small_experiment
 from view_fixtures import save_untrained
 

@@ -12,7 +12,8 @@ from ghosts.errors import DataError
 from ghosts.view.library import Library
 from ghosts.view.motion import motion_to_json
 from ghosts.view.packed import pack, unpack
-from ghosts.view.record import EpisodeRecord, corner_m, crop, from_json, to_json
+from ghosts.view.record import EpisodeRecord, corner_m, crop
+from ghosts.view.record_json import from_json, to_json
 
 
 def test_packing_rounds_finely() -> None:

@@ -36,7 +36,7 @@ from ghosts.view.guard import MOST_BYTES, Guard
 from ghosts.view.images import Served
 from ghosts.view.library import Library
 from ghosts.view.packed import unpack
-from ghosts.view.record import from_json
+from ghosts.view.record_json import from_json
 from ghosts.view.server import STATIC, make_app
 from landmark_world import small_experiment
 from view_fixtures import save_untrained

@@ -199,7 +199,9 @@ class Seq2SeqAgent:
         require(step_limit >= 1, "step_limit must be at least 1", step_limit)
         self.model, self.step_limit = model, step_limit
 
-    def start(self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: None = None) -> Seq2SeqCarry:
+    def start(
+        self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: Float[Tensor, "b t1 c y x"] | None = None
+    ) -> Seq2SeqCarry:
         """Read the instructions; nothing is seen yet. There are no beliefs."""
         with torch.autocast(briefing.tokens.device.type, enabled=False):
             encoded = self.model.encoder(briefing.tokens, briefing.lengths)

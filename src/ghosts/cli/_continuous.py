@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from ghosts.cli._options import names_of
 from ghosts.cli._out import check_out_folder
+from ghosts.cli._progress import columns
 from ghosts.cli._progress import told as shown
 from ghosts.config import require
 from ghosts.errors import ConfigError, UnknownNameError
@@ -84,9 +85,8 @@ def evaluate_ce(options: EvalCe) -> None:
     houses = Residences(options.data, outfit)
     instructions = evenly(list(each_instruction(root.episodes(options.split))), options.examples)
     console, driven, seconds = Console(), dict[str, Driven](), {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     for name, choose in _choosers(options, root).items():
-        with Progress(*columns, console=console, transient=True) as progress:
+        with Progress(*columns(), console=console, transient=True) as progress:
             task = progress.add_task(name, total=len(instructions))
             since = time.process_time()
             driven[name] = drive_all(

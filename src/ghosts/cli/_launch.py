@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
     from ghosts.data.dataset import Dataset
-    from ghosts.learn.task import Selection
+    from ghosts.data.examples import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,9 +89,8 @@ def launch(device: str, devices: int = 1, precision: Precision = "32-true") -> F
 def open_training(options: TrainOptions, experiment: GoalExperiment) -> tuple[Dataset, Selection]:
     """Read the data, and take the examples that choose the best checkpoint."""
     from ghosts.data.dataset import open_dataset
-    from ghosts.data.examples import DEV_UNSEEN, TRAIN, evenly
+    from ghosts.data.examples import DEV_UNSEEN, TRAIN, Selection, evenly
     from ghosts.data.reading import reading_of
-    from ghosts.learn.task import Selection
     from ghosts.world.dataroot import DataRoot
 
     data = open_dataset(DataRoot(options.data), reading_of(experiment, training=True), spoken=options.spoken)

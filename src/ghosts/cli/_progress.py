@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 Report = Callable[[int, int], None]
 """Called with what is done and with all there is to do."""
+
+
+def columns() -> tuple[ProgressColumn, ...]:
+    """Of a bar: what is done, how far it is, how long it will take."""
+    return TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
 
 
 @contextmanager
@@ -20,8 +25,7 @@ def told(what: str, *, shown: bool = True) -> Iterator[Report]:
         what: is done, such as "walking (houses-agent)".
         shown: whether to show it (of several processes, one does).
     """
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not (shown and console.is_terminal)) as progress:
+    with Progress(*columns(), console=console, transient=True, disable=not (shown and console.is_terminal)) as progress:
         bar = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(bar, completed=done, total=total)

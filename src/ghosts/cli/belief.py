@@ -51,7 +51,8 @@ def main(arguments: list[str]) -> None:
     from ghosts.files import write_json
     from ghosts.view.figures import write_figures
     from ghosts.view.open import open_episode
-    from ghosts.view.record import crop, to_json
+    from ghosts.view.record import crop
+    from ghosts.view.record_json import to_json
     from ghosts.view.rerun_log import require_rerun, write_rerun
 
     if options.rerun:

@@ -169,7 +169,7 @@ def _short(metres: float | None) -> float | None:
 
 def _stored(path: Path, root: DataRoot | None = None) -> Shown:
     """An episode recorded elsewhere: of one model, or of several (the viewer's export)."""
-    from ghosts.view.record import read_records
+    from ghosts.view.record_json import read_records
     from ghosts.view.report import Shown
 
     records, hint = read_records(path), "name the root it was recorded in with --data"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,28 +12,13 @@ from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import TrainOptions, launch, open_training
 from ghosts.cli._out import check_out_folder
 from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment, WordsExperiment
-from ghosts.presets import (
-    PRESETS,
-    SPEAKER_PRESETS,
-    VLN_PRESETS,
-    WORDS_PRESETS,
-    preset,
-    speaker_preset,
-    vln_preset,
-    words_preset,
-)
+from ghosts.presets import KINDS, preset
 
 DEFAULTS = {
     "goal": "houses-filter",
     "vln": "landmarks-agent",
     "speaker": "landmarks-speaker",
     "words": "landmarks-words",
-}
-KNOWN: dict[str, Mapping[str, Callable[[], GoalExperiment]]] = {
-    "goal": PRESETS,
-    "vln": VLN_PRESETS,
-    "speaker": SPEAKER_PRESETS,
-    "words": WORDS_PRESETS,
 }
 
 
@@ -99,20 +83,11 @@ def main(arguments: list[str]) -> None:
     # A preset is what the other options start from, so it is looked up before they are read.
     asked = _asked_preset(arguments)
     names = {kind: asked if word == kind and asked is not None else name for kind, name in DEFAULTS.items()}
-    kinds = {
-        "goal": TrainGoal(preset=names["goal"], experiment=preset(names["goal"])),
-        "vln": TrainVln(preset=names["vln"], experiment=vln_preset(names["vln"])),
-        "speaker": TrainSpeaker(preset=names["speaker"], experiment=speaker_preset(names["speaker"])),
-        "words": TrainWords(preset=names["words"], experiment=words_preset(names["words"])),
-    }
-    options = parse_kind(
-        "train",
-        "train",
-        {kind: Annotated[type(start), tyro.conf.subcommand(kind, default=start)] for kind, start in kinds.items()},
-        arguments,
-        _presets(),
-        likely=next((kind for kind, known in KNOWN.items() if asked in known), "goal"),
-    )
+    forms: dict[str, Any] = {"goal": TrainGoal, "vln": TrainVln, "speaker": TrainSpeaker, "words": TrainWords}
+    starts = {kind: forms[kind](preset=name, experiment=preset(name, kind)) for kind, name in names.items()}
+    kinds = {kind: Annotated[forms[kind], tyro.conf.subcommand(kind, default=starts[kind])] for kind in forms}
+    likely = next((kind for kind, known in KINDS.items() if asked in known), "goal")
+    options = parse_kind("train", "train", kinds, arguments, _presets(), likely)
     check_out_folder(options.out)
     _train(options)
 
@@ -131,7 +106,7 @@ def _asked_preset(arguments: list[str]) -> str | None:
 def _presets() -> str:
     """All presets, for the help."""
     lines = [(__doc__ or "").strip()]
-    for kind, known in KNOWN.items():
+    for kind, known in KINDS.items():
         lines.append(f"\npresets of ghosts train {kind}:")
         lines += [f"  {name:<24} {(make.__doc__ or '').splitlines()[0]}" for name, make in known.items()]
     return "\n".join(lines)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 from rich.table import Table
 
 from ghosts.cli._assets import export
 from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file, check_out_folder
+from ghosts.cli._progress import columns
 from ghosts.config import require
 from ghosts.errors import ConfigError
 from ghosts.files import atomic_path
@@ -95,9 +96,8 @@ def _make(root: Path, options: Options) -> None:
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes of torchrun that share this machine
     workers = options.workers or max(1, (os.cpu_count() or 1) // here)
     console = Console()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     share = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns(), console=console) as progress:
         mine = len(range(config.houses)[share[0] :: share[1]])
         houses = progress.add_task("graphs and text", total=mine)
         # About 45 viewpoints per house until the true number is known.

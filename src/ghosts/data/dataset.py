@@ -214,10 +214,10 @@ class Dataset:
         owner, rows = bank.gather(tiles)
         step, item = np.divmod(owner, batch)
         lattice = bank.cells[rows].astype(np.int64)
-        for number, symmetry in enumerate(symmetries):
-            if symmetry.mirrored or symmetry.quarters % 4:
-                mine = item == number
-                lattice[mine] = symmetry.cells(lattice[mine])
+        moves = [replace(symmetry, variant=0, quarters=symmetry.quarters % 4) for symmetry in symmetries]
+        for move in {*moves} - {Symmetry()}:
+            mine = np.array([other == move for other in moves])[item]
+            lattice[mine] = move.cells(lattice[mine])
         _, origin = self.starts(examples, symmetries)
         places, at, of = (torch.from_numpy(part) for part in (lattice, step, item))
         cells, kept = place_cells(places, at, of, steps, origin, self.reading.grid)

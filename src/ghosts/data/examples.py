@@ -58,6 +58,14 @@ class Example:
         return self.path[-1]
 
 
+@dataclass(frozen=True)
+class Selection:
+    """What chooses the best checkpoint."""
+
+    split: str
+    examples: list[Example]
+
+
 def make_examples(root: DataRoot, episodes: list[Episode], steps: int) -> list[Example]:
     """All instructions of the given episodes.
 

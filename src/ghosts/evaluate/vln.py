@@ -20,7 +20,7 @@ from ghosts.evaluate.navigation import NavScores, score_paths
 from ghosts.precision import networks_in
 from ghosts.run.load import Run
 from ghosts.run.pragmatic import Pragmatist
-from ghosts.run.rollout import World, walk_episodes
+from ghosts.run.rollout import Agent, World, walk_episodes
 from ghosts.world.dataroot import DataRoot
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def walk_split(
     """
     check_any(data, examples)
     device, batch = how.device, how.batch
-    agent, was_training = run.agent(planner=planner), run.model.training
+    agent: Agent[Any, Any] = run.agent(planner=planner)
+    was_training = run.model.training
     run.model.to(device).eval()
     world = World(data.to(device), device)
     paths: list[list[int]] = [[] for _ in examples]

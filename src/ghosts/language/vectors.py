@@ -7,6 +7,7 @@ all of R2R's and REVERIE's. Kept as eight bits per number with a scale per word:
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from ghosts.errors import DataError
-from ghosts.files import atomic_path, sha256_bytes
+from ghosts.files import atomic_path
 from ghosts.limits import check_bytes
 from ghosts.weights import WORDS
 
@@ -113,4 +114,4 @@ def pack_vectors(source: Path, out: Path) -> int:
 
 
 def _digest(parts: dict[str, np.ndarray]) -> str:
-    return sha256_bytes(b"".join(parts[name].tobytes() for name in ("vectors", "scale", "words")))
+    return hashlib.sha256(b"".join(parts[name].tobytes() for name in ("vectors", "scale", "words"))).hexdigest()

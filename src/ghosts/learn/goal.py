@@ -21,11 +21,12 @@ from ghosts.config import GoalExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import draw_drops
+from ghosts.data.examples import Selection
 from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.language.decoder import Latents
 from ghosts.learn.start import start_from
-from ghosts.learn.task import EpisodeTask, Selection, Share
+from ghosts.learn.task import EpisodeTask, Share
 from ghosts.run.load import Run, find_checkpoint, load_run
 
 LEFT_M = 10.0

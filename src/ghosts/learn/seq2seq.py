@@ -15,7 +15,7 @@ from ghosts.act.policy import policy_loss
 from ghosts.act.seq2seq import Options, Seq2Seq, Seq2SeqAgent, option_mask, option_numbers, options_of
 from ghosts.data.batches import Batch
 from ghosts.devices import to_device
-from ghosts.learn.navigate import WalkPlan, WalkTask, mixed_choice
+from ghosts.learn.walks import WalkPlan, WalkTask, mixed_choice
 from ghosts.run.rollout import Rollout, World, walk_episodes
 
 

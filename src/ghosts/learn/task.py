@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 from ghosts.act.build import build_model
 from ghosts.config import GoalExperiment, OptimiserConfig, to_dict
 from ghosts.data.dataset import Dataset
-from ghosts.data.examples import SPOKEN, TRAIN, Example
+from ghosts.data.examples import SPOKEN, TRAIN, Example, Selection
 from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError
 from ghosts.learn.schedule import batch_numbers
@@ -72,14 +71,6 @@ class Task(nn.Module, ABC, Generic[Drawn, Ready]):
 
     def capture(self, dtype: torch.dtype) -> None:
         """Make CUDA graphs of what can be one; called on a single GPU before the first iteration."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What chooses the best checkpoint."""
-
-    split: str
-    examples: list[Example]
 
 
 class EpisodeTask(Task[Drawn, Ready]):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from ghosts.config import VlnExperiment, WordsExperiment
 from ghosts.data.dataset import Dataset
+from ghosts.data.examples import Selection
 from ghosts.errors import ConfigError, DataError
 from ghosts.learn.navigate import NavigationTask
 from ghosts.learn.seq2seq import Seq2SeqTask
 from ghosts.learn.start import start_from
-from ghosts.learn.task import Selection
 from ghosts.run.load import described, find_checkpoint
 from ghosts.weights import only_filter
 from ghosts.weights.checkpoint import LAST, load_checkpoint

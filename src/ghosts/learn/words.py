@@ -15,12 +15,12 @@ from torch import Tensor
 from ghosts.config import WordsExperiment
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import Drops, draw_drops
-from ghosts.data.examples import SPOKEN, Example
+from ghosts.data.examples import SPOKEN, Example, Selection
 from ghosts.data.symmetry import Symmetry
 from ghosts.devices import to_device
 from ghosts.language.hidden import HiddenWords, choose_hidden
 from ghosts.language.tokens import MAX_TOKENS
-from ghosts.learn.task import EpisodeTask, Selection, Share
+from ghosts.learn.task import EpisodeTask, Share
 
 SPOKEN_SHARE = 0.5
 """Of the instructions, where a speaker's are given and `train.spoken` does not say how many."""

@@ -8,6 +8,7 @@ and about half of the kernel's taps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -22,13 +23,8 @@ from ghosts.types import Grid
 class Stencil:
     """Neighbourhoods of `n` cell observations on a table of `u` map cells (all cells seen by the end, or before)."""
 
-    pair_source: Int[Tensor, " p"]
-    pair_target: Int[Tensor, " p"]
-    """Pairs of observations of the same step, one under the other's kernel, sorted by tap."""
-    pair_counts: tuple[int, ...]
-    """Pairs of each tap; taps in the order of the flattened kernel."""
     sources: Int[Tensor, "n k"]
-    """The same as a table: observations of the same step under each one's kernel; `n` where there is none."""
+    """Observations of the same step under each one's kernel; `n` where there is none."""
     inputs: Int[Tensor, " n"]
     """Observed cells under the kernel, at the same step."""
     cell: Int[Tensor, " n"]
@@ -41,6 +37,14 @@ class Stencil:
     """Position (item, row, col flattened) of each row of the table."""
     first: Int[Tensor, " u"]
     """Step at which each row of the table was first seen; −1 = before the first."""
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[Int[Tensor, " p"], Int[Tensor, " p"]], ...]:
+        """The sources as pairs: for each tap of the flattened kernel, sources and the observations they lie under."""
+        tap, target = (len(self.sources) > self.sources.T).nonzero(as_tuple=True)
+        source = self.sources[target, tap]
+        counts = torch.bincount(tap, minlength=self.sources.shape[1]).tolist()
+        return tuple(zip(source.split(counts), target.split(counts), strict=True))
 
 
 def stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "b 1 y x"] | None = None) -> Stencil:
@@ -62,10 +66,12 @@ def stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "b 1 y x"] |
     offsets = (tap[:, None] * wide + tap).reshape(-1)
 
     order = torch.arange(count, device=device)
-    lookup = torch.full((cells.steps * cells.batch * tall * wide,), count, device=device)
+    # Only what is looked up is filled: a table of all maps at all steps is large.
+    under = on_step[:, None] + offsets
+    lookup = torch.empty(cells.steps * cells.batch * tall * wide, dtype=torch.long, device=device)
+    lookup[under] = count
     lookup[on_step] = order
-    source = lookup[on_step[:, None] + offsets]
-    tap_of, target = (count > source.T).nonzero(as_tuple=True)
+    sources = lookup[under]
 
     ever = torch.zeros(cells.batch, tall, wide, dtype=torch.bool, device=device)
     if seen_before is not None:
@@ -80,11 +86,8 @@ def stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "b 1 y x"] |
     first[:-1] = torch.where(before[table], -1, first[:-1])
     item, row, col = table // (tall * wide), table // wide % tall - pad, table % wide - pad
     return Stencil(
-        pair_source=source.T[tap_of, target],
-        pair_target=target,
-        pair_counts=tuple(torch.bincount(tap_of, minlength=kernel * kernel).tolist()),
-        sources=source,
-        inputs=(source < count).sum(1),
+        sources=sources,
+        inputs=(sources < count).sum(1),
         cell=cell,
         neighbours=neighbours,
         seen=first[neighbours] < cells.step[:, None],
@@ -136,8 +139,7 @@ def pair_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tenso
     taps = weight.permute(2, 3, 1, 0).flatten(0, 1).unbind(0)
     centre = len(taps) // 2
     result = features @ taps[centre]
-    pairs = zip(plan.pair_source.split(plan.pair_counts), plan.pair_target.split(plan.pair_counts), strict=True)
-    for tap, (source, target) in enumerate(pairs):
+    for tap, (source, target) in enumerate(plan.pairs):
         if tap != centre and len(source):
             product = features.index_select(0, source) @ taps[tap]
             result = result.index_add(0, target, product)

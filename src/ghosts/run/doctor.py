@@ -13,11 +13,12 @@ from ghosts.data.tile_store import FOLDER, JOINED, PARTS, StoredTiles, read_tile
 from ghosts.errors import DataError
 from ghosts.files import read_json
 from ghosts.presets import preset
-from ghosts.world.check import Finding, Inventory, Pictures, check_root, landmarks_command
+from ghosts.world.check import Finding, Inventory, check_root
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.check import check_words
 from ghosts.world.matterport.prepare import SUMMARY
 from ghosts.world.matterport.raw import RawRelease
+from ghosts.world.remedy import Pictures, landmarks_command
 
 TILE_BYTES = 1_000_000
 """Of a viewpoint's tile with 768 channels, for the estimate of space; `ghosts tiles` measures before it starts."""

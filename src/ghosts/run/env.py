@@ -249,12 +249,9 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
             "position_m": self._graph.position_m[self._row].copy(),
             "heading_rad": np.array([self._heading_rad]),
             "candidates": table,
-            "action_mask": self._mask(len(choices)),
+            "action_mask": (np.arange(self._most + 1) <= len(choices)).astype(np.int8),
             "instruction": self._episode.text,
         }
-
-    def _mask(self, count: int) -> np.ndarray:
-        return (np.arange(self._most + 1) <= count).astype(np.int8)
 
     def _info(self) -> dict[str, Any]:
         info: dict[str, Any] = {

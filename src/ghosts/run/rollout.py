@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -28,14 +28,45 @@ from ghosts.mapping.label_tiles import ragged_rows, starts_of
 
 
 @runtime_checkable
-class Agent(Protocol):
-    """An agent that can be walked: `act.agent.GhostAgent`, `act.seq2seq.Seq2SeqAgent`."""
+class Walking(Protocol):
+    """Walkers under way: an agent's carry."""
 
-    def start(self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: Any = None) -> Any:
-        """The first carry; it has `stopped` and `known`."""
+    @property
+    def stopped(self) -> Bool[np.ndarray, " b"]:
+        """Who has stopped."""
         ...
 
-    def step(self, carry: Any, percept: Percept, choose: Choose) -> tuple[Any, Action, Any]:
+    @property
+    def known(self) -> KnownGraph:
+        """What each has seen of its graph."""
+        ...
+
+
+@runtime_checkable
+class Thinking(Protocol):
+    """What an agent thought at a step."""
+
+    @property
+    def known(self) -> KnownGraph:
+        """What it chose from."""
+        ...
+
+
+C = TypeVar("C", bound=Walking)
+T = TypeVar("T", bound=Thinking, covariant=True)
+
+
+@runtime_checkable
+class Agent(Protocol[C, T]):
+    """An agent that can be walked: `act.agent.GhostAgent`, `act.seq2seq.Seq2SeqAgent`."""
+
+    def start(
+        self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: Float[Tensor, "b t1 c y x"] | None = None
+    ) -> C:
+        """The first carry."""
+        ...
+
+    def step(self, carry: C, percept: Percept, choose: Choose) -> tuple[C, Action, T]:
         """Next carry, action, thought."""
         ...
 
@@ -168,13 +199,13 @@ class Rollout:
 
 @torch.no_grad()
 def walk_episodes(
-    agent: Agent,
+    agent: Agent[C, T],
     world: World,
     episodes: Episodes,
     *,
     choose: Choose = choose_best,
     most: int | None = None,
-    keep: bool | Callable[[Any], Any] = False,
+    keep: bool | Callable[[T], object] = False,
 ) -> Rollout:
     """Walk until every agent has stopped.
 

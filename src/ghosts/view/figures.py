@@ -1,18 +1,16 @@
-"""Figures for papers and pages: a belief sequence, attention, the inside of the filter, calibration (PNG, PDF, SVG)."""
+"""Figures for papers and pages: a belief sequence, attention, the inside of the filter (PNG, PDF, SVG)."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from ghosts.errors import ConfigError, DataError
-from ghosts.evaluate.bootstrap import confidence_bin
-from ghosts.evaluate.goal import CALIBRATION_BINS, GoalScores
 from ghosts.files import atomic_path
 from ghosts.view import style
 from ghosts.view.canvas import MapLayers, draw_heat, draw_legend, draw_map, new_figure, view_box
@@ -183,42 +181,6 @@ def _draw_kernel(axes: Any, kernel: Float[np.ndarray, "k k"], cell_m: float) -> 
     axes.xaxis.label.set_size(8)
     axes.tick_params(labelsize=7)
     axes.plot(0, 0, "s", mfc="none", mec=style.INK, ms=9, zorder=5)
-
-
-def calibration_figure(scores: Mapping[str, GoalScores]) -> Figure:
-    """How often predictions made with a given confidence came true, for each of some models."""
-    figure = new_figure(4.2, 4.0, "drawing calibration")
-    axes = figure.add_subplot()
-    axes.plot([0, 1], [0, 1], color="#999999", lw=1, ls="--")
-    for number, (name, item) in enumerate(scores.items()):
-        points = calibration_points(item.confidence.ravel().astype(float), item.success.ravel())
-        x, y = [p["confidence"] for p in points], [p["success"] for p in points]
-        colour, label = style.model_colour(number), f"{name} (error {100 * item.calibration_error():.1f} %)"
-        axes.scatter(x, y, s=[16 + 160 * p["share"] for p in points], color=colour, alpha=0.8, lw=0, zorder=3)
-        axes.plot(x, y, color=colour, lw=1.4, label=label)
-    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    axes.set_xlabel("mass within 3 m of the prediction", fontsize=9)
-    axes.set_ylabel("share of predictions within 3 m", fontsize=9)
-    axes.tick_params(labelsize=8)
-    axes.legend(fontsize=8, frameon=False, loc="upper left")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.tight_layout()
-    return figure
-
-
-def calibration_points(confidence: Float[np.ndarray, " n"], success: Bool[np.ndarray, " n"]) -> list[dict[str, float]]:
-    """Mean confidence and success of each bin that holds anything, and its share of all predictions."""
-    which = confidence_bin(confidence, CALIBRATION_BINS)
-    return [
-        {
-            "confidence": float(confidence[which == number].mean()),
-            "success": float(success[which == number].mean()),
-            "share": float((which == number).mean()),
-        }
-        for number in range(CALIBRATION_BINS)
-        if (which == number).any()
-    ]
 
 
 def write_figures(

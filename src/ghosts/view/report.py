@@ -19,7 +19,8 @@ from ghosts.types import SUCCESS_M
 from ghosts.view.library import Library
 from ghosts.view.paint import Painting
 from ghosts.view.panorama import equirect, jpeg
-from ghosts.view.record import EpisodeRecord, crop, to_json
+from ghosts.view.record import EpisodeRecord, crop
+from ghosts.view.record_json import to_json
 from ghosts.view.report_scores import Listed, evaluation_html, headline_html
 
 SCRIPTS = ("core", "heat", "layers", "map", "pano", "words", "inside", "episodes", "player", "report")
@@ -149,11 +150,11 @@ def build_report(
     }
     # "</" would end the script element, whatever instruction it stands in.
     payload = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    scripts = "\n".join(_static(f"{name}.js") for name in SCRIPTS)
+    scripts = "\n".join(static_text(f"{name}.js") for name in SCRIPTS)
     return _PAGE.format(
         title=html.escape(title),
         about=html.escape(about),
-        style=_static("style.css"),
+        style=static_text("style.css"),
         headline=headline_html(_arrived(episodes, evaluation), evaluation.goals),
         evaluation=evaluation_html(evaluation.goals) if evaluation.goals else "",
         data=payload,
@@ -183,7 +184,8 @@ def _arrived(episodes: Sequence[Shown], evaluation: Evaluation) -> dict[str, tup
     return {name: (sum(end < SUCCESS_M for end in item), len(item)) for name, item in ends.items()}
 
 
-def _static(name: str) -> str:
+def static_text(name: str) -> str:
+    """A page, style or script of the viewer, from the package."""
     return (resources.files("ghosts.view") / "static" / name).read_text(encoding="utf-8")
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Bool, Float
 
-from ghosts.evaluate.goal import GoalScores
+from ghosts.evaluate.bootstrap import confidence_bin
+from ghosts.evaluate.goal import CALIBRATION_BINS, GoalScores
 from ghosts.types import SUCCESS_M
-from ghosts.view.figures import calibration_points
 from ghosts.view.style import model_colour
 
 _FAR_M = 20
@@ -132,6 +133,20 @@ def _step_table(scores: GoalScores) -> str:
         for name, values, scale, digits in rows
     )
     return f"<table class='sheet'><tr><th>Time step</th>{head}<th>mean</th></tr>{body}</table>"
+
+
+def calibration_points(confidence: Float[np.ndarray, " n"], success: Bool[np.ndarray, " n"]) -> list[dict[str, float]]:
+    """Mean confidence and success of each bin that holds anything, and its share of all predictions."""
+    which = confidence_bin(confidence, CALIBRATION_BINS)
+    return [
+        {
+            "confidence": float(confidence[which == number].mean()),
+            "success": float(success[which == number].mean()),
+            "share": float((which == number).mean()),
+        }
+        for number in range(CALIBRATION_BINS)
+        if (which == number).any()
+    ]
 
 
 def _calibration_svg(scores: Mapping[str, GoalScores]) -> str:

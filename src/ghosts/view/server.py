@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +19,6 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from ghosts import __version__
@@ -32,10 +30,11 @@ from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.packed import pack
 from ghosts.view.panorama import png
-from ghosts.view.question import VISITOR, Question
-from ghosts.view.record import frame_to_json, header_to_json, to_json
+from ghosts.view.question import Question
+from ghosts.view.record_json import frame_to_json, header_to_json, to_json
+from ghosts.view.report import static_text
+from ghosts.view.requests import Ask, AskCell, AskFilm, AskFrame, Pick
 
-MOST_TEXT, MOST_STOPS = 1000, 40
 MOST_THREADS = 4
 STATIC = {
     "index.html": "text/html; charset=utf-8",
@@ -63,67 +62,7 @@ STATIC = {
         )
     },
 }
-Name = Annotated[str, Field(min_length=1, max_length=80)]
 NameQuery = Annotated[str, Query(min_length=1, max_length=80)]
-
-
-class Strict(BaseModel):
-    """Unknown fields are refused, and so are numbers that are no numbers."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
-class Pick(Strict):
-    """An episode of a split."""
-
-    world: Name
-    model: Name
-    split: Name
-    instr_id: Name
-    fixed: bool = False
-    """With the evaluation's fixed walk instead of the model's own."""
-
-
-class Ask(Strict):
-    """Any instruction, anywhere."""
-
-    world: Name
-    model: Name
-    scan: Name
-    text: Annotated[str, Field(min_length=1, max_length=MOST_TEXT)]
-    heading_rad: Annotated[float, Field(ge=-100.0, le=100.0)]
-    walk: Annotated[list[Name], Field(min_length=1, max_length=MOST_STOPS)]
-    path: Annotated[list[Name], Field(max_length=MOST_STOPS)] = []
-    instr_id: Annotated[str, Field(max_length=80)] = ""
-    walked_by: Annotated[str, Field(max_length=80)] = VISITOR
-
-
-class AskFrame(Ask):
-    """One agent step of it."""
-
-    step: Annotated[int, Field(ge=0, lt=MOST_STOPS)]
-
-
-class AskCell(AskFrame):
-    """One cell at one filter step of that."""
-
-    filter_step: Annotated[int, Field(ge=1, le=64)]
-    x_m: Annotated[float, Field(ge=-1e5, le=1e5)]
-    y_m: Annotated[float, Field(ge=-1e5, le=1e5)]
-
-
-class AskFilm(Ask):
-    """A film of it, of two models side by side where a second one is named."""
-
-    beside: Annotated[str, Field(max_length=80)] = ""
-    kind: Annotated[str, Field(pattern="^(mp4|gif)$")] = "mp4"
-    job: Annotated[str, Field(max_length=80)] = ""
-    """A name under which to ask how far it is."""
-
-
-def static_text(name: str) -> str:
-    """A page, style or script of the viewer, from the package."""
-    return (resources.files("ghosts.view") / "static" / name).read_text(encoding="utf-8")
 
 
 def make_app(

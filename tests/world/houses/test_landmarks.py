@@ -23,7 +23,8 @@ from ghosts.world.houses.house import House, Opening
 from ghosts.world.houses.landmarks import LETTERS, R2R_LABELS, house_landmarks
 from ghosts.world.houses.make import house_name
 from ghosts.world.houses.plan.rooms import ROOM_KINDS
-from ghosts.world.houses.world import Described, WorldConfig, make_world
+from ghosts.world.houses.record import Described
+from ghosts.world.houses.world import WorldConfig, make_world
 from ghosts.world.landmarks.regions import ROOM_NAMES
 from ghosts.world.landmarks.source import load_scene
 

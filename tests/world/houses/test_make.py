@@ -11,9 +11,9 @@ from checks import unchecked
 from ghosts.errors import ConfigError
 from ghosts.world.houses.house import House, Opening, Room
 from ghosts.world.houses.make import house_name, make_house
-from ghosts.world.houses.plan.layout import HouseSize
 from ghosts.world.houses.plan.rooms import ROOM_KINDS, WALL_M
 from ghosts.world.houses.plan.shell import VIEWS, stair_hole, stair_steps
+from ghosts.world.houses.plan.slots import HouseSize
 from world.houses.made import house
 
 SEEDS = range(30)

@@ -18,7 +18,7 @@ from ghosts.language.episodes import load_episodes
 from ghosts.world.graph import parse_graph
 from ghosts.world.houses import world
 from ghosts.world.houses.make import make_house
-from ghosts.world.houses.plan.layout import HouseSize
+from ghosts.world.houses.plan.slots import HouseSize
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.summary import R2R
 from ghosts.world.houses.world import WorldConfig, load_house, make_world

@@ -11,9 +11,9 @@ import numpy as np
 from ghosts.world.houses.furniture.recipes import lacking
 from ghosts.world.houses.furniture.spots import footprint, overlap
 from ghosts.world.houses.house import House, Opening, Room, Stair, Thing
-from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import ROOM_KINDS
 from ghosts.world.houses.plan.shell import stair_hole
+from ghosts.world.houses.plan.slots import Rect
 from ghosts.world.houses.solids import AABB, TINY, Solids, crossing
 from ghosts.world.houses.touch import SUNK_M, depths_m
 
@@ -23,7 +23,6 @@ HIDES_M, TALL_M = 0.35, 1.0
 """A tall thing that reaches this far above the sill hides a window; a chair or a sofa does not."""
 _BEFORE_M = 0.5
 """Nearer than this to the wall, a thing stands before the window."""
-_FLAT_M = 0.03
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def _size(room: Room) -> Iterator[Flaw]:
 
 
 def _rugs(house: House, room: Room) -> Iterator[Flaw]:
-    flat = [t for t in house.things if t.room == room.index and not t.blocks and 2 * t.half_m[2] < _FLAT_M]
+    flat = [t for t in house.things if t.room == room.index and t.is_rug]
     for i, a in enumerate(flat):
         for b in flat[:i]:
             if overlap(footprint(a), footprint(b), -0.02):
@@ -92,13 +91,8 @@ def _inside(house: House) -> Iterator[Flaw]:
         mine = [thing for thing in house.things if thing.room == room.index]
         for i, a in enumerate(mine):
             for b in mine[:i]:
-                if not _carpeted(a, b) and _near(a, b) and (depths_m(a.parts, b.parts) > SUNK_M).any():
+                if not (a.is_rug or b.is_rug) and _near(a, b) and (depths_m(a.parts, b.parts) > SUNK_M).any():
                     yield Flaw("inside", room.index, f"{a.kind} in {b.kind}")
-
-
-def _carpeted(a: Thing, b: Thing) -> bool:
-    """Whether one of them is a rug, which others may stand on."""
-    return any(not thing.blocks and 2 * thing.half_m[2] < _FLAT_M for thing in (a, b))
 
 
 def _near(a: Thing, b: Thing) -> bool:

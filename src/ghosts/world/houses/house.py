@@ -63,6 +63,11 @@ class Thing:
     """Whether a walker has to go round it (a rug, a painting or a ceiling lamp does not block)."""
     parts: tuple[Primitive, ...]
 
+    @property
+    def is_rug(self) -> bool:
+        """Whether it lies flat on the floor, so that others may stand on it."""
+        return not self.blocks and 2 * self.half_m[2] < 0.03
+
     def gap_m(self, xy_m: Float[np.ndarray, "*n 2"]) -> Any:
         """Distance in the plane from points to its footprint."""
         dx, dy = xy_m[..., 0] - self.center_m[0], xy_m[..., 1] - self.center_m[1]

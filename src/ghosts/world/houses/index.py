@@ -14,7 +14,7 @@ from ghosts import __version__
 from ghosts.config import require
 from ghosts.files import write_json, write_text
 from ghosts.world.houses.make import ANY_SIZE
-from ghosts.world.houses.plan.layout import HouseSize
+from ghosts.world.houses.plan.slots import HouseSize
 from ghosts.world.houses.statistics import SPLITS, statistics
 
 _MOST_HOUSES = 100_000

@@ -9,10 +9,11 @@ from ghosts.world.houses.audit import flaws
 from ghosts.world.houses.furniture.furnish import furnish
 from ghosts.world.houses.house import House, Opening, Room, Sides, Stair
 from ghosts.world.houses.plan.kinds import assign_kinds
-from ghosts.world.houses.plan.layout import STYLES, HouseSize, Slot, make_layout
+from ghosts.world.houses.plan.layout import STYLES, make_layout
 from ghosts.world.houses.plan.openings import make_openings
 from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, ceiling_m, choose_finishes, choose_heights, pick
 from ghosts.world.houses.plan.shell import VIEWS, build_shell, make_stairs
+from ghosts.world.houses.plan.slots import HouseSize, Slot
 
 _ATTEMPTS, _PER_FRAME, _MISSES = 400, 100, 30
 ANY_SIZE = HouseSize()

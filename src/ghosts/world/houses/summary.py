@@ -42,14 +42,12 @@ def building_facts(house: House) -> dict[str, Any]:
     """What the record of a house keeps of its building, as plain JSON values."""
     broken = Counter(flaw.rule for flaw in flaws(house))
     return {
-        "rooms": [[room.kind, round(room.area_m2, 2), _height_m(house, room.index)] for room in house.rooms],
+        "rooms": [
+            [room.kind, round(room.area_m2, 2), round(room.ceiling_z_m - room.floor_z_m, 2)] for room in house.rooms
+        ],
         "things": dict(sorted(Counter(thing.kind for thing in house.things).items())),
         "flaws": {rule: broken[rule] for rule in RULES},
     }
-
-
-def _height_m(house: House, room: int) -> float:
-    return round(house.rooms[room].ceiling_z_m - house.rooms[room].floor_z_m, 2)
 
 
 def check_building(path: Path, told: Any, hint: str) -> None:

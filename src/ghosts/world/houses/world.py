@@ -6,13 +6,9 @@ that was stopped goes on with what is missing. Files appear whole or not at all.
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import zlib
 from collections.abc import Callable
 from concurrent.futures import Executor, as_completed
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +17,17 @@ from jaxtyping import Bool
 
 from ghosts import __version__
 from ghosts.errors import ConfigError, DataError, UnknownNameError
-from ghosts.files import is_finite, read_json, read_object, write_json
+from ghosts.files import read_json, read_object, write_json
 from ghosts.workers import pool_of
-from ghosts.world.houses.graph.paths import sample_paths
 from ghosts.world.houses.graph.sight import things_seen
 from ghosts.world.houses.graph.viewpoints import HouseGraph, connectivity, make_graph
 from ghosts.world.houses.house import House
 from ghosts.world.houses.index import WorldConfig, r2r_record, unseen_houses, world_summary, write_index
 from ghosts.world.houses.landmarks import house_landmarks
 from ghosts.world.houses.make import ANY_SIZE, house_name, make_house
-from ghosts.world.houses.plan.layout import HouseSize
-from ghosts.world.houses.summary import building_facts, check_building, summarise
-from ghosts.world.houses.words.instructions import Teller
+from ghosts.world.houses.plan.slots import HouseSize
+from ghosts.world.houses.record import checksum, describe, read_record
+from ghosts.world.houses.summary import building_facts, summarise
 from ghosts.world.landmarks.format import write_landmarks
 from ghosts.world.store import PanoramaStore
 
@@ -42,10 +37,6 @@ _SEEDS_PER_WORLD = 4 * _PER_SEED  # room for three spare seeds per house
 _LEAST_PATHS = 20
 Report = Callable[[str, int], None]
 """Called with ("house" | "panorama", how many were finished)."""
-
-
-_PATH = {"distance", "path_id", "path", "heading", "instructions"}
-"""Fields of a path that its R2R record needs."""
 
 
 def make_world(
@@ -137,48 +128,6 @@ def _size_of(path: Path, config: Any) -> HouseSize:
         ) from error
 
 
-@dataclass(frozen=True, eq=False)
-class Described:
-    """A house with its graph and what is said of it."""
-
-    house: House
-    graph: HouseGraph
-    seen: Bool[np.ndarray, "n things"]
-    """Which things each viewpoint sees."""
-    paths: list[dict[str, Any]]
-    """With instructions and the facts they state (plain JSON values)."""
-
-
-def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> Described:
-    """A house, its graph, and its paths with instructions."""
-    house = make_house(seed, size)
-    graph = make_graph(house)
-    seen = things_seen(house, graph.positions_m)
-    rng = np.random.default_rng([seed, 0x7061_7468])
-    teller, paths = Teller(house, graph, seen), []
-    for path in sample_paths(house, graph, count, rng):
-        told = teller.tell(path, rng)
-        paths.append(
-            {
-                "distance": path.length_m,
-                "path": [graph.viewpoints[step].name for step in path.steps],
-                "heading": path.heading_rad,
-                "instructions": [item.text for item in told],
-                "styles": [item.style for item in told],
-                "others": [item.others for item in told],
-                "facts": [[_plain_fact(fact) for fact in item.facts] for item in told],
-            }
-        )
-    return Described(house, graph, seen, paths)
-
-
-def _plain_fact(fact: Any) -> dict[str, Any]:
-    """A fact without the fields that say nothing, numbers rounded."""
-    values = dataclasses.asdict(fact) | {"name": fact.name.how, "other_name": fact.other_name.how}
-    kept = {name: value for name, value in values.items() if value not in (-1, "", 0.0) or name in ("step", "at_m")}
-    return {name: round(value, 3) if isinstance(value, float) else value for name, value in kept.items()}
-
-
 def _seeds(config: WorldConfig, index: int) -> list[int]:
     """Seeds to try for a house, in this order."""
     block, place = divmod(index, _PER_SEED)
@@ -191,7 +140,7 @@ def _told_before(root: Path, config: WorldConfig, index: int) -> dict[str, Any] 
     for seed in _seeds(config, index):
         stored = root / "houses" / f"{house_name(seed)}.json"
         if stored.is_file():
-            return _light(config, _read_record(stored, index))
+            return _light(config, read_record(stored, index))
     return None
 
 
@@ -238,7 +187,7 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
         "viewpoints": [[point.name, *point.position_m] for point in graph.viewpoints],
         "paths": paths,
     }
-    record["checksum"] = _checksum(record)
+    record["checksum"] = checksum(record)
     if config.shards and index not in unseen_houses(config):
         write_json(root / "r2r" / "R2R_train" / f"{house.name}.json", [r2r_record(record, path) for path in paths])
     write_json(root / "houses" / f"{house.name}.json", record)
@@ -255,38 +204,6 @@ def _light(config: WorldConfig, record: dict[str, Any]) -> dict[str, Any]:
     fields = ("scan", "index", "seed", "rooms", "storeys", "things", "building", "viewpoints")
     light = {name: record[name] for name in fields} | {"told": len(record["paths"])}
     return light | {"paths": [r2r_record(record, path) for path in kept]}
-
-
-def _read_record(path: Path, index: int) -> dict[str, Any]:
-    """What an earlier, interrupted run knew of a house.
-
-    Raises:
-        DataError: the file is damaged.
-    """
-    record = read_object(path)
-    hint = "remove the file; the same command makes it again"
-    if record.get("index") != index or record.get("scan") != path.stem or not isinstance(record.get("seed"), int):
-        raise DataError(f"not the record of house {index}", file=path, hint=hint)
-    paths, viewpoints = record.get("paths"), record.get("viewpoints")
-    if not isinstance(paths, list) or not all(isinstance(item, dict) and item.keys() >= _PATH for item in paths):
-        raise DataError(f"expected paths with {', '.join(sorted(_PATH))}", file=path, field="paths", hint=hint)
-    if not isinstance(viewpoints, list) or not all(
-        isinstance(item, list) and len(item) == 4 and all(is_finite(value) for value in item[1:]) for item in viewpoints
-    ):
-        raise DataError("expected a name and three numbers each", file=path, field="viewpoints", hint=hint)
-    if record.get("checksum", _checksum(record)) != _checksum(record):  # earlier versions wrote none
-        raise DataError("a damaged record (its checksum differs)", file=path, hint=hint)
-    for field in ("rooms", "storeys", "things", "building"):
-        if field not in record:
-            raise DataError("missing", file=path, field=field, hint=hint)
-    check_building(path, record["building"], hint)
-    return record
-
-
-def _checksum(record: dict[str, Any]) -> int:
-    """CRC-32 of what a house's record says."""
-    said = {name: value for name, value in record.items() if name != "checksum"}
-    return zlib.crc32(json.dumps(said).encode())
 
 
 def _made(config: WorldConfig) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from ghosts.world.houses.furniture.kit import build
 from ghosts.world.houses.furniture.recipes import RECIPES
 from ghosts.world.houses.furniture.spots import footprint, overlap
 from ghosts.world.houses.house import House, Thing
-from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import ROOM_KINDS
+from ghosts.world.houses.plan.slots import Rect
 from world.houses.made import house
 
 SEEDS = range(30)

@@ -18,7 +18,14 @@ from ghosts.world.houses.graph.viewpoints import (
     distances_m,
     make_graph,
 )
-from ghosts.world.houses.graph.walk import Obstacles, stair_coordinates, stair_length_m, walkable_stair
+from ghosts.world.houses.graph.walk import (
+    Obstacles,
+    lattice_room_m,
+    stair_coordinates,
+    stair_length_m,
+    standing_room_m,
+    walkable_stair,
+)
 from ghosts.world.houses.house import POSE_ROTATION, House, Primitive
 from world.houses.made import house as made_house
 
@@ -152,3 +159,15 @@ def test_spacing_is_like_r2r() -> None:
     assert 1.9 < lengths.mean() < 2.6  # R2R: 2.25
     assert 2.6 < np.concatenate([g.unobstructed.sum(1) for g in graphs]).mean() < 5.6  # R2R: 4.1
     assert 25 <= np.mean([len(g.viewpoints) for g in graphs]) <= 65
+
+
+def test_room_on_a_lattice_is_that_of_its_points() -> None:
+    """Up to the reach to the bit; beyond it, a distance may be left out."""
+    house = made_house(9)
+    obstacles, xs, ys = Obstacles.of(house), np.arange(0.0, 12.0, 0.13), np.arange(0.0, 9.0, 0.11)
+    points = np.stack(np.meshgrid(xs, ys, indexing="ij"), -1).reshape(-1, 2)
+    true = standing_room_m(obstacles, points, 0.0).reshape(len(xs), len(ys))
+    found = lattice_room_m(obstacles, xs, ys, 0.0, 0.4)
+    np.testing.assert_array_equal(found[true <= 0.4], true[true <= 0.4])
+    assert (found[true > 0.4] > 0.4).all()
+    assert 0.2 < (true <= 0.4).mean() < 0.9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ghosts.world.houses.plan.layout import Rect, Slot, shared_walls
+from ghosts.world.houses.plan.slots import Rect, Slot, shared_walls
 
 ROOM = Rect(0.0, 0.0, 4.0, 3.0)
 

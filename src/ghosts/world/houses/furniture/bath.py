@@ -132,7 +132,6 @@ def _pantry_shelf(k: Kit) -> str:
     return ""
 
 
-_BATH = ("bathroom",)
 BATH_KINDS: dict[str, Kind] = {
     "toilet": Kind(_toilet, "wall"),
     "bathtub": Kind(_bathtub, "corner", clear_m=0.4),

@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from ghosts.world.houses.furniture.spots import grow
 from ghosts.world.houses.house import Room
-from ghosts.world.houses.plan.layout import Rect
+from ghosts.world.houses.plan.slots import Rect
 
 CELL_M = 0.1
 LANE_HALF_M = 0.36

@@ -13,8 +13,8 @@ from ghosts.world.houses.furniture.kit import Model, build, stand
 from ghosts.world.houses.furniture.lanes import lanes_join
 from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, in_front, overlap
 from ghosts.world.houses.house import Opening, Room, Stair, Thing, Wall, reach_m
-from ghosts.world.houses.plan.layout import Rect
 from ghosts.world.houses.plan.rooms import WALL_M
+from ghosts.world.houses.plan.slots import Rect
 from ghosts.world.houses.touch import sunk
 
 _SKIRT_M = 0.02
@@ -22,11 +22,6 @@ _CATERCORNERED = ("armchair", "exercise bike", "globe", "teddy bear")
 """Kinds that often stand across a corner."""
 _STANDS_HIGH_M = {"tv stand": 1.3}
 """Height with what will stand on it, where that must not stand before a window."""
-
-
-def _flat(thing: Thing) -> bool:
-    """Whether it lies on the floor like a rug."""
-    return 2 * thing.half_m[2] < 0.03
 
 
 @dataclass
@@ -126,7 +121,7 @@ class Placer:
             return False
         if not spec.blocks:
             # Furniture may stand on a rug, but a rug lies on no other.
-            flat = [footprint(thing) for thing in self.things if not thing.blocks and _flat(thing)]
+            flat = [footprint(thing) for thing in self.things if thing.is_rug]
             return not any(overlap(rect, other) for other in flat) and (
                 not strict or not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids)
             )

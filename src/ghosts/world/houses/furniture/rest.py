@@ -215,7 +215,7 @@ def _fireplace(k: Kit) -> str:
     k.box(-0.08, 0, 0.06, 0.1, 0.6, 0.42, "fire", (1.0, 0.5, 0.1))
     for y in (-0.12, 0.02, 0.15):
         k.box(0.02, y, 0.05, 0.3, 0.08, 0.08, "wood", (0.16, 0.08, 0.04), 0.3 * y)
-    return "" if word == "stone" else word if word == "white" else ""
+    return word if word == "white" else ""
 
 
 def _bookshelf(k: Kit) -> str:
@@ -292,7 +292,6 @@ def _teddy(k: Kit) -> str:
     return ""
 
 
-_LOUNGE = ("living room", "library", "music room")
 REST_KINDS: dict[str, Kind] = {
     "bed": Kind(_bed, "wall", clear_m=0.6),
     "single bed": Kind(_single_bed, "corner", clear_m=0.4),

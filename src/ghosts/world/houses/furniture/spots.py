@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ghosts.world.houses.house import Thing, reach_m
-from ghosts.world.houses.plan.layout import Rect
+from ghosts.world.houses.plan.slots import Rect
 
 
 def around(half_m: tuple[float, float, float], x_m: float, y_m: float, yaw_rad: float) -> Rect:

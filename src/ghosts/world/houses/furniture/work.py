@@ -298,7 +298,6 @@ def _umbrella_stand(k: Kit) -> str:
     return ""
 
 
-_GYM = ("gym",)
 WORK_KINDS: dict[str, Kind] = {
     "desk": Kind(_desk, "wall", clear_m=0.8),
     "office chair": Kind(_office_chair, "front", clear_m=0.0),

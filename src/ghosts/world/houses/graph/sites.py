@@ -13,6 +13,7 @@ from ghosts.world.houses.graph.sight import sees
 from ghosts.world.houses.graph.walk import (
     BODY_RADIUS_M,
     Obstacles,
+    lattice_room_m,
     stair_coordinates,
     stair_ground_m,
     stair_length_m,
@@ -229,7 +230,7 @@ def _walk_way(
     xs = np.arange(min(r.x0_m for r in rooms), max(r.x1_m for r in rooms) + 1e-9, lattice_m)
     ys = np.arange(min(r.y0_m for r in rooms), max(r.y1_m for r in rooms) + 1e-9, lattice_m)
     points = np.stack(np.meshgrid(xs, ys, indexing="ij"), -1)
-    clearance = standing_room_m(obstacles, points.reshape(-1, 2), z_m).reshape(len(xs), len(ys))
+    clearance = lattice_room_m(obstacles, xs, ys, z_m, CLEARANCE_M + 0.1)
     free, tight = clearance > BODY_RADIUS_M + 0.01, clearance < CLEARANCE_M + 0.02
     number = np.arange(free.size).reshape(free.shape)
     links = []

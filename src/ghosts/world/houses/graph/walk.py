@@ -7,6 +7,7 @@ Obstacles are the bounding boxes of things that block and every upright piece of
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,16 +131,38 @@ def stair_ground_m(stair: Stair, along_m: Float[np.ndarray, " n"]) -> Float[np.n
 
 def standing_room_m(obstacles: Obstacles, xy_m: Float[np.ndarray, "n 2"], floor_z_m: float) -> Float[np.ndarray, " n"]:
     """Distance from points of a storey's floor to the nearest obstacle of a standing body."""
+    best = np.full(len(xy_m), np.inf)
+    for center, half, yaw in _in_the_way(obstacles, floor_z_m):
+        np.minimum(best, _gap_m(xy_m - center, half, yaw), out=best)
+    return best
+
+
+def lattice_room_m(
+    obstacles: Obstacles, xs_m: Float[np.ndarray, " x"], ys_m: Float[np.ndarray, " y"], floor_z_m: float, reach_m: float
+) -> Float[np.ndarray, "x y"]:
+    """The same for a lattice of points; only distances up to a reach are looked for, the others may be infinite."""
+    best = np.full((len(xs_m), len(ys_m)), np.inf)
+    for center, half, yaw in _in_the_way(obstacles, floor_z_m):
+        about = float(np.hypot(*half)) + reach_m
+        i, j = (slice(*np.searchsorted(side, (c - about, c + about))) for side, c in zip((xs_m, ys_m), center))
+        points = np.stack(np.meshgrid(xs_m[i], ys_m[j], indexing="ij"), -1)
+        best[i, j] = np.minimum(best[i, j], _gap_m(points - center, half, yaw))
+    return best
+
+
+def _in_the_way(obstacles: Obstacles, floor_z_m: float) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Middle, half sides and turn of what stands in the way of a body on a storey's floor."""
     low, high = floor_z_m + BODY_BOTTOM_M, floor_z_m + BODY_TOP_M
     use = ~obstacles.flat & (obstacles.z_m[:, 0] < high) & (obstacles.z_m[:, 1] > low)
-    best = np.full(len(xy_m), np.inf)
-    for center, half, yaw in zip(obstacles.center_m[use], obstacles.half_m[use], obstacles.yaw_rad[use]):
-        delta = xy_m - center
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        x = np.maximum(np.abs(delta[:, 0] * cos + delta[:, 1] * sin) - half[0], 0.0)
-        y = np.maximum(np.abs(delta[:, 1] * cos - delta[:, 0] * sin) - half[1], 0.0)
-        np.minimum(best, np.hypot(x, y), out=best)
-    return best
+    return zip(obstacles.center_m[use], obstacles.half_m[use], obstacles.yaw_rad[use])
+
+
+def _gap_m(delta_m: Float[np.ndarray, "*n 2"], half_m: np.ndarray, yaw_rad: float) -> np.ndarray:
+    """Distance from points, seen from the middle of a turned rectangle, to the rectangle."""
+    cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
+    x = np.maximum(np.abs(delta_m[..., 0] * cos + delta_m[..., 1] * sin) - half_m[0], 0.0)
+    y = np.maximum(np.abs(delta_m[..., 1] * cos - delta_m[..., 0] * sin) - half_m[1], 0.0)
+    return np.hypot(x, y)
 
 
 def walkable_floor(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ghosts.world.houses.plan.layout import Slot, shared_walls
 from ghosts.world.houses.plan.rooms import HALLS, ROOM_KINDS
+from ghosts.world.houses.plan.slots import Slot, shared_walls
 
 _DEAD_ENDS = ("bathroom", "closet", "pantry", "laundry room")
 """Nobody walks through these to another room."""

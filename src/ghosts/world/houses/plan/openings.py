@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from ghosts.world.houses.house import Opening, Room, Stair
-from ghosts.world.houses.plan.layout import Edge, Slot, shared_walls
 from ghosts.world.houses.plan.rooms import DOOR_HEIGHT_M, DOOR_WIDTH_M, HALLS, PASSAGE_HEIGHT_M, ROOM_KINDS
+from ghosts.world.houses.plan.slots import Edge, Slot, shared_walls
 
 _CORNER_M = 0.3
 """Least distance of an opening from a wall's end (centre line), so that its frame fits beside the next wall."""

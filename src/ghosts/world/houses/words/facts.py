@@ -6,7 +6,7 @@ which one is meant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from ghosts.world.houses.house import House, Thing
 from ghosts.world.houses.plan.rooms import HALLS
 from ghosts.world.houses.words.route import Route
 from ghosts.world.houses.words.traits import Looks
-from ghosts.world.houses.words.vocabulary import UNSPOKEN, nouns
+from ghosts.world.houses.words.vocabulary import UNSPOKEN, namesakes, nouns
 
 FactKind = Literal[
     "turn", "door", "walk", "pass", "between", "passdoor", "toward", "away", "orient", "facing", "climb", "stop"
@@ -82,6 +82,8 @@ class Setting:
     looks: Looks
     near: Bool[np.ndarray, "k things"]
     """Things in sight and near, for every viewpoint of the path."""
+    _names: dict[tuple[int, int], Name] = field(default_factory=dict)
+    """Names that were asked for, by thing and step."""
 
     @staticmethod
     def of(house: House, graph: HouseGraph, route: Route, looks: Looks, seen: Bool[np.ndarray, "n things"]) -> Setting:
@@ -98,15 +100,16 @@ class Setting:
 
     def rivals(self, thing: int, step: int) -> list[int]:
         """Other things about a step that share a noun with a thing."""
-        words = set(nouns(self.house.things[thing].kind))
-        return [
-            int(k)
-            for k in np.flatnonzero(self.around(step))
-            if k != thing and words & set(nouns(self.house.things[k].kind))
-        ]
+        mine, things = self.house.things[thing].kind, self.house.things
+        return [k for k in np.flatnonzero(self.around(step)).tolist() if k != thing and namesakes(mine, things[k].kind)]
 
     def name(self, thing: int, step: int) -> Name:
         """How to name a thing so that it is the only one meant among those in sight around a step."""
+        if (thing, step) not in self._names:
+            self._names[thing, step] = self._name(thing, step)
+        return self._names[thing, step]
+
+    def _name(self, thing: int, step: int) -> Name:
         things, mine = self.house.things, self.house.things[thing]
         rivals, words = self.rivals(thing, step), nouns(mine.kind)
         taken = {word for k in rivals for word in nouns(things[k].kind)}
@@ -132,7 +135,7 @@ class Setting:
         equals = {*self.rivals(members[0], step), members[0]}
         if len(members) < 2 or equals != set(members) or any(self.house.things[k].room != room for k in members):
             return Name()
-        same = [k for k, t in enumerate(self.house.things) if t.room == room and set(nouns(t.kind)) & set(nouns(kind))]
+        same = [k for k, t in enumerate(self.house.things) if t.room == room and namesakes(t.kind, kind)]
         # A number is only safe when no other one of the room can come into sight on the way.
         return Name("plural", nouns(kind), count=len(members) if len(same) == len(members) else 0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from jaxtyping import Bool
 
@@ -39,16 +41,17 @@ class Goals:
         walk = self._walks[key]
         return not contradicted(self.house, walk, path.heading_rad, claims)
 
-    def others(self, path: HousePath, claims: list[Claim]) -> list[int]:
-        """Viewpoints out of reach of the goal to which the claims lead as well."""
+    def others(self, path: HousePath, claims: list[Claim], most: int | None = None) -> list[int]:
+        """Viewpoints out of reach of the goal to which the claims lead as well; no more than `most` are looked for."""
         start, goal = path.steps[0], path.steps[-1]
         far = np.linalg.norm(self.ground_m - self.ground_m[goal], axis=1) > SUCCESS_M
         within = np.isfinite(self.distance_m[start]) & (self.distance_m[start] > 0)
-        return [
-            int(k)
-            for k in np.flatnonzero(far & within)
-            if fits(self.house, self.walk(start, int(k)), path.heading_rad, claims)
-        ]
+        every = (k for k in np.flatnonzero(far & within).tolist() if self._leads(path, k, claims))
+        return list(itertools.islice(every, most))
+
+    def _leads(self, path: HousePath, goal: int, claims: list[Claim]) -> bool:
+        """Whether claims lead from the start of a path to a viewpoint."""
+        return fits(self.house, self.walk(path.steps[0], goal), path.heading_rad, claims)
 
     def walk(self, start: int, goal: int) -> Walk:
         """The shortest walk between two viewpoints."""

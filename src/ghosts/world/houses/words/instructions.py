@@ -70,7 +70,7 @@ class Teller:
             # Who has not been understood says more.
             draft = self.draft(path, facts, style, rng, detail=min(1.0, 0.25 * attempt))
             claims = self.goals.read(draft.text)
-            others = len(self.goals.others(path, claims)) if self.goals.true(path, claims) else fewest
+            others = len(self.goals.others(path, claims, most=fewest)) if self.goals.true(path, claims) else fewest
             if best is None or others < fewest:
                 best, fewest = replace(draft, others=others), others
             if fewest == 0:

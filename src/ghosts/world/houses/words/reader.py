@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ghosts.world.houses.words import lexicon
@@ -34,7 +34,8 @@ class Claim:
     """"turn", "around"; of rooms "leave", "enter", "walk", "hallend", "passroom", "in", "inside", "doorway", "outside",
     "corner", "middle", "mention"; of things "pass", "toward", "away", "facing", "front", "by", "see", "with", "orient",
     "upon", "between"; "door"; of stairs "climb", "end", "onstairs", "floor"."""
-    words: str
+    words: str = field(compare=False)
+    """The words that say it; others may say the same."""
     rooms: tuple[str, ...] = ()
     """Room kinds it may mean."""
     things: tuple[str, ...] = ()
@@ -63,6 +64,10 @@ class Claim:
     """The second of two things or rooms."""
 
 
+_SHADES = {*lexicon.COLORS, *lexicon.COLORS.values()}
+_ADJECTIVE = re.compile(r"\b(?:" + "|".join(sorted({*lexicon.ADJECTIVES}, key=len, reverse=True)) + r")\b")
+
+
 def read(text: str, thing_kinds: set[str], colors: set[str]) -> list[Claim]:
     """Read a text.
 
@@ -75,7 +80,10 @@ def read(text: str, thing_kinds: set[str], colors: set[str]) -> list[Claim]:
     for short, whole in lexicon.SHORT.items():
         plain = re.sub(rf"\b{short}\b", whole, plain)
     plain = re.sub(r"\bfrom (?:there|here|where you are|that point)\b,?", "", plain)
-    nouns, pattern = _pattern(frozenset(thing_kinds - {"door"}), frozenset(colors))
+    # Compiling takes 0.1 s: what the lexicon knows anyway makes no pattern of its own for a house.
+    nouns, pattern = _pattern(
+        frozenset(thing_kinds - lexicon.THINGS.keys() - {"door"}), frozenset(colors - {"", *_SHADES})
+    )
     claims: list[Claim] = []
     last_end = 0
     for match in pattern.finditer(plain):
@@ -98,17 +106,18 @@ def read(text: str, thing_kinds: set[str], colors: set[str]) -> list[Claim]:
 
 @functools.cache
 def _pattern(thing_kinds: frozenset[str], colors: frozenset[str]) -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
-    """Every form of a noun with the kinds it may mean, and the pattern that finds claims."""
-    table = {word: lexicon.THINGS.get(word, ()) for word in {*thing_kinds, *lexicon.THINGS}}
-    table = {
-        word: kinds if word in kinds or word not in thing_kinds else (word, *kinds) for word, kinds in table.items()
-    }
+    """Every form of a noun with the kinds it may mean, and the pattern that finds claims.
+
+    Args:
+        thing_kinds: kinds that the lexicon has no words for.
+        colors: colours that it does not know.
+    """
+    table = lexicon.THINGS | {kind: (kind,) for kind in thing_kinds}
     table["window"] = ("window",)
     nouns = {form: kinds for noun, kinds in table.items() for form in _forms(noun)} | table
     things = "|".join(sorted(map(re.escape, nouns), key=len, reverse=True))
     rooms = "|".join(sorted(lexicon.ROOMS, key=len, reverse=True))
-    shades = {c for c in colors if c} | set(lexicon.COLORS)
-    adjectives = "|".join(sorted({*shades, *lexicon.ADJECTIVES, *lexicon.NUMBERS}, key=len, reverse=True))
+    adjectives = "|".join(sorted({*colors, *_SHADES, *lexicon.ADJECTIVES, *lexicon.NUMBERS}, key=len, reverse=True))
     surfaces = "|".join({name for table in lexicon.SURFACES.values() for name in table})
     parts = [f"(?P<{name}>{source})" for name, source in FIXED]
     parts.append(rf"(?P<made>{surfaces}) (?P<part>floor|walls|wallpaper)")
@@ -287,17 +296,17 @@ def _room_kind(gap: str, relation: str, final: bool, entrance: bool, before: boo
 
 def _adjectives(text: str) -> list[str]:
     """The adjectives of a run of them."""
-    words = sorted({*lexicon.ADJECTIVES}, key=len, reverse=True)
-    return re.findall(r"\b(?:" + "|".join(words) + r")\b", text)
+    return _ADJECTIVE.findall(text)
 
 
 def _add_thing(claims: list[Claim], match: re.Match[str], gap: str, kinds: tuple[str, ...], stopping: bool) -> None:
     adjectives = match["adjectives"]
     said = _adjectives(adjectives)
-    number = next((n for word, n in lexicon.NUMBERS.items() if re.search(rf"\b{word}\b", adjectives)), 0)
-    left = adjectives
-    for word in (*said, *lexicon.NUMBERS):
-        left = re.sub(rf"\b{word}\b ?", "", left)
+    number, left = 0, adjectives
+    if adjectives:
+        number = next((n for word, n in lexicon.NUMBERS.items() if re.search(rf"\b{word}\b", adjectives)), 0)
+        for word in (*said, *lexicon.NUMBERS):
+            left = re.sub(rf"\b{word}\b ?", "", left)
     color = lexicon.COLORS.get(left.strip(), left.strip())
     relation = OBJECT.get(_last_word(gap, tuple(OBJECT)), "mention")
     traits = tuple(lexicon.ADJECTIVES[word] for word in said)

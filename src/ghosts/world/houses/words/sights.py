@@ -66,9 +66,10 @@ def _facing(setting: Setting) -> list[Fact]:
     for thing in np.flatnonzero(setting.near[0]):
         item = setting.house.things[thing]
         bearing = abs(_bearing(setting, setting.route.start_heading_rad, 0, item))
-        name = setting.name(int(thing), 0)
-        if setting.beside_walker(item, 0) and name.how and bearing < math.radians(18):
-            facts.append(Fact("facing", 0, 0.0, "ahead", thing=int(thing), name=name))
+        if setting.beside_walker(item, 0) and bearing < math.radians(18):
+            name = setting.name(int(thing), 0)
+            if name.how:
+                facts.append(Fact("facing", 0, 0.0, "ahead", thing=int(thing), name=name))
     return facts
 
 
@@ -86,7 +87,8 @@ def _passed(setting: Setting) -> list[Fact]:
     """Things whose whole footprint lies on one side of the walk while the walker goes by, in the room he is in."""
     facts: list[Fact] = []
     route = setting.route
-    for thing, item in enumerate(setting.house.things):
+    for thing in np.flatnonzero(setting.near.any(0)).tolist():
+        item = setting.house.things[thing]
         found = [
             passed
             for step in range(len(route.headings_rad))
@@ -159,10 +161,10 @@ def _towards(setting: Setting) -> list[Fact]:
     for step in range(len(route.headings_rad)):
         for thing in np.flatnonzero(setting.near[step]):
             item = setting.house.things[thing]
+            if not setting.beside_walker(item, step) or not _ahead(route, step, np.array(item.center_m[:2])):
+                continue
             name = setting.name(int(thing), step)
-            level = setting.beside_walker(item, step)
-            far = item.gap_m(route.points_m[step]) > 1.2
-            if level and far and name.how and _ahead(route, step, np.array(item.center_m[:2])):
+            if name.how and item.gap_m(route.points_m[step]) > 1.2:
                 at = float(route.along_m[step]) + 0.01
                 facts.append(Fact("toward", step, at, "ahead", thing=int(thing), name=name))
         room = setting.graph.viewpoints[route.steps[step]].room

@@ -11,7 +11,6 @@ from ghosts.world.houses.house import House, Thing
 from ghosts.world.houses.words.reader import Claim
 from ghosts.world.houses.words.walk import Span, Walk
 
-_SIGHT_M = 6.5
 _AT_M = 2.0
 _BY_M = 2.4
 
@@ -27,13 +26,13 @@ def thing_spans(house: House, walk: Walk, heading_rad: float, claim: Claim) -> l
                 if other != index:
                     spans += _between(walk, claim, thing, house.things[other])
         else:
-            spans += _one_thing(walk, heading_rad, claim, thing, _sighted(walk, index, thing))
+            spans += _one_thing(walk, heading_rad, claim, thing, walk.sighted[:, index])
     return spans
 
 
 def meant(house: House, walk: Walk, claim: Claim) -> list[int]:
     """Things in sight on a walk that a claim's noun, adjectives and place fit."""
-    found = [k for k in _described(house, claim) if _sighted(walk, k, house.things[k]).any()]
+    found = [k for k in _described(house, claim) if walk.sighted[:, k].any()]
     if claim.count:
         rooms = {house.things[k].room for k in found}
         right = {room for room in rooms if sum(house.things[k].room == room for k in found) == claim.count}
@@ -52,15 +51,6 @@ def _described(house: House, claim: Claim) -> list[int]:
         and (not claim.place or _placed(house, thing, claim.place))
         and all(_has(house, thing, trait) for trait in claim.traits)
     ]
-
-
-def _sighted(walk: Walk, index: int, thing: Thing) -> np.ndarray:
-    """Whether a thing is in sight and near, for every viewpoint of a walk."""
-    seen = walk.seen[:, index]
-    if not seen.any():
-        return seen
-    distance = np.linalg.norm(walk.nodes_m - np.array(thing.center_m), axis=1)
-    return np.asarray(seen & (distance < _SIGHT_M))
 
 
 def _has(house: House, thing: Thing, trait: str) -> bool:
@@ -178,7 +168,7 @@ def window_spans(house: House, walk: Walk, claim: Claim) -> list[Span]:
     """Stretches of a walk where a claim on a window holds."""
     spans: list[Span] = []
     for opening in house.openings:
-        if opening.kind != "window" or not np.isin(walk.room, opening.rooms).any():
+        if opening.kind != "window" or walk.rooms.isdisjoint(opening.rooms):
             continue
         center = np.array([opening.x_m, opening.y_m])
         if claim.kind == "toward":

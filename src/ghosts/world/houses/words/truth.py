@@ -88,9 +88,15 @@ def _follow(
 
 def _options(house: House, walk: Walk, heading_rad: float, claim: Claim) -> list[tuple[Span, int]]:
     """Stretches of a walk where a claim holds; for a turn with the viewpoint where it ends."""
-    if claim.kind in ("turn", "around"):
-        return _turn_spans(walk, heading_rad, claim)
-    return [(span, -1) for span in _spans(house, walk, heading_rad, claim)]
+    key = heading_rad, claim
+    if key not in walk.held:
+        turning = claim.kind in ("turn", "around")
+        walk.held[key] = (
+            _turn_spans(walk, heading_rad, claim)
+            if turning
+            else [(span, -1) for span in _spans(house, walk, heading_rad, claim)]
+        )
+    return walk.held[key]
 
 
 def _turn_spans(walk: Walk, heading_rad: float, claim: Claim) -> list[tuple[Span, int]]:

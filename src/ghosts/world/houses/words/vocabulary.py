@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ghosts.world.houses.words.tables import entries, names
 
 _NOUNS = entries("""
@@ -132,6 +134,12 @@ _ROOMS = entries("""
 def nouns(kind: str) -> tuple[str, ...]:
     """What people call a kind of thing; the first is the commonest."""
     return _NOUNS.get(kind, (kind.replace("_", " "),))
+
+
+@functools.cache
+def namesakes(kind: str, other: str) -> bool:
+    """Whether two kinds of things share a noun."""
+    return not set(nouns(kind)).isdisjoint(nouns(other))
 
 
 def room_names(kind: str) -> tuple[str, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -12,6 +14,7 @@ from ghosts.geometry import heading_of
 from ghosts.world.houses.house import House
 
 _SAMPLE_M = 0.1
+_SIGHT_M = 6.5
 Span = tuple[float, float]
 """A stretch of a walk, from and to (m)."""
 
@@ -40,14 +43,23 @@ class Walk:
     room: np.ndarray
     """Room index of every sample; −1 inside walls."""
     seen: Bool[np.ndarray, "k things"]
+    sighted: Bool[np.ndarray, "k things"]
+    """Which things are in sight and near, for every viewpoint."""
     crossings: tuple[Crossing, ...]
+    held: dict[tuple[Hashable, ...], list[tuple[Span, int]]] = field(default_factory=dict)
+    """Where claims hold, as far as `truth` has found out: drafts of an instruction repeat themselves."""
 
     @property
     def end_m(self) -> float:
         """Length."""
         return float(self.at_m[-1])
 
-    @property
+    @functools.cached_property
+    def rooms(self) -> frozenset[int]:
+        """The rooms it comes through; with −1 where it leads through walls."""
+        return frozenset(self.room.tolist())
+
+    @functools.cached_property
     def final_room(self) -> int:
         """The room it ends in."""
         return int(self.room[self.room >= 0][-1])
@@ -78,7 +90,9 @@ def sample_walk(house: House, ground_m: Float[np.ndarray, "k 3"], seen: Bool[np.
     rooms = house.rooms_at(xyz + np.array([0.0, 0.0, 0.3]))
     headings = np.atleast_1d(heading_of(moves))[leg]
     crossings = _crossings(house, at, xyz[:, :2], rooms)
-    return Walk(ground_m, node_at, at, xyz[:, :2], headings, rooms, seen, crossings)
+    centers = np.array([thing.center_m for thing in house.things]).reshape(-1, 3)
+    near = np.linalg.norm(ground_m[:, None] - centers, axis=-1) < _SIGHT_M
+    return Walk(ground_m, node_at, at, xyz[:, :2], headings, rooms, seen, seen & near, crossings)
 
 
 def _crossings(house: House, at_m: np.ndarray, xy_m: np.ndarray, rooms: np.ndarray) -> tuple[Crossing, ...]:
