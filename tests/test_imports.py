@@ -61,6 +61,7 @@ HOUSE_ORDER = [
     "statistics",
     "summary",
     "index",
+    "record",
     "world",
     "check",
 ]

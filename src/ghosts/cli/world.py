@@ -123,7 +123,7 @@ def _make(root: Path, options: Options) -> None:
 
 def _print_statistics(root: Path) -> None:
     from ghosts.world.houses.statistics import statistics
-    from ghosts.world.houses.words.style import R2R
+    from ghosts.world.houses.summary import R2R
 
     table = Table("figure", "value", "R2R", title=str(root))
     for name, value in statistics(root).items():

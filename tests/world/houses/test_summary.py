@@ -11,7 +11,7 @@ import pytest
 from ghosts.errors import DataError
 from ghosts.world.houses.audit import RULES
 from ghosts.world.houses.house import House
-from ghosts.world.houses.summary import building_facts, check_building
+from ghosts.world.houses.summary import building_facts, check_building, summarise
 
 FLAWS = dict.fromkeys(RULES, 0)
 
@@ -21,6 +21,12 @@ def test_facts_of_a_building_are_accepted(handmade: House) -> None:
     check_building(Path("h.json"), facts, "")
     assert facts["rooms"][0] == ["hallway", 23.4, 2.6]
     assert facts["things"]["bed"] == 2
+
+
+def test_figures_of_graph_and_words_stand_beside_r2rs(handmade: House) -> None:
+    figures = {"degree": 3.0, "instructions that begin with walk (%)": 36.0, "houses": 1}
+    summary = summarise([{"building": building_facts(handmade), "storeys": 1}], figures)["figures"]
+    assert [figure["R2R"] for figure in summary.values()] == [4.11, 36.5, None]
 
 
 @pytest.mark.parametrize(

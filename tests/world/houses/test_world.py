@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -181,7 +182,10 @@ def test_summary_tells_of_buildings_and_figures(root: Path) -> None:
     figures = read_json(root / "world.json")["statistics"]
     assert {name: item["houses"] for name, item in summary["figures"].items()} == figures
     assert summary["figures"]["degree"]["R2R"] == 4.11
-    assert set(R2R) <= set(figures)
+    # A small world has fewer than R2R's 693 instructions to count words in.
+    assert {re.sub(r"in \d+ instr", "in instr", name) for name in R2R} <= {
+        re.sub(r"in \d+ instr", "in instr", name) for name in figures
+    }
 
 
 def test_statistics_of_a_real_graph(navigation: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ghosts.errors import DataError
 from ghosts.files import is_finite
 from ghosts.world.houses.audit import RULES, flaws
 from ghosts.world.houses.house import House
+from ghosts.world.houses.words import style
 
 R2R: dict[str, float] = {
     "viewpoints per house": 125.3,
@@ -32,8 +33,10 @@ R2R: dict[str, float] = {
     "words per instruction, mean": 26.4,
     "words per instruction, spread": 11.7,
     "different words in train": 2581,
+    "of these ≥ 5 times": 975,
     "different word pairs in train": 22621,
     "instructions written only once (%)": 99.7,
+    **style.R2R,
 }
 """Figures of R2R's 61 training buildings, by the names of `statistics` (`ghosts world --stats ROOT`)."""
 
