@@ -100,7 +100,7 @@ def test_another_module_is_never_touched(tmp_path: Path, monkeypatch: pytest.Mon
     real = tmp_path / "MatterSim.py"
     real.write_text("class Simulator: pass\n")
     for act in (lambda: shim.install(2, tmp_path), lambda: shim.remove(tmp_path)):
-        with pytest.raises(DataError, match=r"MatterSim\.py: .*left as it is"):
+        with pytest.raises(DataError, match=r"MatterSim\.py: .*stays as it is"):
             act()
     assert real.read_text() == "class Simulator: pass\n"
     elsewhere = tmp_path / "packages"

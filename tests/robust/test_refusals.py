@@ -292,7 +292,7 @@ def test_graphs_and_paths(tmp_path: Path) -> None:
     )
     (root / "r2r" / "R2R_train.json").unlink()
     assert told(lambda: split_buildings(DataRoot(root))).startswith(
-        f"{root}/r2r/R2R_train.json: no such file; it says which buildings are unseen"
+        f"{root}/r2r/R2R_train.json: no such file; evaluation needs it too, to know which buildings are unseen"
     )
     write_json(tmp_path / "R2R_train.json", [{"path": []}])
     assert told(lambda: take_episodes(tmp_path, tmp_path / "out", ["s"])).endswith(
