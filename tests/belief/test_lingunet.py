@@ -24,7 +24,7 @@ def test_any_size_and_depth_keeps_the_resolution(levels: int, size: tuple[int, i
 def test_the_trunk_is_shared_by_all_steps_and_maps() -> None:
     torch.manual_seed(0)
     net = LingUNet(3, 5, 4, SMALL).double()
-    maps, embedding = torch.randn(6, 3, 13, 9).double(), torch.randn(2, 4, 5).double()  # three maps an episode
+    maps, embedding = torch.randn(6, 3, 13, 9).double(), torch.randn(2, 4, 5).double()  # three maps per episode
     together = net(maps, embedding)
     for n in range(6):
         for t in range(4):

@@ -212,7 +212,7 @@ def test_models_give_kernels_that_sum_to_one(kind: str, headings: int) -> None:
     torch.manual_seed(0)
     config = FilterConfig(headings=headings, motion=MotionConfig(kind=kind, kernel=3, hidden=5, language=7))
     model = build_motion(6, 8, config).eval()
-    maps, actions = torch.randn(6, 6, 5, 4), torch.randn(3, 2, 8)  # two maps an episode
+    maps, actions = torch.randn(6, 6, 5, 4), torch.randn(3, 2, 8)  # two maps per episode
     whole = dense(model(maps, actions)(1))
     assert whole.shape == (6, headings, headings * 9, 5, 4)
     assert_close(whole.sum(2), torch.ones(6, headings, 5, 4))

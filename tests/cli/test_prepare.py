@@ -91,7 +91,7 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
         "navigation, paper-agent": True,
     }
 
-    # The preset has 96 × 96 cells and 6 viewpoints an episode, which takes half a minute on two cores.
+    # The preset has 96 × 96 cells and 6 viewpoints per episode, which takes half a minute on two cores.
     small = ["--model.mapper.rows", "16", "--model.mapper.cols", "16", "--train.agent-steps", "2"]
     steps = ["--train.iterations", "2", "--train.evaluate-every", "2", "--train.log-every", "1"]
     places = ["--data", str(root), "--out", str(run)]

@@ -37,15 +37,15 @@ class Habits:
     """How the agent explores."""
 
     looks: int = 12
-    """Most places to look around at; the last one it chooses is where it stops."""
+    """Most places to look around at; after the last one it must choose where to stop."""
     view_rad: float = math.radians(30.0)
     """Turn from view to view, a multiple of the body's turns; 12 views as in training."""
     spacing_m: float = 1.3
-    """Places to choose from are at least so far apart."""
+    """Least distance between places to choose from."""
     range_m: float = 5.0
-    """And at most so far to walk from where it has looked around (edges of R2R's graphs: 95 % below 4.3 m)."""
+    """Longest walk to them from where it has looked around (edges of R2R's graphs: 95 % below 4.3 m)."""
     berth_m: float = 0.15
-    """Distance kept from what it sees, beyond which its body fits."""
+    """Distance kept between the body's middle and obstacles; larger than its radius."""
 
     def __post_init__(self) -> None:
         require(self.looks >= 1, "looks must be at least 1", self.looks)

@@ -13,7 +13,7 @@ Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class Strict(BaseModel):
-    """Unknown fields are refused, and so are numbers that are no numbers."""
+    """Unknown fields are refused, and so are NaN and infinity."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -63,4 +63,4 @@ class AskFilm(Ask):
     beside: Annotated[str, Field(max_length=80)] = ""
     kind: Annotated[str, Field(pattern="^(mp4|gif)$")] = "mp4"
     job: Annotated[str, Field(max_length=80)] = ""
-    """A name under which to ask how far it is."""
+    """A name under which to ask for its progress."""

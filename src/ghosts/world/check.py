@@ -139,7 +139,7 @@ def _check_episodes(
             episodes = root.episodes(split)
         except GhostsError as error:
             file, problem = _problem(error)
-            if file == where:  # else a graph is at fault, which has been told
+            if file == where:  # else a graph is at fault, which was reported above
                 hint = "take the released file again (ghosts prepare … --r2r FOLDER keeps the paths of its scans)"
                 findings.append(Finding("wrong", "r2r", where, problem, hint))
             continue
@@ -209,7 +209,7 @@ def _check_images(
 
 
 def _lost_files(root: DataRoot, scan: str, names: list[str], made: Pictures, findings: list[Finding]) -> set[str]:
-    """Viewpoints without both files; one finding a kind of file."""
+    """Viewpoints that lack a file; one finding per kind of file."""
     store = root.panoramas()
     lost: set[str] = set()
     for kind, number in (("colour", 0), ("depth", 1)):

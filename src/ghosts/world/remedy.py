@@ -29,13 +29,13 @@ class Pictures:
         store = PanoramaStore(path / "scans")
         anyone = [store.paths(folder.name, "*").depth for folder in sorted((path / "scans").glob("*"))]
         firsts = (min(depth.parent.glob(depth.name), default=None) for depth in anyone)
-        # The summary tells of the last run alone, which may be the one that spoilt the root.
+        # The summary describes only the last run, which may be the one that spoilt the root.
         found = Counter(config for file in firsts if file and (config := read_settings(file)))
         config = found.most_common(1)[0][0] if found else _summary_config(path)
         return cls(path, _world_command(path) if (path / "world.json").is_file() else "", config)
 
     def command(self, *scans: str, again: bool = False, origin: bool = True) -> str:
-        """The command that makes pictures as those that are there.
+        """The command that makes pictures like those that are there.
 
         Args:
             scans: to make; all by default.
@@ -43,7 +43,7 @@ class Pictures:
             origin: whether to keep the origin of the camera files.
         """
         if self.houses:
-            # Of a file that is there, the command would think that it is done.
+            # Otherwise the command would take a damaged file for a finished one.
             return ("remove the bad pictures, then " if again else "") + self.houses
         usual, config = PrepareConfig(), self.config
         words = [f"ghosts prepare --raw SCANS --out {self.path}"]

@@ -2,7 +2,7 @@
 
 The release says that `cy` is measured from the bottom; the original simulator's script measures it from the top. The
 wrong one shifts every image by twice the distance of its optical centre from the middle, and neighbours then disagree
-about floors and edges. That can be measured on anybody's data, so nobody needs to believe either.
+about floors and edges. This can be measured on any data.
 """
 
 from __future__ import annotations

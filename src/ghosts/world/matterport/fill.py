@@ -64,8 +64,10 @@ def _fill(inverse_z: np.ndarray, missing: np.ndarray, colour: np.ndarray) -> np.
 
 
 def _snap(found: np.ndarray, inverse_z: np.ndarray, missing: np.ndarray, small: np.ndarray) -> None:
-    """Pixels of small holes that were filled between two surfaces, where there is none, get the nearest pixel's, in
-    place. Holes of a few pixels are not cut up by surfaces, and on a step of depth their rim has both."""
+    """Give pixels of small holes whose filled depth lies between two surfaces the depth of the nearest pixel, in place.
+
+    Small holes are not divided by surfaces, and at a step of depth both surfaces are on their rim.
+    """
     if not small.any():
         return
     _, nearest = distance_transform_edt(missing, return_indices=True)

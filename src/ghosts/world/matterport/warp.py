@@ -27,7 +27,7 @@ AGREE = 0.02
 _NEAREST_M = 0.4  # things nearer may be cut off at the border of an image
 FAR = np.float32(1e9)  # depth units: 250 km
 _ROUNDS = 3  # look-ups of a displaced pixel; each shrinks its error by about offset / distance
-_ONE_SURFACE = 0.05  # pixels side by side on one surface differ less: 4 % on the floor 8 m away, 134 pixels a radian
+_ONE_SURFACE = 0.05  # pixels side by side on one surface differ less: 4 % on the floor 8 m away, 134 pixels per radian
 _WORST = 0.1  # differences across an edge are larger and say nothing about cameras
 _NEAR_AXIS = 8  # weight cos⁸ of the angle to the optical axis: 0.13 in the corner of an image
 

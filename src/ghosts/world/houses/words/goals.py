@@ -42,7 +42,7 @@ class Goals:
         return not contradicted(self.house, walk, path.heading_rad, claims)
 
     def others(self, path: HousePath, claims: list[Claim], most: int | None = None) -> list[int]:
-        """Viewpoints out of reach of the goal to which the claims lead as well; no more than `most` are looked for."""
+        """Viewpoints more than 3 m from the goal that the claims fit too; at most `most` of them."""
         start, goal = path.steps[0], path.steps[-1]
         far = np.linalg.norm(self.ground_m - self.ground_m[goal], axis=1) > SUCCESS_M
         within = np.isfinite(self.distance_m[start]) & (self.distance_m[start] > 0)
