@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -153,3 +156,24 @@ def test_ninety_buildings_cost_little_memory(navigation: Path, tmp_path: Path) -
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert int(done.stdout) / 1024 < 300
+
+
+def _render_in_fork() -> None:
+    for_each(lambda item: None, 4, threads=2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_renders_too() -> None:
+    """OpenCV's threads are not forked: a process that waited for them would wait for ever (Gymnasium forks)."""
+    before = cv2.getNumThreads()
+    cv2.setNumThreads(4)
+    cv2.GaussianBlur(np.zeros((512, 512), np.uint8), (0, 0), 3)  # starts OpenCV's threads
+    forked = multiprocessing.get_context("fork").Process(target=_render_in_fork)
+    forked.start()
+    forked.join(60)
+    try:
+        assert forked.exitcode == 0
+        assert cv2.getNumThreads() == 4
+    finally:
+        forked.kill()
+        cv2.setNumThreads(before)

@@ -131,6 +131,26 @@ class _OpenCV:
 
     def __init__(self) -> None:
         self._lock, self._users, self._threads = threading.Lock(), 0, 0
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._before_fork, after_in_parent=self._in_parent, after_in_child=self._in_child
+            )
+
+    def _before_fork(self) -> None:
+        """A forked process has none of OpenCV's threads, but would wait for them for ever: they end first."""
+        self._lock.acquire()
+        if self._users == 0:
+            self._threads = cv2.getNumThreads()
+        cv2.setNumThreads(1)
+
+    def _in_parent(self) -> None:
+        if self._users == 0:
+            cv2.setNumThreads(self._threads)
+        self._lock.release()
+
+    def _in_child(self) -> None:
+        self._users = 0
+        self._lock.release()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
