@@ -23,7 +23,7 @@ from ghosts.act.tracker import GoalTracker
 from ghosts.cli import eval as eval_command
 from ghosts.cli import film as film_command
 from ghosts.cli._continuous import EvalCe, _choosers, drive_demo
-from ghosts.continuous.agent import ContinuousAgent, Habits, Look, make_agent
+from ghosts.continuous.agent import ContinuousAgent, Habits, Look, _distances, make_agent
 from ghosts.continuous.drive import drive
 from ghosts.continuous.drivers import DRIVERS, make_driver
 from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
@@ -65,7 +65,7 @@ def looked(house: House, *places: tuple[float, float, float]) -> Space:
 
 
 def reached(known: Reach, x: float, y: float) -> bool:
-    return bool(np.isfinite(known.distance_m[known.space.cell(x, y)]))
+    return bool(np.isfinite(known.distance_m[(slice(None), *known.space.cell(x, y))]).any())
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,8 @@ def test_what_can_be_reached_is_where_a_body_fits(house: House) -> None:
     space = looked(house, (2.5, 4.5, 1.25))
     known = reach(space, 2.5, 4.5, 0.0, 0.15, 1.5)
     ground = make_ground(house)
-    row, col = np.nonzero(np.isfinite(known.distance_m))
-    places = [known.place_m(i, j) for i, j in zip(row.tolist(), col.tolist())]
-    room = np.array([ground.clearance_m(x, y, 0) for x, y in places])
+    places = known.places_m(*np.nonzero(np.isfinite(known.distance_m)))
+    room = np.array([ground.clearance_m(x, y, 0) for x, y, _ in places.tolist()])
     assert len(room) > 800  # 8 m² of the living room and beyond
     # Nobody sees the back of a television above the floor.
     assert (room >= 0.1 - CELL_M / 2).mean() > 0.99
@@ -87,13 +86,12 @@ def test_what_can_be_reached_is_where_a_body_fits(house: House) -> None:
     assert not reached(known, 1.0, 6.5)  # in the sofa
     assert not reached(known, 5.06, 6.0)  # in the wall
     gap = math.hypot(1.5, 1.0)
-    assert gap <= known.distance_m[space.cell(4.0, 3.5)] < 1.6 * gap
+    assert gap <= known.distance_m[0][space.cell(4.0, 3.5)] < 1.6 * gap
 
 
 def test_frontiers_lie_at_the_edge_of_what_is_known(house: House) -> None:
     known = reach(looked(house, (2.5, 4.5, 1.25)), 2.5, 4.5, 0.0, 0.15, 1.5)
-    row, col = np.nonzero(known.frontier)
-    places = np.array([known.place_m(i, j) for i, j in zip(row.tolist(), col.tolist())])
+    places = known.places_m(*np.nonzero(known.frontier))[:, :2]
     assert len(places) > 3
     # The living room is in sight; unknown is what lies behind its doors.
     inside = (places[:, 0] < 4.9) & (places[:, 1] > 2.9)
@@ -106,12 +104,34 @@ def test_stairs_are_a_way(house: House) -> None:
         house, (1.2, 0.6, 1.25), (3.2, 0.55, 0.7 + 1.25), (5.0, 0.55, 1.96 + 1.25), (6.9, 0.7, STOREY_M + 1.25)
     )
     known = reach(space, 1.2, 0.6, 0.0, 0.15, 1.5)
-    row, col = space.cell(6.8, 0.6)
-    assert space.z0_m + CELL_M * known.ground[row, col] == pytest.approx(STOREY_M, abs=0.06)
-    way = known.way_m(row, col)
+    top = known.nearest(6.8, 0.6, STOREY_M)
+    assert known.places_m(*np.array([top]).T)[0] == pytest.approx((6.8, 0.6, STOREY_M), abs=0.06)
+    way = known.way_m(top)
     assert way[0, 2] == pytest.approx(0.0, abs=0.06)
     assert np.abs(np.diff(way[:, 2])).max() < 0.31
     assert (np.abs(way[(way[:, 0] > 2.4) & (way[:, 0] < 6.0), 1] - 0.55) < 0.5).all()
+
+
+def test_both_storeys_can_be_reached_where_one_lies_above_the_other(house: House) -> None:
+    """Whoever has gone upstairs finds the way back down, to places below where it stands."""
+    stairs = (1.2, 0.6, 1.25), (3.2, 0.55, 0.7 + 1.25), (5.0, 0.55, 1.96 + 1.25), (6.9, 0.7, STOREY_M + 1.25)
+    space = looked(house, *stairs, (6.9, 2.0, STOREY_M + 1.25), (6.9, 1.8, 1.25))
+    up = reach(space, 6.9, 0.7, STOREY_M, 0.15, 1.5)
+    both = np.isfinite(up.distance_m).sum(0) > 1
+    assert both.any()
+    row, col = np.argwhere(both)[0]
+    low, high = sorted(up.places_m(np.array([0, 1]), np.array([row, row]), np.array([col, col]))[:, 2])
+    assert (low, high) == (pytest.approx(0.0, abs=0.35), pytest.approx(STOREY_M, abs=0.35))
+    start = up.nearest(1.2, 0.6, 0.0)
+    assert up.way_m(start)[-1] == pytest.approx((1.2, 0.6, 0.0), abs=0.1)
+    assert up.distance_m[start] > 5.0  # down the stairs, not through the floor
+
+
+def test_walks_from_the_start_lead_through_no_ceiling() -> None:
+    spots = np.array([(0.0, 0.0, 0.0), (4.0, 0.0, 2.0), (4.0, 2.0, 2.8)])
+    from_start = _distances(spots)
+    assert from_start((0.5, 0.0, 0.0)) == pytest.approx(0.5)
+    assert from_start((0.5, 2.0, 2.8)) == pytest.approx(math.hypot(4.0, 2.0) + 3.5)
 
 
 def test_heights_move_along_with_the_storeys(house: House) -> None:
@@ -120,8 +140,8 @@ def test_heights_move_along_with_the_storeys(house: House) -> None:
     known = reach(space, 2.5, 4.2, STOREY_M, 0.15, 1.5)
     assert reached(known, 3.2, 4.0)
     assert not reached(known, 1.2, 5.9)  # in the bed
-    row, col = space.cell(2.5, 4.2)
-    assert space.z0_m + CELL_M * known.ground[row, col] == pytest.approx(STOREY_M, abs=0.06)
+    here = known.nearest(2.5, 4.2, STOREY_M)
+    assert known.places_m(*np.array([here]).T)[0] == pytest.approx((2.5, 4.2, STOREY_M), abs=0.06)
     below = int(space.columns[space.cell(2.5, 4.5)])
     assert below >> space.bin(0.0) & 1  # the floor below is still known
     for far_m in (2 * STOREY_M, 12.0, -12.0):

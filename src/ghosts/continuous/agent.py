@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from ghosts.act.candidates import Candidates
@@ -21,13 +22,15 @@ from ghosts.act.tracker import GoalEstimate, GoalTracker, TrackerState
 from ghosts.config import require
 from ghosts.continuous.drive import Senses, drive
 from ghosts.continuous.episode import STOP, TURN_RIGHT
-from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
+from ghosts.continuous.occupancy import Reach, Space, bump, reach, see
 from ghosts.errors import ConfigError
 from ghosts.geometry import TAU
 from ghosts.run.load import load_run
 from ghosts.run.tracker import load_tracker
 from ghosts.types import Grid, Pose
 
+_STEEP_M = 0.5
+"""What lies higher than it is far, by more than this, is on another storey."""
 Score = Callable[[Candidates, Tensor, Tensor, Grid], Tensor]
 """Candidates, beliefs, starts and the beliefs' grid to what each candidate is worth; `act.planner.Planner` is one."""
 
@@ -63,7 +66,8 @@ class Place:
     from_start_m: float
     from_agent_m: float
     visited: bool
-    cell: tuple[int, int]
+    cell: tuple[int, int, int]
+    """Layer, row and column of what can be reached."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class ContinuousAgent:
                 known = reach(space, here.x_m, here.y_m, here.z_m - camera_m, self.habits.berth_m, body.height_m)
                 places = self._places(known, visited, camera_m, last=number + 1 == self.habits.looks)
                 chosen = self._choose(state, start, places, here)
-                arrived = yield from drive(known.way_m(*chosen.cell), senses)
+                arrived = yield from drive(known.way_m(chosen.cell), senses)
                 if arrived or chosen.visited:
                     break
                 ahead = 0.2
@@ -139,36 +143,36 @@ class ContinuousAgent:
 
     def _places(self, known: Reach, visited: list[Pose], camera_m: float, last: bool) -> list[Place]:
         """Where the agent has looked around, and where it might."""
-        space = known.space
-        from_start = _distances(visited)
+        spots = np.array([(pose.x_m, pose.y_m, pose.z_m - camera_m) for pose in visited])
+        from_start = _distances(spots)
         places = []
-        for pose in visited:
-            row, col = _near(known, *space.cell(pose.x_m, pose.y_m))
-            xyz = (pose.x_m, pose.y_m, pose.z_m - camera_m)
-            far = math.hypot(pose.x_m - visited[-1].x_m, pose.y_m - visited[-1].y_m)
-            gone = 0.0 if pose is visited[-1] else float(known.distance_m[row, col])
-            gone = gone if math.isfinite(gone) else far
-            places.append(Place(xyz, from_start(xyz), gone, True, (row, col)))
-        return places if last else places + self._ahead(known, visited, from_start)
+        for x, y, z in spots.tolist():
+            cell = known.nearest(x, y, z)
+            places.append(Place((x, y, z), from_start((x, y, z)), float(known.distance_m[cell]), True, cell))
+        places[-1] = replace(places[-1], from_agent_m=0.0)
+        return places if last else places + self._ahead(known, spots, from_start)
 
     def _ahead(
-        self, known: Reach, visited: list[Pose], from_start: Callable[[tuple[float, float, float]], float]
+        self,
+        known: Reach,
+        spots: Float[np.ndarray, "n 3"],
+        from_start: Callable[[tuple[float, float, float]], float],
     ) -> list[Place]:
         """Frontiers first, then open places, none near another."""
-        row, col = np.nonzero(np.isfinite(known.distance_m) & (known.distance_m < 3 * self.habits.range_m))
-        xy = np.stack([known.space.x0_m + CELL_M * col, known.space.y0_m + CELL_M * row], 1)
-        taken = [np.array([pose.x_m, pose.y_m]) for pose in visited]
-        nearest = np.min([np.linalg.norm(xy - place, axis=1) for place in taken], axis=0)
+        cells = np.nonzero(np.isfinite(known.distance_m) & (known.distance_m < 3 * self.habits.range_m))
+        places = known.places_m(*cells)
+        nearest = np.min([np.linalg.norm(places - spot, axis=1) for spot in spots], axis=0)
         free = (nearest > self.habits.spacing_m) & (nearest < self.habits.range_m)
-        order = np.lexsort((-known.room[row, col], ~known.frontier[row, col]))
+        order = np.lexsort((-known.room[cells], ~known.frontier[cells]))
         order = order[free[order]]
         found: list[Place] = []
         while len(order):
             k = int(order[0])
-            i, j = int(row[k]), int(col[k])
-            xyz = (float(xy[k, 0]), float(xy[k, 1]), known.space.z0_m + CELL_M * float(known.ground[i, j]))
-            found.append(Place(xyz, from_start(xyz), float(known.distance_m[i, j]), False, (i, j)))
-            order = order[np.hypot(*(xy[order] - xy[k]).T) > self.habits.spacing_m]
+            layer, row, col = (int(part[k]) for part in cells)
+            x, y, z = places[k].tolist()
+            far = float(known.distance_m[layer, row, col])
+            found.append(Place((x, y, z), from_start((x, y, z)), far, False, (layer, row, col)))
+            order = order[np.linalg.norm(places[order] - places[k], axis=1) > self.habits.spacing_m]
         return found
 
     @torch.no_grad()
@@ -215,25 +219,25 @@ def _candidates(places: list[Place], start: Pose, device: torch.device) -> Candi
     )
 
 
-def _distances(visited: list[Pose]) -> Callable[[tuple[float, float, float]], float]:
-    """Walks from the start: through the looks so far, then straight on.
+def _distances(spots: Float[np.ndarray, "n 3"]) -> Callable[[tuple[float, float, float]], float]:
+    """Walks from the start: through the looks so far, then straight on, but never through a ceiling.
 
     The walk to each look is what was walked or shorter; the last leg is taken straight, as edges of graphs are.
     """
-    spots = np.array([(pose.x_m, pose.y_m) for pose in visited])
-    legs = [0.0]
+    legs = np.zeros(1)
     for k in range(1, len(spots)):
-        legs.append(min(legs[j] + float(np.linalg.norm(spots[k] - spots[j])) for j in range(k)))
+        legs = np.append(legs, np.min(legs + _straight_m(spots[:k], spots[k])))
 
     def measure(xyz: tuple[float, float, float]) -> float:
-        gaps = np.linalg.norm(spots - np.array(xyz[:2]), axis=1)
-        return float(np.min(np.array(legs) + gaps))
+        return float(np.min(legs + _straight_m(spots, np.array(xyz))))
 
     return measure
 
 
-def _near(known: Reach, row: int, col: int) -> tuple[int, int]:
-    """The cell that can be reached nearest to one."""
-    rows, cols = np.nonzero(np.isfinite(known.distance_m))
-    best = int(np.argmin((rows - row) ** 2 + (cols - col) ** 2))
-    return int(rows[best]), int(cols[best])
+def _straight_m(spots: Float[np.ndarray, "n 3"], place: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " n"]:
+    """Level distances to a place, infinite to what is steeper away than stairs; the last spot always leads there."""
+    away = np.abs(spots - place)
+    level_m = np.hypot(away[:, 0], away[:, 1])
+    too_steep = away[:, 2] > level_m + _STEEP_M
+    too_steep[-1] = False
+    return np.where(too_steep, np.inf, level_m)

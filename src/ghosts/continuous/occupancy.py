@@ -20,6 +20,7 @@ from ghosts.types import Intrinsics, Pose
 
 CELL_M = 0.1
 _SIDE = 480
+_AREA = _SIDE * _SIDE
 _BELOW_M = 3.2
 """Heights are kept from this far below the floor to 3.2 m above it: one storey up or down."""
 _LOWEST, _HIGHEST = 12, 44
@@ -146,29 +147,39 @@ class Reach:
     """Where a body can go from a place, by what is known."""
 
     space: Space
-    ground: Int[np.ndarray, "y x"]
-    """Bin of the ground in every cell that can be reached; −1 elsewhere."""
-    distance_m: Float[np.ndarray, "y x"]
+    ground: Int[np.ndarray, "l y x"]
+    """Bin of the ground in every cell that can be reached; −1 elsewhere. Where storeys lie above each other, a cell has
+    one ground per layer."""
+    distance_m: Float[np.ndarray, "l y x"]
     """From the place; infinite where no way is known."""
-    before: Int[np.ndarray, "y x"]
+    before: Int[np.ndarray, "l y x"]
     """The cell before, as a flat index; −1 at the place."""
-    frontier: Bool[np.ndarray, "y x"]
+    frontier: Bool[np.ndarray, "l y x"]
     """Cells that can be reached beside which nothing is known."""
-    room: Float32[np.ndarray, "y x"]
+    room: Float32[np.ndarray, "l y x"]
     """Distance to the nearest cell that cannot be reached, in metres."""
 
-    def way_m(self, row: int, col: int) -> Float[np.ndarray, "n 3"]:
-        """The way to a cell: x, y and the ground's height, from the place on."""
-        flat, way = row * _SIDE + col, []
+    def way_m(self, cell: tuple[int, int, int]) -> Float[np.ndarray, "n 3"]:
+        """The way to a cell of a layer: x, y and the ground's height, from the place on."""
+        way, flat = [], int(np.ravel_multi_index(cell, self.ground.shape))
         while flat >= 0:
-            i, j = divmod(int(flat), _SIDE)
-            way.append((*self.place_m(i, j), self.space.z0_m + CELL_M * float(self.ground[i, j])))
-            flat = int(self.before[i, j])
-        return np.array(way[::-1])
+            way.append(flat)
+            flat = int(self.before.reshape(-1)[flat])
+        return self.places_m(*np.unravel_index(way[::-1], self.ground.shape))
 
-    def place_m(self, row: int, col: int) -> tuple[float, float]:
-        """Centre of a cell."""
-        return self.space.x0_m + CELL_M * col, self.space.y0_m + CELL_M * row
+    def places_m(
+        self, layer: Int[np.ndarray, " n"], row: Int[np.ndarray, " n"], col: Int[np.ndarray, " n"]
+    ) -> Float[np.ndarray, "n 3"]:
+        """Centres of cells, on their ground."""
+        space, ground = self.space, self.ground[layer, row, col]
+        return np.stack([space.x0_m + CELL_M * col, space.y0_m + CELL_M * row, space.z0_m + CELL_M * ground], 1)
+
+    def nearest(self, x_m: float, y_m: float, z_m: float) -> tuple[int, int, int]:
+        """The cell that can be reached nearest to a place on the ground."""
+        cells = np.nonzero(np.isfinite(self.distance_m))
+        best = int(np.linalg.norm(self.places_m(*cells) - (x_m, y_m, z_m), axis=1).argmin())
+        layer, row, col = (int(part[best]) for part in cells)
+        return layer, row, col
 
 
 def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, height_m: float) -> Reach:
@@ -185,31 +196,38 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
     obstacles = _Obstacles(space, body_m, height_m)
     columns = _without_gaps(space.columns).reshape(-1)
     row, col = space.cell(x_m, y_m)
-    start, level = row * _SIDE + col, space.bin(z_m)
-    best: dict[int, float] = {start: 0.0}
-    ground, before = {start: level}, {start: -1}
+    start = row * _SIDE + col
+    best, ground, before = {start: 0.0}, {start: space.bin(z_m)}, {start: -1}
     queue, done = [(0.0, start)], set()
     while queue:
         far, here = heapq.heappop(queue)
         if here in done:
             continue
         done.add(here)
-        i, j = divmod(here, _SIDE)
+        i, j = divmod(here % _AREA, _SIDE)
         if not (1 <= i < _SIDE - 1 and 1 <= j < _SIDE - 1):
             continue
         stood = ground[here]
         for di, dj, length in _NEIGHBOURS:
-            there = here + di * _SIDE + dj
+            cell = (i + di) * _SIDE + j + dj
+            there = _layer(ground, cell, stood)
             if there in done:
                 continue
-            step = _surface(int(columns[there]), stood)
-            if step < 0 or obstacles.at(step)[there]:
+            step = _surface(int(columns[cell]), stood)
+            if step < 0 or obstacles.at(step)[cell]:
                 continue
-            total = far + math.hypot(length, CELL_M * (step - stood)) * (1.0 + obstacles.crowded(step)[there])
+            total = far + math.hypot(length, CELL_M * (step - stood)) * (1.0 + obstacles.crowded(step)[cell])
             if total < best.get(there, math.inf):
                 best[there], ground[there], before[there] = total, step, here
                 heapq.heappush(queue, (total, there))
     return _gather(space, done, best, ground, before)
+
+
+def _layer(ground: dict[int, int], cell: int, stood: int) -> int:
+    """The cell in the layer whose ground there is of the same storey; in a new layer where none is."""
+    while cell in ground and abs(ground[cell] - stood) > _STOREY // 2:
+        cell += _AREA
+    return cell
 
 
 def _without_gaps(columns: np.ndarray) -> np.ndarray:
@@ -272,16 +290,16 @@ def _gather(
     before: dict[int, int],
 ) -> Reach:
     cells = np.array(sorted(done))
-    level, distance, back = (np.full(_SIDE * _SIDE, empty) for empty in (-1, math.inf, -1))
+    layers = int(cells[-1]) // _AREA + 1
+    level, distance, back = (np.full(layers * _AREA, empty) for empty in (-1, math.inf, -1))
     level[cells] = [ground[k] for k in cells.tolist()]
     distance[cells] = [best[k] for k in cells.tolist()]
     back[cells] = [before[k] for k in cells.tolist()]
-    square = (_SIDE, _SIDE)
-    reached = (level >= 0).reshape(square)
-    unknown = (space.columns == 0) & ~reached
+    level, distance, back = (part.reshape(layers, _SIDE, _SIDE) for part in (level, distance, back))
+    reached = level >= 0
+    unknown = (space.columns == 0) & ~reached.any(0)
     # A gap of one cell between points of the floor is no frontier.
     unknown = cv2.morphologyEx(unknown.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     frontier = reached & (cv2.dilate(unknown, np.ones((3, 3), np.uint8)) > 0)
-    room = cv2.distanceTransform(reached.astype(np.uint8), cv2.DIST_L2, 3) * CELL_M
-    far, ground_bins, last = distance.reshape(square), level.reshape(square), back.reshape(square)
-    return Reach(space, ground_bins, far, last.astype(np.int64), frontier, room.astype(np.float32))
+    room = np.stack([cv2.distanceTransform(part, cv2.DIST_L2, 3) for part in reached.astype(np.uint8)]) * CELL_M
+    return Reach(space, level, distance, back.astype(np.int64), frontier, room.astype(np.float32))
