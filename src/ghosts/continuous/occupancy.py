@@ -295,11 +295,11 @@ def _gather(
     level[cells] = [ground[k] for k in cells.tolist()]
     distance[cells] = [best[k] for k in cells.tolist()]
     back[cells] = [before[k] for k in cells.tolist()]
-    level, distance, back = (part.reshape(layers, _SIDE, _SIDE) for part in (level, distance, back))
-    reached = level >= 0
+    bins, far, last = (part.reshape(layers, _SIDE, _SIDE) for part in (level, distance, back))
+    reached = bins >= 0
     unknown = (space.columns == 0) & ~reached.any(0)
     # A gap of one cell between points of the floor is no frontier.
     unknown = cv2.morphologyEx(unknown.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     frontier = reached & (cv2.dilate(unknown, np.ones((3, 3), np.uint8)) > 0)
     room = np.stack([cv2.distanceTransform(part, cv2.DIST_L2, 3) for part in reached.astype(np.uint8)]) * CELL_M
-    return Reach(space, level, distance, back.astype(np.int64), frontier, room.astype(np.float32))
+    return Reach(space, bins, far, last.astype(np.int64), frontier, room.astype(np.float32))
