@@ -208,9 +208,8 @@ def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
 
     found: dict[str, Choose] = {}
     for run in options.run:
-        # A run without a policy has only the planner.
-        ways = [False] if load_run(run).acts or not options.planner else []
-        for planner in [*ways, True] if options.planner else ways:
+        alone = options.planner and not load_run(run).acts  # without a policy, only the planner can drive
+        for planner in (True,) if alone else (False, True) if options.planner else (False,):
             agent = make_agent(run, options.backbone, planner=planner)
             found[f"{run.stem}, planner" if planner else run.stem] = partial(_always, agent)
     if options.answers is not None:

@@ -41,16 +41,16 @@ class GoalTask(EpisodeTask[Batch, Batch]):
     def draw(self, iteration: int, share: Share) -> Batch:
         """Walks that build a map, seen through symmetries, with some words dropped."""
         chosen, settings = self.examples(iteration, share, 2), self.settings
+        examples = [example for example, _ in chosen]
         walks = [self.data.walk(example, settings.agent_steps, random) for example, random in chosen]
         symmetries = [self.draw_symmetry(random) for _, random in chosen]
         drops = draw_drops(settings, chosen, self.data.labels)
-        batch = self.data.batch([example for example, _ in chosen], walks, symmetries, drops)
+        batch = self.data.batch(examples, walks, symmetries, drops)
         supervised = None
         if settings.supervised:
             random = np.random.default_rng([settings.seed, 5, iteration])
             picked = random.choice(settings.agent_steps, settings.supervised, replace=False)
             supervised = tuple(sorted(picked.tolist()))
-        examples = [example for example, _ in chosen]
         rooms = self.data.rooms(examples) if settings.room_loss else None
         left_m = self.data.left_m(examples) if settings.progress_loss else None
         masks = self.draw_masks(iteration, share)

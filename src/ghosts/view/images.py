@@ -178,6 +178,5 @@ def _drive(page: Any) -> None:
     page.wait_for_selector("canvas.solid:visible")
     page.click("[data-part=drive]")
     page.wait_for_selector("[data-part=drivenote]:has-text('of ')")
-    page.click("[aria-label='play the drive']")  # it plays by itself
     slider = page.locator("[aria-label='action of the drive']")
-    slider.fill(str(int(slider.get_attribute("max")) * 3 // 5))
+    slider.fill(str(int(slider.get_attribute("max")) * 3 // 5))  # it plays by itself, and stops there

@@ -49,9 +49,9 @@ def contradictions(
 
 def fits(house: House, walk: Walk, heading_rad: float, claims: list[Claim]) -> bool:
     """Whether a walk fits claims: all of them hold, and it does not go on long after the last."""
-    # The end of a walk is quickly refuted: most walks need no more than that.
-    if not (walk.room >= 0).any():
+    if max(walk.rooms) < 0:
         return False  # in doorways all the way: no claim about rooms fits
+    # The end of a walk is quickly refuted: most walks need no more than that.
     if claims and not _options(house, walk, heading_rad, claims[-1]):
         return False
     wrong, place_m = _follow(house, walk, heading_rad, claims, first=True)
