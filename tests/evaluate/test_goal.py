@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 import torch
 from lightning_fabric import Fabric
+from torch import nn
 
 from ghosts.act.baselines import HandCoded
-from ghosts.act.model import Prediction
+from ghosts.act.model import Briefing, Prediction, mean_prediction
+from ghosts.belief.histogram import pose_belief
+from ghosts.config import GoalExperiment
 from ghosts.data.examples import evenly
-from ghosts.errors import DataError
+from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.goal import Execution, GoalScores, evaluate_goal, score_goal
 from ghosts.learn.goal import goal_task
+from ghosts.mapping.observations import Observations
 from ghosts.types import Grid
 from landmark_world import load, make_landmark_root, small_experiment
 
@@ -117,6 +121,42 @@ def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:
     assert (np.diff(longer.seen_m2, axis=1) >= 0).all()
     with pytest.raises(DataError, match="no instructions"):
         evaluate_goal(model, data, [], steps=3)
+
+
+class Spot(nn.Module):
+    """Says that the goal lies 3 m from the start: ahead of the walker, or to the east."""
+
+    def __init__(self, experiment: GoalExperiment, *, ahead: bool) -> None:
+        super().__init__()
+        self.config, self.ahead = experiment.model, ahead
+
+    def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
+        grid, heading = self.config.belief_grid, briefing.start_heading_rad
+        way = torch.stack([heading.sin(), heading.cos()], -1) if self.ahead else torch.tensor([[1.0, 0.0]])
+        goal = pose_belief(briefing.start_xy_m + 3.0 * way, heading, grid, 0.3, 1)
+        return mean_prediction([goal.expand(-1, seen.cells.steps, -1, -1)], grid)
+
+
+def test_symmetric_worlds_have_one_say_together(folder: Path) -> None:
+    experiment = small_experiment()
+    data = load(folder, experiment)
+    examples = data.examples("val_seen")[:7]
+
+    def scored(ahead: bool, symmetries: int) -> GoalScores:
+        model = Spot(experiment, ahead=ahead)
+        return evaluate_goal(model, data, examples, Execution(batch=4, symmetries=symmetries), steps=2)
+
+    # What does not depend on how the world lies stays as it is.
+    alone, together = scored(True, 1), scored(True, 8)
+    np.testing.assert_allclose(alone.error_m, together.error_m, atol=1e-4)
+    np.testing.assert_allclose(alone.nll, together.nll, atol=1e-3)
+    np.testing.assert_array_equal(alone.seen_m2, together.seen_m2)
+    # East is another place in each rotated world: a quarter of the mass for each.
+    assert scored(False, 1).confidence.min() > 0.99
+    np.testing.assert_allclose(scored(False, 4).confidence, 0.25, atol=0.01)
+    oblong = replace(experiment, model=replace(experiment.model, mapper=replace(experiment.model.mapper, cols=64)))
+    with pytest.raises(ConfigError, match=r"square maps, this model has \d+ × 64 cells"):
+        evaluate_goal(Spot(oblong, ahead=True), load(folder, oblong), examples, Execution(symmetries=4))
 
 
 def test_processes_share_batches(folder: Path) -> None:

@@ -9,11 +9,15 @@ import pytest
 import torch
 from tests.act.worlds import Comb, make_comb
 
+from ghosts.act.agent import choose_best
+from ghosts.act.known import KnownGraph
+from ghosts.data.symmetry import SYMMETRIES, Symmetry
 from ghosts.errors import DataError
 from ghosts.evaluate.goal import Execution
 from ghosts.evaluate.navigation import METRICS, NavScores
 from ghosts.evaluate.vln import deterministic, score_walks, walk_split, walk_split_baseline
 from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_markdown, vln_rows, vln_text
+from ghosts.run.rollout import World, choose_together, walk_episodes
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +40,32 @@ def test_planner_walks_too(comb: Comb) -> None:
     planned = walks(comb, planner=True)
     assert [path[0] for path in planned] == [example.start for example in comb.examples]
     assert planned != walks(comb)
+
+
+def test_symmetric_worlds_choose_together(comb: Comb) -> None:
+    """A copy of the world that is rotated does not change the walk, and each copy has a say."""
+
+    def table(symmetry: Symmetry) -> np.ndarray:
+        world = World(comb.data, torch.device("cpu"))
+        episodes = world.begin(comb.examples, [symmetry] * len(comb.examples))
+        return walk_episodes(comb.run.agent(), world, episodes, most=1, keep=True).steps[0].thought.table.clip(-99.0)
+
+    tables = [table(symmetry) for symmetry in SYMMETRIES]
+    assert max(np.abs(tables[0] - one).max() for one in tables[1:]) > 1e-3
+    first = []
+
+    def best(known: KnownGraph, table: np.ndarray, active: np.ndarray) -> np.ndarray:
+        first.append(table)
+        return choose_best(known, table, active)
+
+    world = World(comb.data, torch.device("cpu"))
+    several = [(example, symmetry) for example in comb.examples for symmetry in SYMMETRIES]
+    episodes = world.begin(*(list(part) for part in zip(*several)))
+    paths = walk_episodes(comb.run.agent(), world, episodes, choose=choose_together(8, best)).paths
+    np.testing.assert_allclose(first[0][::8].clip(-99.0), np.mean(tables, 0), atol=1e-4)
+    assert all(path == paths[number // 8 * 8] for number, path in enumerate(paths))
+    how = Execution(batch=4, symmetries=8)
+    assert walk_split(comb.run, comb.data, comb.examples, how) == paths[::8]
 
 
 def test_nothing_to_walk(comb: Comb) -> None:

@@ -12,9 +12,8 @@ from torch import Tensor, nn
 
 from ghosts.act.agent import STEP_LIMIT, Action, Carry, Choose, GhostAgent, Percept, Thought, act, choose_best
 from ghosts.act.known import KnownGraph
-from ghosts.act.model import Briefing, GoalModel, Prediction
+from ghosts.act.model import Briefing, GoalModel, Prediction, mean_prediction
 from ghosts.act.planner import Planner
-from ghosts.belief.histogram import arg_max_m
 from ghosts.mapping.observations import Observations
 
 
@@ -38,8 +37,7 @@ class Ensemble(nn.Module):
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
         """See `act.model.Predictor`."""
         predictions = [model.predict(briefing, seen) for model in self.members]
-        mean, grid = torch.stack([one.goal for one in predictions]).mean(0), predictions[0].grid
-        return Prediction(arg_max_m(mean[:, :, None], grid, radius=1), mean, grid)
+        return mean_prediction([one.goal for one in predictions], predictions[0].grid)
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,12 @@ class Prediction:
     grid: Grid
 
 
+def mean_prediction(goals: Sequence[Float[Tensor, "b s y x"]], grid: Grid) -> Prediction:
+    """What several distributions over the goal say together."""
+    mean = torch.stack(tuple(goals)).mean(0)
+    return Prediction(arg_max_m(mean[:, :, None], grid, radius=1), mean, grid)
+
+
 @runtime_checkable
 class Predictor(Protocol):
     """A row of Table 1."""
@@ -226,7 +232,7 @@ class GoalModel(nn.Module):
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
         """See `Predictor`."""
         trace = self(briefing, seen)
-        return Prediction(arg_max_m(trace.filter.goal, trace.grid, radius=1), marginal(trace.filter.goal), trace.grid)
+        return mean_prediction([marginal(trace.filter.goal)], trace.grid)
 
     def capture(self, batch: int, steps: int, dtype: torch.dtype) -> None:
         """Train with language and filter as CUDA graphs from now on, for batches of this shape; see `act.captured`."""

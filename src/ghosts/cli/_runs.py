@@ -102,7 +102,21 @@ class PragmaticOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalOptions:
+class SymmetryOptions:
+    """How many worlds an instruction is followed in."""
+
+    symmetries: Literal[1, 4, 8] = 1
+    """Follow each instruction in rotated copies of its world too (4), or also in mirrored ones (8), and average what
+    the model says. It takes as many times as long."""
+
+    @property
+    def worlds(self) -> list[str]:
+        """What to say of it in the name of a row."""
+        return [f"{self.symmetries} symmetries"] if self.symmetries > 1 else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions(SymmetryOptions):
     """Options of every evaluation."""
 
     run: tuple[Path, ...] = ()

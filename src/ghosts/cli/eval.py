@@ -110,9 +110,10 @@ def _evaluate_goal(options: EvalGoal) -> None:
         scores = {}
         for split, examples in options.chosen(data.splits, root, held_out).items():
             with told(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
-                how = Execution(fabric, options.batch, options.threads, options.precision, report)
+                how = Execution(fabric, options.batch, options.threads, options.precision, report, options.symmetries)
                 scores[split] = evaluate_goal(run.model, data, examples, how)  # type: ignore[arg-type]
-        scored.append((run.experiment, ScoredRun(run.name, run.experiment.train.seed, run.iteration, scores)))
+        experiment = replace(run.experiment, name=", ".join([run.experiment.name, *options.worlds]))
+        scored.append((experiment, ScoredRun(run.name, experiment.train.seed, run.iteration, scores)))
     if not fabric.is_global_zero:
         return
     groups = group_runs(scored)
@@ -246,12 +247,18 @@ def _score_run(
         for split, examples in options.chosen(data.splits, data.root, held_out).items():
             since = time.perf_counter()
             with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
-                how = Execution(fabric, options.batch, precision=options.precision, report=report)
+                how = Execution(
+                    fabric,
+                    options.batch,
+                    precision=options.precision,
+                    report=report,
+                    symmetries=options.symmetries,
+                )
                 paths = walk_split(run, data, examples, how, planner=planner, pragmatic=speaker)
                 scores[split] = score_walks(data.root, examples, paths)
             seconds[split] = time.perf_counter() - since
         ways = ["planner"] * planner + ["true beliefs"] * run.on_true_beliefs + ["pragmatic"] * (speaker is not None)
-        experiment = replace(run.experiment, name=", ".join([run.experiment.name, *ways]))
+        experiment = replace(run.experiment, name=", ".join([run.experiment.name, *ways, *options.worlds]))
         found.append((experiment, VlnRun(run.name, scores, seconds)))
     return found
 

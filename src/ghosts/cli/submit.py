@@ -8,13 +8,13 @@ from pathlib import Path
 from ghosts.cli._launch import launch
 from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
-from ghosts.cli._runs import PragmaticOptions
+from ghosts.cli._runs import PragmaticOptions, SymmetryOptions
 from ghosts.config import require
 from ghosts.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submit(PragmaticOptions):
+class Submit(PragmaticOptions, SymmetryOptions):
     """Write the R2R test server's file with an agent, or check any such file."""
 
     run: Path | None = None
@@ -80,7 +80,7 @@ def _write(options: Submit) -> None:
     scans = sorted({episode.scan for episode in episodes})
     data = open_dataset(root, run.reading, also=scans)
     examples = make_examples(root, episodes, run.reading.steps)
-    how = Execution(launch(options.device), options.batch)
+    how = Execution(launch(options.device), options.batch, symmetries=options.symmetries)
     speaker = options.pragmatist(root, how.device, scans)
     paths = walk_split(run, data, examples, how, planner=options.planner, pragmatic=speaker)
     walked = {example.instr_id: path for example, path in zip(examples, paths)}

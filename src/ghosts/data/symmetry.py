@@ -1,4 +1,4 @@
-"""Symmetries of the world: an episode mirrored or rotated, for training."""
+"""Symmetries of the world: an episode mirrored or rotated, for training, and for a second opinion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
+from torch import Tensor
 
 from ghosts.language.tokens import Vocabulary
 
@@ -46,6 +48,18 @@ class Symmetry:
         """Headings after the variant's angle, mirror and quarter rotations."""
         rotated = heading_rad - angle_rad
         return (-rotated if self.mirrored else rotated) - self.quarters * np.pi / 2.0
+
+    def undo(self, maps: Float[Tensor, "*n y x"]) -> Float[Tensor, "*n y x"]:
+        """Square maps of the mirrored and rotated world as maps of the world itself.
+
+        Both have their origin in the middle, and mirrors and quarter rotations lead from cells to cells.
+        """
+        maps = torch.rot90(maps, self.quarters, (-2, -1))
+        return maps.flip(-1) if self.mirrored else maps
+
+
+SYMMETRIES = tuple(Symmetry(mirrored, quarters) for mirrored in (False, True) for quarters in range(4))
+"""All symmetries of a square map: four rotations, the first of which changes nothing, then the mirrored ones."""
 
 
 @lru_cache(maxsize=8)

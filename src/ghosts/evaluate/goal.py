@@ -12,14 +12,16 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ghosts.act.model import Prediction, Predictor
+from ghosts.act.model import Prediction, Predictor, mean_prediction
 from ghosts.belief.histogram import NOT_FINITE, mass_near
 from ghosts.config import Precision
+from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
 from ghosts.data.prefetch import prefetch
+from ghosts.data.symmetry import SYMMETRIES
 from ghosts.data.walks import walk_seed
-from ghosts.errors import DataError
+from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.geometry import map_cells, on_map
 from ghosts.precision import networks_in
@@ -75,6 +77,9 @@ class Execution:
     """Of the networks; the filter's recursion runs in float32."""
     report: Callable[[int, int], None] = lambda done, total: None
     """Called with the instructions done by now, and with all of them."""
+    symmetries: int = 1
+    """Worlds in which each instruction is followed, the first of `data.symmetry.SYMMETRIES`; what the model says in
+    them is averaged."""
 
     @property
     def device(self) -> torch.device:
@@ -120,22 +125,36 @@ def evaluate_goal(
 
     Raises:
         DataError: there is nothing to evaluate, or a belief is not finite.
+        ConfigError: several symmetries, but a map that is not square.
     """
     check_any(data, examples)
+    grid = data.reading.grid
+    if how.symmetries > 1 and grid.rows != grid.cols:
+        raise ConfigError(
+            f"--symmetries needs square maps, this model has {grid.rows} × {grid.cols} cells; leave it out"
+        )
     device, batch = how.device, how.batch
     data = data.to(device)
     if isinstance(model, nn.Module):
         model.to(device).eval()
     walks = [data.walk(example, steps, walk_seed(WALK_SEED, example.instr_id)) for example in examples]
-    starts = how.starts(len(examples))
+    symmetries = SYMMETRIES[: how.symmetries]
     columns = torch.zeros(5, len(examples), steps)
-    with closing(
-        prefetch(lambda at: data.batch(examples[at : at + batch], walks[at : at + batch]), starts, how.threads)
-    ) as batches:
+
+    def draw(at: int) -> list[Batch]:
+        chosen = examples[at : at + batch]
+        return [data.batch(chosen, walks[at : at + batch], [symmetry] * len(chosen)) for symmetry in symmetries]
+
+    starts = how.starts(len(examples))
+    with closing(prefetch(draw, starts, how.threads)) as batches:
         for at, drawn in zip(starts, batches):
-            seen = data.load(drawn, device)
+            loaded = [data.load(one, device) for one in drawn]
             with networks_in(how.precision, device):
-                prediction = model.predict(seen.briefing, seen.seen)
+                predictions = [model.predict(one.briefing, one.seen) for one in loaded]
+            seen, prediction = loaded[0], predictions[0]
+            if len(symmetries) > 1:
+                goals = [symmetry.undo(one.goal) for symmetry, one in zip(symmetries, predictions)]
+                prediction = mean_prediction(goals, prediction.grid)
             scores = score_goal(prediction, seen.path_xy_m[:, -1])
             found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2)])
             columns[:, at : at + batch] = found.cpu()

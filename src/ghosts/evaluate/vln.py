@@ -14,13 +14,14 @@ from ghosts.act.agent import choose_best
 from ghosts.act.walkers import WalkerName, walk_baseline
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
+from ghosts.data.symmetry import SYMMETRIES
 from ghosts.data.walks import walk_seed
 from ghosts.evaluate.goal import Execution, check_any
 from ghosts.evaluate.navigation import NavScores, score_paths
 from ghosts.precision import networks_in
 from ghosts.run.load import Run
 from ghosts.run.pragmatic import Pragmatist
-from ghosts.run.rollout import Agent, World, walk_episodes
+from ghosts.run.rollout import Agent, World, choose_together, walk_episodes
 from ghosts.world.dataroot import DataRoot
 
 if TYPE_CHECKING:
@@ -65,20 +66,24 @@ def walk_split(
     run.model.to(device).eval()
     world = World(data.to(device), device)
     paths: list[list[int]] = [[] for _ in examples]
+    symmetries = SYMMETRIES[: how.symmetries]
     for at in how.starts(len(examples)):
-        episodes = world.begin(examples[at : at + batch])
+        worlds = [(example, symmetry) for example in examples[at : at + batch] for symmetry in symmetries]
+        episodes = world.begin([example for example, _ in worlds], [symmetry for _, symmetry in worlds])
         with torch.no_grad(), deterministic(), networks_in(how.precision, device):
             if run.on_true_beliefs:
                 episodes = world.with_true_beliefs(episodes, run.experiment.model)
-            told = partial(_tell, how.report, at, len(examples))
+            told = partial(_tell, how.report, at, len(examples), len(symmetries))
             choose = choose_best if pragmatic is None else pragmatic.choosing(episodes)
-            paths[at : at + batch] = walk_episodes(agent, world, episodes, choose=choose, keep=told).paths
+            choose = choose_together(len(symmetries), choose)
+            walked = walk_episodes(agent, world, episodes, choose=choose, keep=told).paths
+            paths[at : at + batch] = walked[:: len(symmetries)]
     run.model.train(was_training)
     return _shared(paths, how.fabric) if how.fabric is not None and how.shared else paths
 
 
-def _tell(report: Report, before: int, total: int, thought: Any) -> None:
-    report(before + int((~thought.active).sum()), total)
+def _tell(report: Report, before: int, total: int, worlds: int, thought: Any) -> None:
+    report(before + int((~thought.active).sum()) // worlds, total)
 
 
 @contextmanager

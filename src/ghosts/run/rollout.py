@@ -197,6 +197,19 @@ class Rollout:
         return np.stack([step.row for step in self.steps], 1)
 
 
+def choose_together(count: int, choose: Choose) -> Choose:
+    """How walkers choose in groups of `count`, which follow one instruction in worlds that are symmetric to each other:
+    by the mean of their scores, all the same slot."""
+
+    def chosen(
+        known: KnownGraph, table: Float[np.ndarray, "b slots"], active: Bool[np.ndarray, " b"]
+    ) -> Int[np.ndarray, " b"]:
+        mean = table.reshape(-1, count, table.shape[1]).mean(1)
+        return choose(known, mean.repeat(count, 0), active)
+
+    return chosen
+
+
 @torch.no_grad()
 def walk_episodes(
     agent: Agent[C, T],
