@@ -127,6 +127,11 @@ def test_what_of_many_texts_is_not_read() -> None:
         "8 of 9 instructions hold unknown words: zig, zag, a0, a1, a2, a3 and 2 more",
         "1 of 9 instructions are cut after 80 words",
     ]
+    texts = ["go settee xqzt, divan", "left settee", "go"]
+    assert unread(Vocabulary(vocabulary.words, open=True), texts) == [
+        "1 of 3 instructions hold unknown words: xqzt",
+        "2 of 3 instructions hold words read by their meaning alone: settee, divan",
+    ]
 
 
 def test_a_vocabulary_of_the_real_size() -> None:

@@ -20,7 +20,7 @@ PAD, UNKNOWN = "<pad>", "<unk>"
 MAX_TOKENS = 80
 MIN_COUNT = 5
 MENTIONED = 6
-"""Unknown words that are named when there are many."""
+"""Unknown words that are named when there are many; and so for words read by their meaning."""
 NEAR = 0.5
 """Least cosine of the vectors of words that are near in meaning."""
 MOST_NEAR = 7
@@ -238,12 +238,16 @@ class TextRead:
 def unread(vocabulary: Vocabulary, texts: Sequence[str]) -> list[str]:
     """What a model does not read of many instructions, in words; see `TextRead.notes`."""
     found = [vocabulary.read(text) for text in texts]
-    strange = Counter(word for read in found for word in dict.fromkeys(said(read.unknown)))
-    lines, many, cut = [], sum(bool(said(read.unknown)) for read in found), sum(read.cut > 0 for read in found)
-    if many:
-        most = ", ".join(word for word, _ in strange.most_common(MENTIONED))
-        more = f" and {len(strange) - MENTIONED} more" if len(strange) > MENTIONED else ""
-        lines.append(f"{many} of {len(texts)} instructions hold unknown words: {most}{more}")
+    lines, cut = [], sum(read.cut > 0 for read in found)
+    for kind, each in (
+        ("unknown words", [said(read.unknown) for read in found]),
+        ("words read by their meaning alone", [said(read.met) for read in found]),
+    ):
+        strange = Counter(word for words in each for word in dict.fromkeys(words))
+        if strange:
+            most = ", ".join(word for word, _ in strange.most_common(MENTIONED))
+            more = f" and {len(strange) - MENTIONED} more" if len(strange) > MENTIONED else ""
+            lines.append(f"{sum(map(bool, each))} of {len(texts)} instructions hold {kind}: {most}{more}")
     if cut:
         lines.append(f"{cut} of {len(texts)} instructions are cut after {MAX_TOKENS} words")
     return lines
