@@ -26,6 +26,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {key: value for key, value in record.items() if key != "distance"} | {"path": record["path"][:1]}
         for record in seen[:3]
     ]
+    test[0]["instructions"][0] += " xqzt"
     (root / "r2r" / "R2R_test.json").write_text(json.dumps(test))
     for name in ("agent", "seq2seq"):
         place = ("--data", str(root), "--out", str(folder / name), "--device", "cpu", "--threads", "0")
@@ -40,6 +41,7 @@ def run(*words: object) -> None:
 def test_submission_for_a_split_without_goals(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = world / "submission.json"
     run("submit", "--run", world / "agent", "--data", world / "root", "--out", out, "--device", "cpu")
+    assert "1 of 9 instructions hold unknown words: xqzt\n" in capsys.readouterr().out
     run("submit", "--check", out, "--data", world / "root")
     assert "9 instructions of split test, all in order" in capsys.readouterr().out
     assert len(json.loads(out.read_text())) == 9

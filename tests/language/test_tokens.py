@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from ghosts.errors import DataError
-from ghosts.language.tokens import PAD, UNKNOWN, TextRead, Vocabulary, build_vocabulary, tokenise, unread
+from ghosts.language.tokens import (
+    MOST_NEAR,
+    NEAR,
+    PAD,
+    UNKNOWN,
+    TextRead,
+    Vocabulary,
+    build_vocabulary,
+    tokenise,
+    unread,
+)
 from ghosts.language.vectors import shipped_vectors
 from ghosts.weights import resolve
 
@@ -62,11 +72,39 @@ def test_an_open_vocabulary_reads_other_words_by_their_meaning() -> None:
     assert words.id("xqzt") == 1
     known = shipped_vectors()
     np.testing.assert_array_equal(words.vectors[settee], known.rows(["settee"])[0])
-    np.testing.assert_array_equal(words.vectors[couch], words.vectors[words.by_meaning[couch]])
-    assert words.by_meaning.tolist()[:2] == [0, 1]
+    np.testing.assert_array_equal(words.vectors[couch], words.vectors[words.by_meaning[couch, 0]])
+    assert words.by_meaning[:2, 0].tolist() == [0, 1]
     assert not words.vectors[:2].any()
     assert len(words.vectors) == 4 + len(known.words)
     assert Vocabulary(words.words).id("settee") == 1
+
+
+def test_near_words_are_not_listed_and_stand_for_one_listed_word_each() -> None:
+    listed = ("the", ".", "left", "right", "up", "down", "couch", "sofa", "refrigerator", "patio", "xqzt", "2")
+    words = Vocabulary((PAD, UNKNOWN, *listed), open=True)
+    every = (*words.words, *shipped_vectors().words)
+    unit = words.vectors / np.maximum(np.linalg.norm(words.vectors, axis=1, keepdims=True), 1e-9)
+    found = {word: [row for row in options[1:] if row >= 0] for word, options in zip(words.words, words.by_meaning)}
+    for number, word in enumerate(words.words):
+        for row in found[word]:
+            assert every[row] not in words.words
+            cosines = unit[row] @ unit[: len(words)].T
+            assert cosines[number] == cosines[[word.isalpha() and word != "the" for word in words.words]].max()
+            assert cosines[number] >= NEAR
+        cosines = [float(unit[row] @ unit[number]) for row in found[word]]
+        assert cosines == sorted(cosines, reverse=True)
+    near = [row for rows in found.values() for row in rows]
+    assert len(set(near)) == len(near)
+    assert len(found["couch"]) == MOST_NEAR
+    assert words.id("freezer") in found["refrigerator"]
+    assert words.id("veranda") in found["patio"]
+    # Marks, little words and those without a vector stay as they are, as do all words of a closed vocabulary.
+    for word in (PAD, UNKNOWN, "the", ".", "xqzt", "2"):
+        assert words.by_meaning[words.words.index(word)].tolist() == [words.words.index(word)] + [-1] * MOST_NEAR, word
+    closed = Vocabulary(words.words).by_meaning
+    assert closed[:, 0].tolist() == list(range(len(words)))
+    assert (closed[:, 1:] == -1).all()
+    assert (Vocabulary((PAD, UNKNOWN), open=True).by_meaning[:, 1:] == -1).all()
 
 
 def test_what_of_a_text_is_read() -> None:
@@ -88,6 +126,11 @@ def test_what_of_many_texts_is_not_read() -> None:
     assert unread(vocabulary, texts) == [
         "8 of 9 instructions hold unknown words: zig, zag, a0, a1, a2, a3 and 2 more",
         "1 of 9 instructions are cut after 80 words",
+    ]
+    texts = ["go settee xqzt, divan", "left settee", "go"]
+    assert unread(Vocabulary(vocabulary.words, open=True), texts) == [
+        "1 of 3 instructions hold unknown words: xqzt",
+        "2 of 3 instructions hold words read by their meaning alone: settee, divan",
     ]
 
 

@@ -75,6 +75,8 @@ def evaluate_ce(options: EvalCe) -> None:
     from ghosts.data.examples import evenly
     from ghosts.files import write_json, write_text
     from ghosts.language.episodes import each_instruction
+    from ghosts.language.tokens import unread
+    from ghosts.run.load import load_run
     from ghosts.weights.checkpoint import provenance
 
     for name in options.drivers:
@@ -99,6 +101,11 @@ def evaluate_ce(options: EvalCe) -> None:
             seconds[name] = (time.process_time() - since) / len(instructions)
     print(table(driven))
     print("".join(f"{name}: {spent:.2f} s of processor time per episode\n" for name, spent in seconds.items()), end="")
+    for run in options.run:
+        vocabulary = load_run(run).reading.vocabulary
+        assert vocabulary is not None, "a run knows its words"
+        notes = unread(vocabulary, [item.text for item in instructions])
+        print("".join(f"{run.stem}: {note}\n" for note in notes), end="")
     if options.out is not None:
         told = {"split": options.split, "drivers": summary(driven), "seconds_per_episode": seconds}
         write_json(options.out / "ce.json", {**told, "provenance": provenance()}, indent=1)
@@ -186,7 +193,7 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
     item = told[instr_id] if instr_id else next(iter(told.values()))
     run = runs[0] if runs else Path("houses-agent")
     agent = make_agent(run, Path("houses-backbone"), planner=not load_run(run).acts)
-    print("driving …", flush=True)
+    print("\n".join([*agent.tracker.vocabulary.read(item.text).notes(), "driving …"]), flush=True)
     drive = record_drive(agent, open_episode(Residences(data, TRAINED), root, item))
     with shown("drawing actions") as report:
         count = write_drive_film(out, drive, report)

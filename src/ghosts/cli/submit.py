@@ -66,6 +66,7 @@ def _write(options: Submit) -> None:
     from ghosts.evaluate.goal import Execution
     from ghosts.evaluate.submission import write_submission
     from ghosts.evaluate.vln import walk_split
+    from ghosts.language.tokens import unread
     from ghosts.run.load import load_run
     from ghosts.world.dataroot import DataRoot
 
@@ -85,4 +86,5 @@ def _write(options: Submit) -> None:
     paths = walk_split(run, data, examples, how, planner=options.planner, pragmatic=speaker)
     walked = {example.instr_id: path for example, path in zip(examples, paths)}
     count = write_submission(options.out, root, options.split, walked)
+    print("".join(f"{note}\n" for note in unread(data.vocabulary, [example.text for example in examples])), end="")
     print(f"written: {options.out}, {count} instructions of split {options.split}")

@@ -114,7 +114,8 @@ class TrainConfig(OptimiserConfig):
     word_dropout: float = 0.05
     """Share of words replaced by the unknown word."""
     meaning_dropout: float = 0.0
-    """Share of words read by their meaning alone, like words that training never met (with `language.vectors`)."""
+    """Share of words read by their meaning alone, or replaced by a word of near meaning that training never met (with
+    `language.vectors`)."""
     label_dropout: float = 0.0
     """Share of the labels of rooms and objects that are hidden in the building of an episode, which makes new buildings
     of known ones (Tan et al. 2019)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int64, UInt64
+from jaxtyping import Bool, Float, Int64, UInt64
 
 from ghosts.config import TrainConfig
 from ghosts.data.examples import Example
@@ -23,8 +23,8 @@ class Drops:
 
     unknown: Bool[np.ndarray, "b l"]
     """Words replaced by `<unk>`."""
-    meant: Bool[np.ndarray, "b l"] | None = None
-    """Words read by their meaning alone."""
+    meant: Float[np.ndarray, "b l"] | None = None
+    """Where below 1: words read by their meaning alone, and which of the words near to it, in [0, 1), is read."""
     absent: Bool[np.ndarray, "b labels"] | None = None
     """Labels that the episode's building lacks."""
 
@@ -32,8 +32,11 @@ class Drops:
         """Word ids with some hidden."""
         width, hidden = ids.shape[1], ids.copy()
         if self.meant is not None:
-            listed = self.meant[:, :width] & (ids < len(vocabulary))
-            hidden[listed] = vocabulary.by_meaning[ids[listed]]
+            meant = self.meant[:, :width]
+            listed = (meant < 1.0) & (ids < len(vocabulary))
+            options = vocabulary.by_meaning[ids[listed]]
+            chosen = (meant[listed] * (options >= 0).sum(1)).astype(np.int64)
+            hidden[listed] = options[np.arange(len(options)), chosen]
         hidden[self.unknown[:, :width] & (ids > 0)] = 1
         return hidden
 
@@ -66,7 +69,7 @@ def draw_drops(
     unknown = np.stack([random.random(MAX_TOKENS) < config.word_dropout for random in randoms])
     meant = absent = None
     if config.meaning_dropout:
-        meant = np.stack([random.random(MAX_TOKENS) < config.meaning_dropout for random in randoms])
+        meant = np.stack([random.random(MAX_TOKENS) for random in randoms]) / config.meaning_dropout
     if config.label_dropout and labels is not None:
         may = _may_hide(labels)
         absent = np.stack([may & (random.random(len(may)) < config.label_dropout) for random in randoms])

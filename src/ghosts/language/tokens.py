@@ -20,7 +20,11 @@ PAD, UNKNOWN = "<pad>", "<unk>"
 MAX_TOKENS = 80
 MIN_COUNT = 5
 MENTIONED = 6
-"""Unknown words that are named when there are many."""
+"""Unknown words that are named when there are many; and so for words read by their meaning."""
+NEAR = 0.5
+"""Least cosine of the vectors of words that are near in meaning."""
+MOST_NEAR = 7
+"""Near words that training reads in place of a listed one."""
 MAX_CACHED = 50_000
 """Instructions whose ids a vocabulary keeps."""
 
@@ -85,12 +89,31 @@ class Vocabulary:
         return words, range(len(self.words), len(self.words) + len(words))
 
     @cached_property
-    def by_meaning(self) -> Int64[np.ndarray, " words"]:
-        """For each listed word the id under which its meaning alone is read; `<unk>` where it has no vector."""
-        meant = dict(zip(*self._met)) if self.open else {}
-        ids = np.array([meant.get(word, 1) for word in self.words], np.int64)
-        ids[0] = 0
-        return ids
+    def by_meaning(self) -> Int64[np.ndarray, "words options"]:
+        """For each listed word the ids under which its meaning alone can be read, the nearest first, then −1.
+
+        These are its own vector, and words near to it that are not listed (cosine at least `NEAR`, at most `MOST_NEAR`
+        of them). Each of those stands only for the listed word that is nearest to it, so that no two listed words are
+        read as the same one. Marks, little words and words without a vector are read as they are.
+        """
+        options = np.full((len(self.words), 1 + MOST_NEAR), -1, np.int64)
+        options[:, 0] = np.arange(len(self.words))
+        if not self.open:
+            return options
+        meant, known = dict(zip(*self._met)), set(self.words)
+        listed = np.array([row for row, word in enumerate(self.words) if word in meant and _tells(word)], np.int64)
+        beyond = np.array([row for word, row in meant.items() if word not in known and _tells(word)])
+        if not len(listed) or not len(beyond):
+            return options
+        options[listed, 0] = [meant[self.words[row]] for row in listed]
+        unit = self.vectors / np.maximum(np.linalg.norm(self.vectors, axis=1, keepdims=True), 1e-9)
+        cosine = unit[beyond] @ unit[listed].T
+        nearest, best = cosine.argmax(1), cosine.max(1)
+        for place, row in enumerate(listed):
+            near = ((nearest == place) & (best >= NEAR)).nonzero()[0]
+            near = near[np.argsort(-best[near], kind="stable")[:MOST_NEAR]]
+            options[row, 1 : 1 + len(near)] = beyond[near]
+        return options
 
     @cached_property
     def vectors(self) -> Float32[np.ndarray, "ids d"]:
@@ -149,6 +172,11 @@ _LITTLE = frozenset(
     )
 )
 """Words that by themselves say nothing about a way."""
+
+
+def _tells(word: str) -> bool:
+    """Whether something is a word of letters that can say something about a way."""
+    return word.isalpha() and word not in _LITTLE
 
 
 def said(words: Iterable[str]) -> list[str]:
@@ -210,12 +238,16 @@ class TextRead:
 def unread(vocabulary: Vocabulary, texts: Sequence[str]) -> list[str]:
     """What a model does not read of many instructions, in words; see `TextRead.notes`."""
     found = [vocabulary.read(text) for text in texts]
-    strange = Counter(word for read in found for word in dict.fromkeys(said(read.unknown)))
-    lines, many, cut = [], sum(bool(said(read.unknown)) for read in found), sum(read.cut > 0 for read in found)
-    if many:
-        most = ", ".join(word for word, _ in strange.most_common(MENTIONED))
-        more = f" and {len(strange) - MENTIONED} more" if len(strange) > MENTIONED else ""
-        lines.append(f"{many} of {len(texts)} instructions hold unknown words: {most}{more}")
+    lines, cut = [], sum(read.cut > 0 for read in found)
+    for kind, each in (
+        ("unknown words", [said(read.unknown) for read in found]),
+        ("words read by their meaning alone", [said(read.met) for read in found]),
+    ):
+        strange = Counter(word for words in each for word in dict.fromkeys(words))
+        if strange:
+            most = ", ".join(word for word, _ in strange.most_common(MENTIONED))
+            more = f" and {len(strange) - MENTIONED} more" if len(strange) > MENTIONED else ""
+            lines.append(f"{sum(map(bool, each))} of {len(texts)} instructions hold {kind}: {most}{more}")
     if cut:
         lines.append(f"{cut} of {len(texts)} instructions are cut after {MAX_TOKENS} words")
     return lines
