@@ -7,7 +7,9 @@ nothing else, so a house can be made by the plan generator, by hand in a test, o
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -261,12 +263,32 @@ class House:
         parts = (index for index, thing in enumerate(self.things) for _ in thing.parts)
         return (*([-1] * len(self.shell)), *parts)
 
-    def rooms_at(self, xyz_m: Float[np.ndarray, "n 3"]) -> Int[np.ndarray, " n"]:
-        """Index of the room that holds each point; −1 in walls and outside."""
+    @cached_property
+    def centers_m(self) -> Float[np.ndarray, "things 3"]:
+        """Centres of the things."""
+        return np.array([thing.center_m for thing in self.things], float).reshape(-1, 3)
+
+    @cached_property
+    def joins(self) -> dict[frozenset[int], list[int]]:
+        """Numbers of the openings between two rooms."""
+        found = defaultdict(list)
+        for index, opening in enumerate(self.openings):
+            found[frozenset(opening.rooms)].append(index)
+        return dict(found)
+
+    @cached_property
+    def _room_boxes(self) -> tuple[Float[np.ndarray, "3 rooms"], Float[np.ndarray, "3 rooms"]]:
         low = np.array([(r.x0_m, r.y0_m, r.floor_z_m - 0.05) for r in self.rooms])
         high = np.array([(r.x1_m, r.y1_m, r.ceiling_z_m + 0.05) for r in self.rooms])
-        inside = np.all((xyz_m[:, None] >= low) & (xyz_m[:, None] <= high), axis=2)
+        return np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
+
+    def rooms_at(self, xyz_m: Float[np.ndarray, "n 3"]) -> Int[np.ndarray, " n"]:
+        """Index of the room that holds each point; −1 in walls and outside."""
+        inside = np.ones((len(xyz_m), len(self.rooms)), bool)
+        for low, high, value in zip(*self._room_boxes, xyz_m.T[:, :, None]):
+            inside &= (value >= low) & (value <= high)
         for room in self.rooms:
             if room.notch_m is not None:
                 inside[:, room.index] &= room.holds(xyz_m[:, :2])
-        return np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
+        first = inside.argmax(1)
+        return np.where(inside[np.arange(len(first)), first], first, -1)

@@ -61,6 +61,14 @@ class Solids:
         center = np.array([part.center_m for part in primitives])
         return Solids(np.array(forms), center, np.array(halves), np.array(turns), np.array(first))
 
+    @property
+    def reach_m(self) -> Array:
+        """`n 3`: half extents of the bounding boxes along the world's axes."""
+        c, s = abs(self.turn[:, :1]), abs(self.turn[:, 1:2])
+        reach = self.half.copy()
+        reach[:, :2] = self.half[:, :2] * c + self.half[:, 1::-1] * s
+        return reach
+
     def only(self, keep: Array) -> Solids:
         """Some of the solids, by a mask or by indices."""
         return Solids(self.form[keep], self.center[keep], self.half[keep], self.turn[keep], self.first[keep])
