@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 POSE_ROTATION = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
 """3 × 3 part of every viewpoint's pose in the connectivity file: upright, skybox face 1 looks along +y (heading 0)."""
 _INWARD = {"S": (0.0, 1.0), "N": (0.0, -1.0), "W": (1.0, 0.0), "E": (-1.0, 0.0)}
+_PIECE_M = 0.26
 Shape = Literal["box", "cylinder", "sphere"]
 OpeningKind = Literal["door", "passage", "window"]
 
@@ -30,7 +31,7 @@ def reach_m(half_m: tuple[float, float, float], yaw_rad: float) -> tuple[float, 
 
 @dataclass(frozen=True)
 class Primitive:
-    """A solid: box (turned about z), upright cylinder, or axis-aligned ellipsoid ("sphere")."""
+    """A solid: box (turned about z, and sloping where it is a rail), upright cylinder, or ellipsoid ("sphere")."""
 
     shape: Shape
     center_m: tuple[float, float, float]
@@ -44,6 +45,21 @@ class Primitive:
     """Linear RGB in 0..1, the material's base colour."""
     label: str
     """Semantic label: an object kind, or a surface ("floor", "wall", "ceiling", "door", "window", "stairs")."""
+    slope: float = 0.0
+    """Of a box: how much it rises per metre along its own x axis. Its four sides stay upright."""
+
+    def level_pieces(self) -> tuple[Primitive, ...]:
+        """Level boxes that hold a sloping one, each of at most a foot's length; a level solid is its own piece."""
+        if not self.slope:
+            return (self,)
+        count = math.ceil(2 * self.half_m[0] / _PIECE_M)
+        reach, (x, y, z) = self.half_m[0] / count, self.center_m
+        half = (reach, self.half_m[1], self.half_m[2] + abs(self.slope) * reach)
+        c, s = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
+        away = [(2 * k + 1 - count) * reach for k in range(count)]
+        return tuple(
+            replace(self, center_m=(x + c * at, y + s * at, z + self.slope * at), half_m=half, slope=0.0) for at in away
+        )
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ def _camera_free(solids: Solids, x_m: np.ndarray, y_m: np.ndarray, z_m: float) -
     if not len(x_m):
         return free
     least, most = (np.array([end(x_m), end(y_m), z_m + CAMERA_M]) for end in (np.min, np.max))
-    reach = solids.reach_m + np.array([0.2, 0.2, 0.3])
+    reach = np.stack(solids.reach_m, 1) + np.array([0.2, 0.2, 0.3])
     solids = solids.only(((solids.center + reach >= least) & (solids.center - reach <= most)).all(1))
     for dx, dy in ((0.12, 0.0), (-0.12, 0.0), (0.0, 0.12), (0.0, -0.12)):
         low = np.stack([x_m + dx, y_m + dy, np.full(len(x_m), z_m + CAMERA_M - 0.2)], 1)

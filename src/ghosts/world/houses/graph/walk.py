@@ -44,7 +44,8 @@ class Obstacles:
     def of(house: House) -> Obstacles:
         """The obstacles of a house: blocking things, the shell, and the wells of its stairs."""
         boxes = [(t.center_m, t.half_m, t.yaw_rad, False, False) for t in house.things if t.blocks]
-        boxes += [(p.center_m, p.half_m, p.yaw_rad, p.label in _FLAT_LABELS, False) for p in house.shell]
+        shell = [piece for part in house.shell for piece in part.level_pieces()]
+        boxes += [(p.center_m, p.half_m, p.yaw_rad, p.label in _FLAT_LABELS, False) for p in shell]
         for stair in house.stairs:
             (fx, fy, fz), (hx, hy, hz) = stair.foot_m, stair.head_m
             middle = ((fx + hx) / 2, (fy + hy) / 2, (fz + hz + BODY_TOP_M) / 2)
