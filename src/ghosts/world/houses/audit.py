@@ -102,12 +102,13 @@ def _near(a: Thing, b: Thing) -> bool:
 
 def _shell(house: House) -> Iterator[Flaw]:
     """Things that reach into steps, railings, frames, sills or walls."""
-    center = np.array([part.center_m for part in house.shell])
-    half = np.array([part.half_m for part in house.shell])
+    shell = [piece for part in house.shell for piece in part.level_pieces()]
+    center = np.array([part.center_m for part in shell])
+    half = np.array([part.half_m for part in shell])
     for thing in house.things:
         reach = np.linalg.norm(thing.half_m)
         close = np.flatnonzero((np.abs(center - thing.center_m) < half + reach).all(1))
-        parts = [house.shell[k] for k in close]
+        parts = [shell[k] for k in close]
         if parts:
             depth = depths_m(thing.parts, parts).max(0)
             labels = sorted({part.label for part, deep in zip(parts, depth) if deep > SUNK_M})

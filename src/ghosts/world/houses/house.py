@@ -7,7 +7,9 @@ nothing else, so a house can be made by the plan generator, by hand in a test, o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from jaxtyping import Float, Int
 POSE_ROTATION = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
 """3 × 3 part of every viewpoint's pose in the connectivity file: upright, skybox face 1 looks along +y (heading 0)."""
 _INWARD = {"S": (0.0, 1.0), "N": (0.0, -1.0), "W": (1.0, 0.0), "E": (-1.0, 0.0)}
+_PIECE_M = 0.26
 Shape = Literal["box", "cylinder", "sphere"]
 OpeningKind = Literal["door", "passage", "window"]
 
@@ -28,7 +31,7 @@ def reach_m(half_m: tuple[float, float, float], yaw_rad: float) -> tuple[float, 
 
 @dataclass(frozen=True)
 class Primitive:
-    """A solid: box (turned about z), upright cylinder, or axis-aligned ellipsoid ("sphere")."""
+    """A solid: box (turned about z, and sloping where it is a rail), upright cylinder, or ellipsoid ("sphere")."""
 
     shape: Shape
     center_m: tuple[float, float, float]
@@ -42,6 +45,21 @@ class Primitive:
     """Linear RGB in 0..1, the material's base colour."""
     label: str
     """Semantic label: an object kind, or a surface ("floor", "wall", "ceiling", "door", "window", "stairs")."""
+    slope: float = 0.0
+    """Of a box: how much it rises per metre along its own x axis. Its four sides stay upright."""
+
+    def level_pieces(self) -> tuple[Primitive, ...]:
+        """Level boxes that hold a sloping one, each of at most a foot's length; a level solid is its own piece."""
+        if not self.slope:
+            return (self,)
+        count = math.ceil(2 * self.half_m[0] / _PIECE_M)
+        reach, (x, y, z) = self.half_m[0] / count, self.center_m
+        half = (reach, self.half_m[1], self.half_m[2] + abs(self.slope) * reach)
+        c, s = math.cos(self.yaw_rad), math.sin(self.yaw_rad)
+        away = [(2 * k + 1 - count) * reach for k in range(count)]
+        return tuple(
+            replace(self, center_m=(x + c * at, y + s * at, z + self.slope * at), half_m=half, slope=0.0) for at in away
+        )
 
 
 @dataclass(frozen=True)
@@ -261,12 +279,32 @@ class House:
         parts = (index for index, thing in enumerate(self.things) for _ in thing.parts)
         return (*([-1] * len(self.shell)), *parts)
 
-    def rooms_at(self, xyz_m: Float[np.ndarray, "n 3"]) -> Int[np.ndarray, " n"]:
-        """Index of the room that holds each point; −1 in walls and outside."""
+    @cached_property
+    def centers_m(self) -> Float[np.ndarray, "things 3"]:
+        """Centres of the things."""
+        return np.array([thing.center_m for thing in self.things], float).reshape(-1, 3)
+
+    @cached_property
+    def joins(self) -> dict[frozenset[int], list[int]]:
+        """Numbers of the openings between two rooms."""
+        found = defaultdict(list)
+        for index, opening in enumerate(self.openings):
+            found[frozenset(opening.rooms)].append(index)
+        return dict(found)
+
+    @cached_property
+    def _room_boxes(self) -> tuple[Float[np.ndarray, "3 rooms"], Float[np.ndarray, "3 rooms"]]:
         low = np.array([(r.x0_m, r.y0_m, r.floor_z_m - 0.05) for r in self.rooms])
         high = np.array([(r.x1_m, r.y1_m, r.ceiling_z_m + 0.05) for r in self.rooms])
-        inside = np.all((xyz_m[:, None] >= low) & (xyz_m[:, None] <= high), axis=2)
+        return np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
+
+    def rooms_at(self, xyz_m: Float[np.ndarray, "n 3"]) -> Int[np.ndarray, " n"]:
+        """Index of the room that holds each point; −1 in walls and outside."""
+        inside = np.ones((len(xyz_m), len(self.rooms)), bool)
+        for low, high, value in zip(*self._room_boxes, xyz_m.T[:, :, None]):
+            inside &= (value >= low) & (value <= high)
         for room in self.rooms:
             if room.notch_m is not None:
                 inside[:, room.index] &= room.holds(xyz_m[:, :2])
-        return np.where(np.any(inside, axis=1), np.argmax(inside, axis=1), -1)
+        first = inside.argmax(1)
+        return np.where(inside[np.arange(len(first)), first], first, -1)

@@ -22,7 +22,7 @@ TINY = 1e-8
 Array = Any
 """A NumPy array or a torch tensor."""
 Axes = Any
-"""The same axis by axis: x, y, z (of a turn: cosine, sine)."""
+"""The same axis by axis: x, y, z (of a turn: cosine, sine, slope)."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Solids:
     """Primitives as arrays; their order is the order of the primitives."""
 
     form: Array
-    """`n`: 0 axis-aligned box, 1 turned box, 2 upright cylinder, 3 ellipsoid."""
+    """`n`: 0 axis-aligned box, 1 turned or sloping box, 2 upright cylinder, 3 ellipsoid."""
     center: Array
     """`n 3`"""
     half: Array
     """`n 3`: half extents along its own axes, of which quarter turns have been taken out."""
     turn: Array
-    """`n 2`: cosine and sine of the remaining yaw; (1, 0) for form 0."""
+    """`n 3`: cosine and sine of the remaining yaw, and the slope of a box; (1, 0, 0) for form 0."""
     first: Array
     """`n`: large fixed surfaces that hide others; the ray caster begins with them."""
 
@@ -48,11 +48,11 @@ class Solids:
         forms, halves, turns = [], [], []
         for part in primitives:
             quarter = part.yaw_rad / (math.pi / 2)
-            square = abs(quarter - round(quarter)) < 1e-6
-            half, turn = part.half_m, (math.cos(part.yaw_rad), math.sin(part.yaw_rad))
+            square = abs(quarter - round(quarter)) < 1e-6 and not part.slope
+            half, turn = part.half_m, (math.cos(part.yaw_rad), math.sin(part.yaw_rad), part.slope)
             if square:
                 half = (half[1], half[0], half[2]) if round(quarter) % 2 else half
-                turn = (1.0, 0.0)
+                turn = (1.0, 0.0, 0.0)
             box = AABB if square else BOX
             forms.append({"box": box, "cylinder": CYLINDER, "sphere": ELLIPSOID}[part.shape])
             halves.append(half)
@@ -60,6 +60,12 @@ class Solids:
         first = [part.label in ("wall", "floor", "ceiling") and max(part.half_m) > 0.3 for part in primitives]
         center = np.array([part.center_m for part in primitives])
         return Solids(np.array(forms), center, np.array(halves), np.array(turns), np.array(first))
+
+    @property
+    def reach_m(self) -> Axes:
+        """Half extents of the bounding boxes along the world's axes, `n` each."""
+        (x, y, z), (c, s, slope) = self.half.T, abs(self.turn).T
+        return x * c + y * s, x * s + y * c, z + x * slope
 
     def only(self, keep: Array) -> Solids:
         """Some of the solids, by a mask or by indices."""
@@ -86,6 +92,7 @@ def crossing(xp: Any, form: int, ray: Axes, offset: Axes, half: Axes, turn: Axes
         return _box(xp, ray, offset, half)
     ray, offset = _turned(ray, turn), _turned(offset, turn)
     if form == BOX:
+        ray, offset = ((x, y, z - turn[2] * x) for x, y, z in (ray, offset))
         return _box(xp, [xp.reciprocal(xp.where(xp.abs(r) < TINY, TINY, r)) for r in ray], offset, half)
     if form == ELLIPSOID:
         return _ball(xp, ray, offset, half)
@@ -95,7 +102,7 @@ def crossing(xp: Any, form: int, ray: Axes, offset: Axes, half: Axes, turn: Axes
 
 def _turned(vector: Axes, turn: Axes) -> tuple[Array, Array, Array]:
     """A vector in the solids' own frames."""
-    (x, y, z), (c, s) = vector, turn
+    (x, y, z), (c, s) = vector, turn[:2]
     return x * c + y * s, y * c - x * s, z
 
 

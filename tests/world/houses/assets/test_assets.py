@@ -81,6 +81,26 @@ def test_a_ball_comes_to_rest_on_the_floor_in_mujoco() -> None:
     assert 0.05 < height < 2.0  # on the floor or on furniture, not below
 
 
+def test_a_handrail_slopes_in_mujoco_too() -> None:
+    mujoco = pytest.importorskip("mujoco")
+    made = house(4)
+    rails = [k for k, part in enumerate(made.primitives) if part.slope]
+    assert len(rails) == len(made.stairs) == 1
+    model = mujoco.MjModel.from_xml_string(mjcf(made))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    part, geom = made.primitives[rails[0]], model.geom(f"{rails[0]} railing")
+    start = int(model.mesh_vertadr[geom.dataid[0]])
+    corner = model.mesh_vert[start : start + int(model.mesh_vertnum[geom.dataid[0]])]
+    corner = corner @ data.geom_xmat[geom.id].reshape(3, 3).T + data.geom_xpos[geom.id]
+    long, wide, high = part.half_m
+    assert np.ptp(corner, 0) == pytest.approx([2 * wide, 2 * long, 2 * (high + part.slope * long)], abs=1e-4)
+    assert (corner.max(0) + corner.min(0)) / 2 == pytest.approx(part.center_m, abs=1e-4)
+    upper = corner[corner[:, 2] > part.center_m[2], 1].mean() - part.center_m[1]
+    stair = made.stairs[0]
+    assert upper * (stair.head_m[1] - stair.foot_m[1]) > 0  # it climbs with the flight
+
+
 def test_usd_opens_again(baked: Baked, tmp_path: Path) -> None:
     pxr = pytest.importorskip("pxr", reason="USD needs ghosts[usd]")
     from pxr import Usd, UsdGeom

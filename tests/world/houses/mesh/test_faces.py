@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,6 +124,7 @@ def test_triangles_face_outwards_and_their_texture_is_where_the_lookup_says() ->
     faces = faces_of(
         part("box", (0, 0, 0.5), (1, 0.5, 0.5), 0.4),
         part("box", (2.5, 0, 0.5), (0.2, 0.5, 0.5), math.pi / 2),
+        replace(part("box", (-3, -2, 1), (1, 0.03, 0.04), 2.0), slope=0.7),
         part("cylinder", (-2, 1, 1), (0.3, 0.2, 0.5)),
         part("sphere", (0, 3, 1), (0.4, 0.3, 0.2)),
     )
@@ -138,6 +140,18 @@ def test_triangles_face_outwards_and_their_texture_is_where_the_lookup_says() ->
     np.testing.assert_allclose(places[flat], told[flat], atol=1e-3)
     # The middle of a facet of a round solid is not quite on it.
     np.testing.assert_allclose(places[~flat], told[~flat], atol=0.6)
+
+
+def test_points_of_a_sloping_rail_lie_on_its_faces_and_its_normals_stand_on_them() -> None:
+    rail = replace(part("box", (0, 0, 1), (1, 0.03, 0.04), math.pi / 2), slope=0.75)
+    faces = faces_of(rail)
+    assert sorted(faces.pieces) == list(range(SLOTS))
+    ends, normal = surface_points(faces.solids, np.array([5, 5]), np.array([[-0.8, 0.0], [0.8, 0.0]]))
+    np.testing.assert_allclose(ends, [(0.0, -0.8, 0.44), (0.0, 0.8, 1.64)], atol=1e-9)
+    np.testing.assert_allclose(normal, [(0.0, -0.6, 0.8)] * 2, atol=1e-9)
+    assert np.allclose(np.stack(faces.solids.reach_m, 1), [(0.03, 1.0, 0.79)])
+    lookup = Lookup.of(faces.solids, pack(faces, 0.05))
+    assert lookup.slots(np.array([0, 0]), ends.astype(np.float32)).tolist() == [5, 5]
 
 
 def test_rectangles_of_the_atlas_lie_apart() -> None:

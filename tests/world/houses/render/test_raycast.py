@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ def reference_hit(p: Primitive, origin: np.ndarray, ray: np.ndarray) -> float:
     """Distance along a unit ray to a primitive's surface by the textbook, or infinity."""
     c, s = math.cos(p.yaw_rad), math.sin(p.yaw_rad)
     to_own = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+    to_own[2] -= p.slope * to_own[0]
     o, d = to_own @ (origin - np.array(p.center_m)), to_own @ ray
     half = np.array(p.half_m)
     roots = []
@@ -56,14 +58,14 @@ def random_scene(seed: int, count: int = 60) -> tuple[Primitive, ...]:
     made = []
     while len(made) < count:
         center, half = rng.uniform(-4, 4, 3), rng.uniform(0.03, 0.9, 3)
-        if np.linalg.norm(center) < np.linalg.norm(half) + 0.05:
-            continue  # the camera stands at the origin, outside everything
         shape = ("box", "cylinder", "sphere")[len(made) % 3]
+        slope = 0.6 if shape == "box" and len(made) % 2 else 0.0
+        if np.linalg.norm(center) < np.linalg.norm(half) + slope * half[0] + 0.05:
+            continue  # the camera stands at the origin, outside everything
         yaw = float(rng.choice([0.0, math.pi / 2, math.pi, rng.uniform(-3, 3)]))
         label = "wall" if len(made) % 5 == 0 else "sofa"
-        made.append(
-            Primitive(shape, tuple(center.tolist()), tuple(half.tolist()), yaw, "paint", (0.5, 0.5, 0.5), label)
-        )
+        solid = Primitive(shape, tuple(center.tolist()), tuple(half.tolist()), yaw, "paint", (0.5, 0.5, 0.5), label)
+        made.append(replace(solid, slope=slope))
     return tuple(made)
 
 
@@ -80,7 +82,7 @@ def frames(device: str = "cpu", size: int = 48) -> Frames:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_agrees_with_reference(seed: int) -> None:
-    scene, images = random_scene(seed), frames()
+    scene, images = random_scene(seed, 90), frames()
     hits = cast(upload(Solids.of(scene)), images)
     rays = images.rays().double().numpy()
     rays /= np.linalg.norm(rays, axis=-1, keepdims=True)
@@ -132,6 +134,8 @@ def test_analytic_distances() -> None:
         (Primitive("box", (5.0, 0.0, 0.0), (0.5, 1.0, 1.0), 0.0, "paint", grey, "sofa"), 4.5),
         (Primitive("box", (5.0, 0.0, 0.0), (1.0, 1.0, 1.0), math.pi / 4, "paint", grey, "sofa"), 5 - math.sqrt(2)),
         (Primitive("box", (5.0, 0.0, 0.0), (0.5, 2.0, 1.0), math.pi / 2, "paint", grey, "sofa"), 3.0),
+        (Primitive("box", (5.0, 0.0, 1.0), (4.0, 1.0, 0.5), 0.0, "paint", grey, "railing", 0.5), 2.0),
+        (Primitive("box", (5.0, 0.0, 1.0), (1.0, 4.0, 0.5), -math.pi / 2, "paint", grey, "railing", 0.5), math.inf),
         (Primitive("cylinder", (5.0, 0.0, 0.0), (0.25, 1.0, 1.0), 0.0, "paint", grey, "sofa"), 4.75),
     ):
         got = cast(upload(Solids.of([primitive])), ahead).distance

@@ -203,7 +203,9 @@ def test_a_walk_inside_doorways_alone_fits_no_words(told: list[Told]) -> None:
     goals, path = world.teller.goals, world.paths[0]
     walk = goals.walk(path.steps[0], path.steps[-1])
     claims = goals.read("Stop in the kitchen.")
-    between = replace(walk, room=np.full_like(walk.room, -1))
+    between = replace(walk, held={})
+    vars(between)["room"] = np.full_like(walk.room, -1)
+    assert between.rooms == {-1}
     assert not fits(world.house, between, path.heading_rad, claims)
 
 

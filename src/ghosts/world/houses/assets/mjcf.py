@@ -1,7 +1,8 @@
-"""A house for MuJoCo: one geom per solid, which is exact for boxes, round cylinders and ellipsoids."""
+"""A house for MuJoCo: one geom per solid, which is exact for boxes, sloping rails, round cylinders and ellipsoids."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -30,6 +31,9 @@ def mjcf(house: House) -> str:
         '  <compiler angle="radian"/>',
         '  <option timestep="0.005"/>',
         '  <visual><headlight ambient="0.5 0.5 0.5" diffuse="0.4 0.4 0.4"/></visual>',
+        "  <asset>",
+        *(f"    {_mesh(number, part)}" for number, part in enumerate(house.primitives) if part.slope),
+        "  </asset>",
         "  <worldbody>",
     ]
     for number, (part, owner) in enumerate(zip(house.primitives, house.owners, strict=True)):
@@ -44,10 +48,18 @@ def _geom(number: int, part: Primitive, *, collides: bool) -> str:
     size = (math.sqrt(half[0] * half[1]), half[2]) if part.shape == "cylinder" else half
     color = " ".join(f"{_display(value):.3f}" for value in part.color)
     touch = "" if collides else ' contype="0" conaffinity="0"'
+    form = f'type="{_TYPES[part.shape]}" size="{_numbers(size)}"' if not part.slope else f'type="mesh" mesh="{number}"'
     return (
-        f'<geom name={quoteattr(f"{number} {part.label}")} type="{_TYPES[part.shape]}" size="{_numbers(size)}" '
+        f"<geom name={quoteattr(f'{number} {part.label}')} {form} "
         f'pos="{_numbers(part.center_m)}" euler="0 0 {part.yaw_rad:.6g}" rgba="{color} 1"{touch}/>'
     )
+
+
+def _mesh(number: int, part: Primitive) -> str:
+    """The corners of a sloping box in its own frame; MuJoCo takes their convex hull."""
+    corners = itertools.product(*((-half, half) for half in part.half_m))
+    places = " ".join(_numbers((x, y, z + part.slope * x)) for x, y, z in corners)
+    return f'<mesh name="{number}" vertex="{places}"/>'
 
 
 def _display(linear: float) -> float:

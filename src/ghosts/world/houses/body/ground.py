@@ -153,7 +153,7 @@ def _obstacles(house: House) -> list[Primitive]:
             middle = (opening.x_m, opening.y_m, (opening.bottom_z_m + opening.top_z_m) / 2)
             half = (*wide, (opening.top_z_m - opening.bottom_z_m) / 2)
             doors.append(Primitive("box", middle, half, 0.0, "wood", (0.5, 0.5, 0.5), "door"))
-    return [*house.shell, *parts, *doors]
+    return [piece for part in (*house.shell, *parts, *doors) for piece in part.level_pieces()]
 
 
 def _clearance(

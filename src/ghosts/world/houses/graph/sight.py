@@ -71,7 +71,7 @@ def things_seen(house: House, eyes_m: Float[np.ndarray, "n 3"]) -> Bool[np.ndarr
     """
     solids, owners = Solids.of(house.primitives), np.array(house.owners)
     shell, parts, part_of = solids.only(owners < 0), solids.only(owners >= 0), owners[owners >= 0]
-    reach = np.linalg.norm(shell.half, axis=1) + SIGHT_M
+    reach = np.linalg.norm(shell.reach_m, axis=0) + SIGHT_M
     seen = np.zeros((len(eyes_m), len(house.things)), bool)
     centers = np.array([thing.center_m for thing in house.things], float).reshape(-1, 3)
     targets = [_targets(thing) for thing in house.things]

@@ -84,10 +84,61 @@ def _fill(room: Room, pool: np.ndarray, others: list[Site], rng: np.random.Gener
     return sites
 
 
+@dataclass(frozen=True)
+class Lattice:
+    """Points of a storey's floor, and the steps between neighbours that a body can take."""
+
+    free: np.ndarray
+    """Numbers of the points with room for a body, `f`."""
+    points: np.ndarray
+    """`n 2`"""
+    steps: csr_matrix
+    """Cost from point to point, `n n`."""
+
+    @staticmethod
+    def of(house: House, obstacles: Obstacles, z_m: float, lattice_m: float) -> Lattice:
+        """The lattice of a storey."""
+        rooms = [room for room in house.rooms if room.floor_z_m == z_m]
+        xs = np.arange(min(r.x0_m for r in rooms), max(r.x1_m for r in rooms) + 1e-9, lattice_m)
+        ys = np.arange(min(r.y0_m for r in rooms), max(r.y1_m for r in rooms) + 1e-9, lattice_m)
+        points = np.stack(np.meshgrid(xs, ys, indexing="ij"), -1)
+        clearance = lattice_room_m(obstacles, xs, ys, z_m, CLEARANCE_M + 0.1)
+        free, tight = clearance > BODY_RADIUS_M + 0.01, clearance < CLEARANCE_M + 0.02
+        number = np.arange(free.size).reshape(free.shape)
+        links = []
+        for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
+            a = (slice(0, len(xs) - dx), slice(max(0, -dy), len(ys) - max(0, dy)))
+            b = (slice(dx, len(xs)), slice(max(0, dy), len(ys) - max(0, -dy)))
+            both = free[a] & free[b]
+            # One can walk but not stand where it is tight: keep such stretches short.
+            cost_here = np.hypot(dx, dy) * np.where(tight[a] | tight[b], 3.0, 1.0)
+            links.append((number[a][both], number[b][both], cost_here[both]))
+        rows, cols, cost = (np.concatenate(column) for column in zip(*links))
+        steps = csr_matrix((cost, (rows, cols)), shape=(free.size, free.size))
+        return Lattice(np.flatnonzero(free), points.reshape(-1, 2), steps)
+
+    def nearest(self, site: Site) -> int:
+        """The free point nearest to a site."""
+        gap = np.hypot(self.points[self.free, 0] - site.x_m, self.points[self.free, 1] - site.y_m)
+        return int(self.free[gap.argmin()])
+
+
+Lattices = dict[tuple[float, float], Lattice]
+"""Lattices by floor and spacing, made when first needed."""
+
+
 def bridge_sites(
-    house: House, obstacles: Obstacles, solids: Solids, sites: list[Site], component: np.ndarray
+    house: House, obstacles: Obstacles, solids: Solids, sites: list[Site], component: np.ndarray, lattices: Lattices
 ) -> list[Site]:
     """Sites along the shortest way on foot from the first site's component to the nearest other one.
+
+    Args:
+        house: the house.
+        obstacles: its obstacles.
+        solids: its solids.
+        sites: all sites so far.
+        component: number of the component each belongs to.
+        lattices: what earlier calls for this house have made.
 
     Returns:
         One or more new sites; empty when no storey has such a way.
@@ -100,7 +151,9 @@ def bridge_sites(
         if inside and outside:
             groups = [sites[k] for k in inside], [sites[k] for k in outside]
             for lattice_m in (_LATTICE_M, _FINE_LATTICE_M):  # the fine one finds gaps hardly wider than the body
-                way = _walk_way(house, obstacles, *groups, z, lattice_m)
+                if (z, lattice_m) not in lattices:
+                    lattices[z, lattice_m] = Lattice.of(house, obstacles, z, lattice_m)
+                way = _walk_way(lattices[z, lattice_m], *groups)
                 if way is not None:
                     return _along(house, obstacles, solids, way, z, rng)
     return []
@@ -135,6 +188,11 @@ def _alone(site: Site, others: list[Site]) -> bool:
 def _camera_free(solids: Solids, x_m: np.ndarray, y_m: np.ndarray, z_m: float) -> np.ndarray:
     """Whether cameras anywhere between 1.3 m and 1.7 m above the floor are outside every solid, 0.12 m around."""
     free = np.ones(len(x_m), bool)
+    if not len(x_m):
+        return free
+    least, most = (np.array([end(x_m), end(y_m), z_m + CAMERA_M]) for end in (np.min, np.max))
+    reach = np.stack(solids.reach_m, 1) + np.array([0.2, 0.2, 0.3])
+    solids = solids.only(((solids.center + reach >= least) & (solids.center - reach <= most)).all(1))
     for dx, dy in ((0.12, 0.0), (-0.12, 0.0), (0.0, 0.12), (0.0, -0.12)):
         low = np.stack([x_m + dx, y_m + dy, np.full(len(x_m), z_m + CAMERA_M - 0.2)], 1)
         high = low + np.array([0.0, 0.0, 0.4])
@@ -149,14 +207,8 @@ def _free_points(house: House, obstacles: Obstacles, solids: Solids, room_index:
     ys = np.arange(room.y0_m + CLEARANCE_M, room.y1_m - CLEARANCE_M + 1e-9, _LATTICE_M)
     points = np.stack(np.meshgrid(xs, ys, indexing="ij"), -1).reshape(-1, 2)
     points = points[room.holds(points)]
-    clearance = standing_room_m(obstacles, points, room.floor_z_m) if len(points) else np.zeros(0)
+    clearance = standing_room_m(obstacles, points, room.floor_z_m)
     keep = clearance >= CLEARANCE_M
-    middle = ((room.x0_m + room.x1_m) / 2, (room.y0_m + room.y1_m) / 2, room.floor_z_m + CAMERA_M)
-    near = np.array([room.x1_m - room.x0_m, room.y1_m - room.y0_m, 1.0]) / 2 + 0.5
-    reach = np.linalg.norm(solids.half[:, :2], axis=1)[:, None] + near[:2]
-    here = (np.abs(solids.center[:, :2] - middle[:2]) <= reach).all(1)
-    here &= np.abs(solids.center[:, 2] - middle[2]) <= solids.half[:, 2] + near[2]
-    solids = solids.only(here)
     keep[keep] = _camera_free(solids, points[keep, 0], points[keep, 1], room.floor_z_m)
     return np.column_stack([points[keep], np.minimum(clearance[keep], 9.0)])
 
@@ -222,32 +274,15 @@ def _landing(
     return (float(pool[best, 0]), float(pool[best, 1])) if cost[best] < 1.5 else None
 
 
-def _walk_way(
-    house: House, obstacles: Obstacles, inside: list[Site], outside: list[Site], z_m: float, lattice_m: float
-) -> np.ndarray | None:
-    """Points of the shortest way on a fine lattice of one storey from any inside site to the nearest outside one."""
-    rooms = [room for room in house.rooms if room.floor_z_m == z_m]
-    xs = np.arange(min(r.x0_m for r in rooms), max(r.x1_m for r in rooms) + 1e-9, lattice_m)
-    ys = np.arange(min(r.y0_m for r in rooms), max(r.y1_m for r in rooms) + 1e-9, lattice_m)
-    points = np.stack(np.meshgrid(xs, ys, indexing="ij"), -1)
-    clearance = lattice_room_m(obstacles, xs, ys, z_m, CLEARANCE_M + 0.1)
-    free, tight = clearance > BODY_RADIUS_M + 0.01, clearance < CLEARANCE_M + 0.02
-    number = np.arange(free.size).reshape(free.shape)
-    links = []
-    for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
-        a = (slice(0, len(xs) - dx), slice(max(0, -dy), len(ys) - max(0, dy)))
-        b = (slice(dx, len(xs)), slice(max(0, dy), len(ys) - max(0, -dy)))
-        both = free[a] & free[b]
-        # One can walk but not stand where it is tight: keep such stretches short.
-        cost_here = np.hypot(dx, dy) * np.where(tight[a] | tight[b], 3.0, 1.0)
-        links.append((number[a][both], number[b][both], cost_here[both]))
-    rows, cols, cost = (np.concatenate(column) for column in zip(*links))
-    lattice = csr_matrix((cost, (rows, cols)), shape=(free.size, free.size))
-    flat = points.reshape(-1, 2)
-    start, goal = (
-        np.array([_nearest_free(flat, free.reshape(-1), site) for site in group]) for group in (inside, outside)
+def _walk_way(lattice: Lattice, inside: list[Site], outside: list[Site]) -> np.ndarray | None:
+    """Points of the shortest way on a lattice from any inside site to the nearest outside one."""
+    if not len(lattice.free):
+        return None
+    flat = lattice.points
+    start, goal = (np.array([lattice.nearest(site) for site in group]) for group in (inside, outside))
+    distance, before, _ = dijkstra(
+        lattice.steps, directed=False, indices=start, return_predecessors=True, min_only=True
     )
-    distance, before, _ = dijkstra(lattice, directed=False, indices=start, return_predecessors=True, min_only=True)
     best = int(goal[distance[goal].argmin()])
     if not np.isfinite(distance[best]):
         return None
@@ -261,11 +296,6 @@ def _walk_way(
     ]
     first, last = ((site.x_m, site.y_m) for site in ends)
     return np.vstack([first, flat[way[::-1]], last])
-
-
-def _nearest_free(points: np.ndarray, free: np.ndarray, site: Site) -> int:
-    gap = np.hypot(points[:, 0] - site.x_m, points[:, 1] - site.y_m)
-    return int(np.where(free, gap, np.inf).argmin())
 
 
 def _along(

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from ghosts.errors import DataError
 from ghosts.world.houses.graph.sight import sees
-from ghosts.world.houses.graph.sites import Site, bridge_sites, first_sites
+from ghosts.world.houses.graph.sites import Lattices, Site, bridge_sites, first_sites
 from ghosts.world.houses.graph.walk import Obstacles, walkable_floor, walkable_stair
 from ghosts.world.houses.house import POSE_ROTATION, House
 from ghosts.world.houses.solids import Solids
@@ -91,12 +91,13 @@ def make_graph(house: House) -> HouseGraph:
     solids, obstacles = Solids.of(house.primitives), Obstacles.of(house)
     sites = first_sites(house, obstacles, solids, rng)
     sight, walk = np.zeros((2, 0, 0), bool)
+    lattices: Lattices = {}
     for _ in range(24):
         sight, walk = _measure(house, sites, solids, obstacles, sight, walk)
         count, component = connected_components(csr_matrix(walk), directed=False)
         if count == 1:
             break
-        more = bridge_sites(house, obstacles, solids, sites, component)
+        more = bridge_sites(house, obstacles, solids, sites, component, lattices)
         if more and not _repeats(more, sites):
             sites = sites + more
             continue

@@ -21,6 +21,8 @@ BODY_RADIUS_M = 0.2
 BODY_BOTTOM_M, BODY_TOP_M = 0.08, 1.75
 # A body on the straight line from foot to head has the nose of a step before it at most 0.43 m higher.
 STAIR_BOTTOM_M = 0.45
+_ROOMY_M = 1.0
+"""Nobody asks for more room to stand than this."""
 _FLAT_LABELS = ("floor", "ceiling")
 
 
@@ -42,7 +44,8 @@ class Obstacles:
     def of(house: House) -> Obstacles:
         """The obstacles of a house: blocking things, the shell, and the wells of its stairs."""
         boxes = [(t.center_m, t.half_m, t.yaw_rad, False, False) for t in house.things if t.blocks]
-        boxes += [(p.center_m, p.half_m, p.yaw_rad, p.label in _FLAT_LABELS, False) for p in house.shell]
+        shell = [piece for part in house.shell for piece in part.level_pieces()]
+        boxes += [(p.center_m, p.half_m, p.yaw_rad, p.label in _FLAT_LABELS, False) for p in shell]
         for stair in house.stairs:
             (fx, fy, fz), (hx, hy, hz) = stair.foot_m, stair.head_m
             middle = ((fx + hx) / 2, (fy + hy) / 2, (fz + hz + BODY_TOP_M) / 2)
@@ -130,11 +133,16 @@ def stair_ground_m(stair: Stair, along_m: Float[np.ndarray, " n"]) -> Float[np.n
 
 
 def standing_room_m(obstacles: Obstacles, xy_m: Float[np.ndarray, "n 2"], floor_z_m: float) -> Float[np.ndarray, " n"]:
-    """Distance from points of a storey's floor to the nearest obstacle of a standing body."""
+    """Distance from points of a storey's floor to the nearest obstacle of a standing body; infinite beyond a metre."""
     best = np.full(len(xy_m), np.inf)
+    if not len(xy_m):
+        return best
+    low, high = xy_m.min(0) - _ROOMY_M, xy_m.max(0) + _ROOMY_M
     for center, half, yaw in _in_the_way(obstacles, floor_z_m):
-        np.minimum(best, _gap_m(xy_m - center, half, yaw), out=best)
-    return best
+        about = float(np.hypot(*half))
+        if (center + about >= low).all() and (center - about <= high).all():
+            np.minimum(best, _gap_m(xy_m - center, half, yaw), out=best)
+    return np.where(best <= _ROOMY_M, best, np.inf)
 
 
 def lattice_room_m(

@@ -114,7 +114,7 @@ class Lookup:
     """Whether a face is in the atlas."""
     center: Float32[np.ndarray, "s 3"]
     half: Float32[np.ndarray, "s 3"]
-    turn: Float32[np.ndarray, "s 2"]
+    turn: Float32[np.ndarray, "s 3"]
     cylinder: Bool[np.ndarray, " s"]
     scale: Float32[np.ndarray, "n 2 2"]
     """Of curved faces: column = first · u + second, and the same for the row."""
@@ -135,8 +135,8 @@ class Lookup:
             if solids.form[solid] >= CYLINDER and slot == 0:
                 curved[face] = True
                 continue
-            c, s = solids.turn[solid]
-            own = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+            c, s, slope = solids.turn[solid]
+            own = np.array([[c, s, 0.0], [-s, c, 0.0], [-slope * c, -slope * s, 1.0]])
             for k, axis in enumerate(axes_of(slot)[1:]):
                 affine[face, k, :3] = own[axis] * factor[row, k]
                 affine[face, k, 3] = offset[row, k] - own[axis] @ solids.center[solid] * factor[row, k]
@@ -172,6 +172,7 @@ class Lookup:
         own = offset.copy()
         own[:, 0] = offset[:, 0] * turn[:, 0] + offset[:, 1] * turn[:, 1]
         own[:, 1] = offset[:, 1] * turn[:, 0] - offset[:, 0] * turn[:, 1]
+        own[:, 2] -= turn[:, 2] * own[:, 0]
         gap = np.abs(own) - half
         axis = gap.argmax(1)
         slot = 2 * axis + (own[np.arange(len(own)), axis] > 0)

@@ -166,8 +166,10 @@ def surface_points(solids: Solids, face: np.ndarray, spot: np.ndarray) -> tuple[
     own[bent] = unit * half[bent]
     own[bent, 2] += np.where(tube, up, 0.0)
     normal[bent] = unit / half[bent]
+    c, s, slope = solids.turn[solid].T
+    own[:, 2] += slope * own[:, 0]
+    normal[:, 0] -= slope * normal[:, 2]
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    c, s = solids.turn[solid].T
     return _turned(own, c, s) + solids.center[solid], _turned(normal, c, s)
 
 

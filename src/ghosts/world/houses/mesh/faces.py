@@ -70,8 +70,14 @@ def visible_faces(house: House) -> Faces:
     pieces: dict[int, tuple[Piece, ...]] = {}
     for group in _by_yaw(solids):
         pieces |= _indoors(house, solids, _cut_group(solids, group, rank))
+    for solid in np.flatnonzero(solids.turn[:, 2] != 0.0).tolist():
+        # Of a rail nothing is buried but where posts meet it.
+        for slot in range(SLOTS):
+            u, v = solids.half[solid, list(axes_of(slot)[1:])].tolist()
+            pieces[solid * SLOTS + slot] = ((-u, -v, u, v),)
     judge = _Lids.of(solids, rank)
-    turned = [face for face in pieces if face % SLOTS >= 4 and solids.form[face // SLOTS] == BOX]
+    level = (solids.form == BOX) & (solids.turn[:, 2] == 0.0)
+    turned = [face for face in pieces if face % SLOTS >= 4 and level[face // SLOTS]]
     round_lids = [int(solid) * SLOTS + slot for solid in np.flatnonzero(solids.form == CYLINDER) for slot in (4, 5)]
     for face in turned:
         if judge.covered(face):
@@ -92,8 +98,8 @@ def _indoors(house: House, solids: Solids, pieces: dict[int, tuple[Piece, ...]])
     normal = np.zeros((len(solid), 3))
     normal[np.arange(len(solid)), axis] = sign
     own = normal * (solids.half[solid] + _AHEAD_M)
-    (c, s), (x, y, z) = solids.turn[solid].T, own.T
-    ahead = solids.center[solid] + np.stack([x * c - y * s, x * s + y * c, z], 1)
+    (c, s, slope), (x, y, z) = solids.turn[solid].T, own.T
+    ahead = solids.center[solid] + np.stack([x * c - y * s, x * s + y * c, z + slope * x], 1)
     low = np.array([(r.x0_m, r.y0_m, r.floor_z_m) for r in house.rooms]) - _SHELL_M
     high = np.array([(r.x1_m, r.y1_m, r.ceiling_z_m) for r in house.rooms]) + _SHELL_M
     inside = ((ahead[:, None] > low) & (ahead[:, None] < high)).all(2).any(1)
@@ -101,8 +107,8 @@ def _indoors(house: House, solids: Solids, pieces: dict[int, tuple[Piece, ...]])
 
 
 def _by_yaw(solids: Solids) -> Iterator[np.ndarray]:
-    """Boxes that are parallel to each other; quarter turns have been taken out of `turn`."""
-    boxes = np.flatnonzero(solids.form <= BOX)
+    """Level boxes that are parallel to each other; quarter turns have been taken out of `turn`."""
+    boxes = np.flatnonzero((solids.form <= BOX) & (solids.turn[:, 2] == 0.0))
     yaw = np.arctan2(solids.turn[boxes, 1], solids.turn[boxes, 0]) % (math.pi / 2)
     key = np.round(yaw / 1e-6).astype(int) % round(math.pi / 2 / 1e-6)
     for value in np.unique(key):
@@ -112,9 +118,9 @@ def _by_yaw(solids: Solids) -> Iterator[np.ndarray]:
 def _cut_group(solids: Solids, group: np.ndarray, rank: np.ndarray) -> dict[int, tuple[Piece, ...]]:
     """Visible pieces of parallel boxes."""
     # All in the frame of the first; the others may be a quarter turn from it, which swaps their x and y.
-    c, s = solids.turn[group[0]]
+    c, s = solids.turn[group[0], :2]
     center = solids.center[group] @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    turn = solids.turn[group]
+    turn = solids.turn[group, :2]
     quarter = np.round(np.arctan2(turn[:, 1] * c - turn[:, 0] * s, turn @ np.array([c, s])) / (math.pi / 2)).astype(int)
     half = solids.half[group].copy()
     odd = quarter % 2 == 1
@@ -223,8 +229,7 @@ class _Lids:
 
     @staticmethod
     def of(solids: Solids, rank: np.ndarray) -> _Lids:
-        (c, s), half = np.abs(solids.turn).T, solids.half
-        reach = np.stack([half[:, 0] * c + half[:, 1] * s, half[:, 0] * s + half[:, 1] * c, half[:, 2]], 1)
+        reach = np.stack(solids.reach_m, 1)
         return _Lids(solids, solids.center - reach, solids.center + reach, rank)
 
     def covered(self, face: int) -> bool:
@@ -238,7 +243,11 @@ class _Lids:
     def sunk_m(self, face: int) -> float:
         """How far a lid goes down, for the solids before it that have a lid in the same plane over the same place."""
         solid, ends = face // SLOTS, self.high if face % SLOTS == 5 else self.low
-        twin = (self.solids.form != ELLIPSOID) & (np.abs(ends[:, 2] - ends[solid, 2]) < TOUCH_M)
+        twin = (
+            (self.solids.form != ELLIPSOID)
+            & (self.solids.turn[:, 2] == 0.0)
+            & (np.abs(ends[:, 2] - ends[solid, 2]) < TOUCH_M)
+        )
         twin &= self.rank < self.rank[solid]
         near = (self.low[:, :2] < self.high[solid, :2] - TOUCH_M) & (self.high[:, :2] > self.low[solid, :2] + TOUCH_M)
         return SUNK_M * int((twin & near.all(1)).sum())

@@ -124,8 +124,8 @@ class _Builder:
         )
 
     def _world(self, solid: int, own: np.ndarray) -> np.ndarray:
-        c, s = self.solids.turn[solid]
-        turned = np.stack([own[:, 0] * c - own[:, 1] * s, own[:, 0] * s + own[:, 1] * c, own[:, 2]], 1)
+        (c, s, slope), (x, y, z) = self.solids.turn[solid], own.T
+        turned = np.stack([x * c - y * s, x * s + y * c, z + slope * x], 1)
         return turned + self.solids.center[solid]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 from ghosts.world.houses.house import Opening, Primitive, Room, Stair, Wall
 from ghosts.world.houses.plan.rooms import SLAB_M, WALL_M, Color, Finish
 
 RISER_M = 0.1875
-_RAIL = 5
-"""Pieces of a handrail per step."""
 TREAD_M = 0.26
 STAIR_WIDTH_M = 1.0
 _SET_BACK_M = 0.25
@@ -296,12 +295,9 @@ def _railings(stair: Stair, upper: Room, *, ends: bool) -> list[Primitive]:
     for k in range(count - 1):
         y, foot = stair.foot_m[1] + up * (k + 0.5) * TREAD_M, stair.foot_m[2] + (k + 1) * rise
         parts.append(_post((x, y, foot), 0.014, 0.44))
-        # Boxes cannot slope: pieces of a tread, each a piece of a riser higher, look like one rail.
-        for piece in range(_RAIL):
-            share = (piece + 0.5) / _RAIL - 0.5
-            at = (x, y + up * share * TREAD_M, foot + 0.9 + share * rise)
-            half = (0.03, TREAD_M / (2 * _RAIL) + 0.003, 0.04)
-            parts.append(Primitive("box", at, half, 0.0, "wood", wood, "railing"))
+    middle = (x, (stair.foot_m[1] + stair.head_m[1]) / 2, stair.foot_m[2] + count * rise / 2 + 0.9)
+    half = ((count - 1) * TREAD_M / 2, 0.03, 0.035)
+    parts.append(Primitive("box", middle, half, up * math.pi / 2, "wood", wood, "railing", rise / TREAD_M))
     _, hole = stair_hole(stair)
     floor = upper.floor_z_m
     edge = stair.foot_m[0] + open_side * (stair.width_m / 2 + 0.048)

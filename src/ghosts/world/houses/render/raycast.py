@@ -1,4 +1,4 @@
-"""Exact ray casting of boxes, upright cylinders and ellipsoids in torch, the same on CPU and GPU.
+"""Exact ray casting of level and sloping boxes, upright cylinders and ellipsoids in torch, the same on CPU and GPU.
 
 Images are cut into square tiles. A solid is a candidate of a tile when it meets the tile's frustum (exact planes, which
 are separable in rows and columns) and is not farther than everything already seen there. Walls, floors and ceilings go
@@ -116,7 +116,7 @@ def _candidates(solids: Solids, ids: Tensor, frames: Frames, rows: int, cols: in
     zero = torch.zeros_like(half[:, 0])
     axes = torch.stack(
         [
-            torch.stack([turn[:, 0], turn[:, 1], zero], -1) * half[:, :1],
+            turn * half[:, :1],
             torch.stack([-turn[:, 1], turn[:, 0], zero], -1) * half[:, 1:2],
             torch.stack([zero, zero, half[:, 2]], -1),
         ],
@@ -149,6 +149,7 @@ def _nearest(offset: Tensor, half: Tensor, turn: Tensor) -> Tensor:
     x = offset[..., 0] * turn[:, 0] + offset[..., 1] * turn[:, 1]
     y = offset[..., 1] * turn[:, 0] - offset[..., 0] * turn[:, 1]
     gaps = torch.stack([x, y, offset[..., 2]], -1).abs() - half
+    gaps[..., 2] -= (turn[:, 2] * half[:, 0]).abs()
     return gaps.clamp(min=0.0).square().sum(-1).sqrt()
 
 

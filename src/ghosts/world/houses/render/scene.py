@@ -32,8 +32,8 @@ class Scene:
     color: Float32[Tensor, "n 3"]
     own_half: Float32[Tensor, "n 3"]
     """Half extents along each solid's own axes (`solids.half` has square turns folded in)."""
-    own_turn: Float32[Tensor, "n 2"]
-    """Cosine and sine of each solid's true yaw."""
+    own_turn: Float32[Tensor, "n 3"]
+    """Cosine and sine of each solid's true yaw, and its slope."""
     label: UInt8[Tensor, " n"]
     lights: lighting.Lights
     volume: Volume
@@ -60,6 +60,7 @@ def prepare(house: House, device: torch.device | str = "cpu") -> Scene:
             wrong = part.material if part.material not in numbers else part.label
             raise DataError("a part with an unknown material or label", record=f"house {house.name}", value=wrong)
     yaw = torch.tensor([p.yaw_rad for p in primitives], dtype=torch.float64)
+    slope = torch.tensor([p.slope for p in primitives], dtype=torch.float64)
     shadowless = (*VIEWS, "lamp", "glass")
     casters = torch.tensor(
         [p.material not in shadowless and p.label not in lighting.LAMP_KINDS for p in primitives], device=device
@@ -71,7 +72,7 @@ def prepare(house: House, device: torch.device | str = "cpu") -> Scene:
         torch.tensor([numbers[p.material] for p in primitives], device=device),
         torch.tensor([p.color for p in primitives], dtype=torch.float32, device=device),
         torch.tensor([p.half_m for p in primitives], dtype=torch.float32, device=device),
-        torch.stack([yaw.cos(), yaw.sin()], -1).float().to(device),
+        torch.stack([yaw.cos(), yaw.sin(), slope], -1).float().to(device),
         torch.tensor([labels[p.label] for p in primitives], dtype=torch.uint8, device=device),
         lights,
         volume,

@@ -72,11 +72,12 @@ def _reflected(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: T
     _, normal, _ = _surface(scene, index, point, view, size)
     ray = view - 2.0 * (view * normal).sum(-1, keepdim=True) * normal
     far, seen = torch.full_like(reach, torch.inf), torch.full_like(index, -1)
+    radius = torch.stack(scene.solids.reach_m).norm(dim=0)
     for mirror in index.unique().tolist():
         mine = (index == mirror).nonzero()[:, 0]
         out, glass = normal[mine[0]], point[mine[0]]
         # Nothing behind a mirror shows in it, which spares half of the house.
-        ahead = ((scene.solids.center - glass) @ out + scene.solids.half.norm(dim=-1) > 0.0).nonzero()[:, 0]
+        ahead = ((scene.solids.center - glass) @ out + radius > 0.0).nonzero()[:, 0]
         far[mine], which = nearest(scene.solids.only(ahead), point[mine] + 0.002 * out, ray[mine])
         seen[mine] = torch.where(which < 0, which, ahead[which.clamp(min=0)])
     size = size * (reach + far.nan_to_num(posinf=0.0)) / reach.clamp(min=0.05)
@@ -212,8 +213,9 @@ def _surface(
     """Own coordinates, world normals, and the fields of `SurfacePoints`."""
     form, half, turn = scene.solids.form[index], scene.own_half[index], scene.own_turn[index]
     offset = point - scene.solids.center[index]
-    c, s = turn[:, 0], turn[:, 1]
+    c, s, slope = turn.unbind(-1)
     own = torch.stack([offset[:, 0] * c + offset[:, 1] * s, offset[:, 1] * c - offset[:, 0] * s, offset[:, 2]], -1)
+    own[:, 2] -= slope * own[:, 0]
     reach = own.abs() / half
     boxy = (form <= BOX)[:, None]
     axis = (own.abs() - half).argmax(-1)
@@ -224,6 +226,7 @@ def _surface(
     lid = torch.stack([torch.zeros_like(c), torch.zeros_like(c), own[:, 2].sign()], -1)
     round_ = torch.where(cap[:, None], lid, round_)
     local = torch.where(boxy, flat, round_)
+    local[:, 0] -= slope * local[:, 2]
     local = local / local.square().sum(-1, keepdim=True).sqrt().clamp(min=1e-9)
     normal = torch.stack([local[:, 0] * c - local[:, 1] * s, local[:, 0] * s + local[:, 1] * c, local[:, 2]], -1)
     level = torch.where(boxy[:, 0], axis == 2, cap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Hashable
 
 import numpy as np
 from jaxtyping import Bool
@@ -13,7 +14,7 @@ from ghosts.world.houses.graph.viewpoints import HouseGraph, distances_m
 from ghosts.world.houses.house import House
 from ghosts.world.houses.words.reader import Claim, read
 from ghosts.world.houses.words.truth import contradicted, fits
-from ghosts.world.houses.words.walk import Walk, sample_walk
+from ghosts.world.houses.words.walk import Walk, sighted
 
 
 class Goals:
@@ -26,6 +27,8 @@ class Goals:
         self.distance_m, self.before = distances_m(graph)
         self.kinds = {thing.kind for thing in house.things}
         self.colors = {thing.color_word for thing in house.things}
+        self._sighted = sighted(house, self.ground_m, seen)
+        self._described: dict[Hashable, list[int]] = {}
         self._walks: dict[tuple[int, int], Walk] = {}
 
     def read(self, text: str) -> list[Claim]:
@@ -36,8 +39,7 @@ class Goals:
         """Whether nothing of what is claimed contradicts a path."""
         key = path.steps[0], path.steps[-1]
         if key not in self._walks:
-            rows = list(path.steps)
-            self._walks[key] = sample_walk(self.house, self.ground_m[rows], self.seen[rows])
+            self._walks[key] = self._along(list(path.steps))
         walk = self._walks[key]
         return not contradicted(self.house, walk, path.heading_rad, claims)
 
@@ -59,6 +61,8 @@ class Goals:
             steps = [goal]
             while steps[-1] != start:
                 steps.append(int(self.before[start, steps[-1]]))
-            rows = steps[::-1]
-            self._walks[start, goal] = sample_walk(self.house, self.ground_m[rows], self.seen[rows])
+            self._walks[start, goal] = self._along(steps[::-1])
         return self._walks[start, goal]
+
+    def _along(self, rows: list[int]) -> Walk:
+        return Walk(self.house, self.ground_m[rows], self.seen[rows], self._sighted[rows], self._described)

@@ -32,7 +32,9 @@ def thing_spans(house: House, walk: Walk, heading_rad: float, claim: Claim) -> l
 
 def meant(house: House, walk: Walk, claim: Claim) -> list[int]:
     """Things in sight on a walk that a claim's noun, adjectives and place fit."""
-    found = [k for k in _described(house, claim) if walk.sighted[:, k].any()]
+    if claim not in walk.described:
+        walk.described[claim] = _described(house, claim)
+    found = [k for k in walk.described[claim] if k in walk.glimpsed]
     if claim.count:
         rooms = {house.things[k].room for k in found}
         right = {room for room in rooms if sum(house.things[k].room == room for k in found) == claim.count}
@@ -112,10 +114,13 @@ def _places(walk: Walk, holds: np.ndarray) -> list[Span]:
 
 
 def _one_thing(walk: Walk, heading_rad: float, claim: Claim, thing: Thing, sighted: np.ndarray) -> list[Span]:
-    bearing = _bearings(walk, thing)
     center = np.array(thing.center_m[:2])
     if claim.kind == "pass":
-        near = (thing.gap_m(walk.xy_m) < 2.6) & (np.abs(bearing) > 60) & (np.abs(bearing) < 120)
+        near = thing.gap_m(walk.xy_m) < 2.6
+        if not near.any():
+            return []
+        bearing = _bearings(walk, thing)
+        near &= (np.abs(bearing) > 60) & (np.abs(bearing) < 120)
         if claim.side:
             near &= (bearing > 0) == (claim.side == "right")
         return _places(walk, near)
@@ -127,7 +132,7 @@ def _one_thing(walk: Walk, heading_rad: float, claim: Claim, thing: Thing, sight
         return [(0.0, 0.0)] if sighted[0] and _at_start(walk, heading_rad, claim, thing) else []
     if claim.kind in ("by", "front") and not claim.final:
         return _places(walk, thing.gap_m(walk.xy_m) < _BY_M)
-    return [(walk.end_m, walk.end_m)] if sighted[-1] and _at_end(walk, claim, thing, float(bearing[-1])) else []
+    return [(walk.end_m, walk.end_m)] if sighted[-1] and _at_end(walk, claim, thing) else []
 
 
 def _at_start(walk: Walk, heading_rad: float, claim: Claim, thing: Thing) -> bool:
@@ -140,11 +145,11 @@ def _at_start(walk: Walk, heading_rad: float, claim: Claim, thing: Thing) -> boo
     return 45 < abs(first) < 135 and (first > 0) == (claim.side == "right")
 
 
-def _at_end(walk: Walk, claim: Claim, thing: Thing, bearing_deg: float) -> bool:
+def _at_end(walk: Walk, claim: Claim, thing: Thing) -> bool:
     here = walk.end_xy_m
-    gap = float(thing.gap_m(here))
     if claim.kind == "facing":
-        return abs(bearing_deg) < 40
+        return abs(float(_bearings(walk, thing)[-1])) < 40
+    gap = float(thing.gap_m(here))
     if claim.kind == "front":
         way = heading_of(here - np.array(thing.center_m[:2]))
         front = math.degrees(abs(float(turn_rad(math.pi / 2 - thing.yaw_rad, way))))

@@ -15,7 +15,7 @@ from ghosts.world.houses.words.reader import Claim, read
 from ghosts.world.houses.words.true_rooms import door_spans, room_spans
 from ghosts.world.houses.words.true_stairs import stair_spans
 from ghosts.world.houses.words.true_things import thing_spans, window_spans
-from ghosts.world.houses.words.walk import Span, Walk, sample_walk
+from ghosts.world.houses.words.walk import Span, Walk, sighted
 
 _TOLERANCE_M = 1.4
 """How far out of order two claims may be told: "exit and turn left" when the turn is in the doorway."""
@@ -42,18 +42,18 @@ def contradictions(
     Returns:
         One line for every claim that does not hold, in reading order; empty when all is true.
     """
-    walk = sample_walk(house, ground_m, seen)
+    walk = Walk(house, ground_m, seen, sighted(house, ground_m, seen))
     claims = read(text, {thing.kind for thing in house.things}, {thing.color_word for thing in house.things})
     return _follow(house, walk, heading_rad, claims)[0]
 
 
 def fits(house: House, walk: Walk, heading_rad: float, claims: list[Claim]) -> bool:
     """Whether a walk fits claims: all of them hold, and it does not go on long after the last."""
-    if max(walk.rooms) < 0:
-        return False  # in doorways all the way: no claim about rooms fits
     # The end of a walk is quickly refuted: most walks need no more than that.
     if claims and not _options(house, walk, heading_rad, claims[-1]):
         return False
+    if max(walk.rooms) < 0:
+        return False  # in doorways all the way
     wrong, place_m = _follow(house, walk, heading_rad, claims, first=True)
     return not wrong and walk.end_m - place_m <= _UNTOLD_M
 
@@ -123,12 +123,14 @@ def _fits_turn(degrees: float, claim: Claim) -> bool:
 
 def _spans(house: House, walk: Walk, heading_rad: float, claim: Claim) -> list[Span]:
     """Stretches of the walk where a claim holds."""
-    if claim.things == ("window",):
-        return window_spans(house, walk, claim)
-    if claim.things:
+    if claim.things and claim.things != ("window",):
         return thing_spans(house, walk, heading_rad, claim)
-    if claim.kind in ("climb", "end", "onstairs", "floor"):
+    if claim.kind in ("climb", "end", "onstairs", "floor") and not claim.things:
         return stair_spans(house, walk, claim)
+    if max(walk.rooms) < 0:
+        return []  # in doorways all the way: no claim about rooms holds
+    if claim.things:
+        return window_spans(house, walk, claim)
     if claim.kind == "door":  # a door without a room after it: any crossing on that side
         return door_spans(house, walk, claim)
     return room_spans(house, walk, claim)

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ghosts.geometry import heading_of
 from ghosts.world.houses.house import House
@@ -30,29 +30,62 @@ class Crossing:
     """−1 where no opening joins the two."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Walk:
-    """A walk sampled every few centimetres."""
+    """A walk; it is sampled every few centimetres when a claim is about what lies between its viewpoints."""
 
+    house: House
     nodes_m: Float[np.ndarray, "k 3"]
     """Ground under the viewpoints."""
-    node_at_m: Float[np.ndarray, " k"]
-    at_m: Float[np.ndarray, " n"]
-    xy_m: Float[np.ndarray, "n 2"]
-    heading_rad: Float[np.ndarray, " n"]
-    room: np.ndarray
-    """Room index of every sample; −1 inside walls."""
     seen: Bool[np.ndarray, "k things"]
     sighted: Bool[np.ndarray, "k things"]
     """Which things are in sight and near, for every viewpoint."""
-    crossings: tuple[Crossing, ...]
+    described: dict[Hashable, list[int]] = field(default_factory=dict)
+    """Things of the house that claims describe, as far as `true_things` has found out; all its walks may share it."""
     held: dict[tuple[Hashable, ...], list[tuple[Span, int]]] = field(default_factory=dict)
     """Where claims hold, as far as `truth` has found out: drafts of an instruction repeat themselves."""
 
+    @functools.cached_property
+    def node_at_m(self) -> Float[np.ndarray, " k"]:
+        """How far along the viewpoints are."""
+        moves = np.diff(self.nodes_m[:, :2], axis=0)
+        return np.concatenate([[0.0], np.cumsum(np.hypot(moves[:, 0], moves[:, 1]))])
+
+    @functools.cached_property
+    def at_m(self) -> Float[np.ndarray, " n"]:
+        """How far along the samples are."""
+        return np.linspace(0.0, self.end_m, max(2, round(self.end_m / _SAMPLE_M)))
+
+    @functools.cached_property
+    def _xyz_m(self) -> Float[np.ndarray, "n 3"]:
+        return np.stack([np.interp(self.at_m, self.node_at_m, self.nodes_m[:, axis]) for axis in range(3)], 1)
+
     @property
+    def xy_m(self) -> Float[np.ndarray, "n 2"]:
+        """Places of the samples."""
+        return self._xyz_m[:, :2]
+
+    @functools.cached_property
+    def heading_rad(self) -> Float[np.ndarray, " n"]:
+        """Headings at the samples."""
+        moves = np.diff(self.nodes_m[:, :2], axis=0)
+        leg = np.clip(np.searchsorted(self.node_at_m, self.at_m, side="right") - 1, 0, len(moves) - 1)
+        return np.atleast_1d(heading_of(moves))[leg]
+
+    @functools.cached_property
+    def room(self) -> Int[np.ndarray, " n"]:
+        """Room index of every sample; −1 inside walls."""
+        return self.house.rooms_at(self._xyz_m + np.array([0.0, 0.0, 0.3]))
+
+    @functools.cached_property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """Its changes of room."""
+        return _crossings(self.house, self.at_m, self.xy_m, self.room)
+
+    @functools.cached_property
     def end_m(self) -> float:
         """Length."""
-        return float(self.at_m[-1])
+        return float(self.node_at_m[-1])
 
     @functools.cached_property
     def rooms(self) -> frozenset[int]:
@@ -64,6 +97,11 @@ class Walk:
         """The room it ends in."""
         return int(self.room[self.room >= 0][-1])
 
+    @functools.cached_property
+    def glimpsed(self) -> frozenset[int]:
+        """Things in sight of any of its viewpoints."""
+        return frozenset(np.flatnonzero(self.sighted.any(0)).tolist())
+
     @property
     def end_xy_m(self) -> Float[np.ndarray, " 2"]:
         """The point it ends at."""
@@ -74,25 +112,17 @@ class Walk:
         return min(int(np.searchsorted(self.at_m, self.node_at_m[node] + 1e-6)), len(self.at_m) - 1)
 
 
-def sample_walk(house: House, ground_m: Float[np.ndarray, "k 3"], seen: Bool[np.ndarray, "k things"]) -> Walk:
-    """Sample a walk.
+def sighted(
+    house: House, ground_m: Float[np.ndarray, "k 3"], seen: Bool[np.ndarray, "k things"]
+) -> Bool[np.ndarray, "k things"]:
+    """Which things are in sight of viewpoints, and near.
 
     Args:
         house: the house.
-        ground_m: the walk's viewpoints, on the ground.
-        seen: which thing is in plain sight of which viewpoint of the walk.
+        ground_m: the viewpoints, on the ground.
+        seen: which thing is in plain sight of which of them.
     """
-    moves = np.diff(ground_m[:, :2], axis=0)
-    node_at = np.concatenate([[0.0], np.cumsum(np.hypot(moves[:, 0], moves[:, 1]))])
-    at = np.linspace(0.0, node_at[-1], max(2, round(node_at[-1] / _SAMPLE_M)))
-    xyz = np.stack([np.interp(at, node_at, ground_m[:, axis]) for axis in range(3)], 1)
-    leg = np.clip(np.searchsorted(node_at, at, side="right") - 1, 0, len(moves) - 1)
-    rooms = house.rooms_at(xyz + np.array([0.0, 0.0, 0.3]))
-    headings = np.atleast_1d(heading_of(moves))[leg]
-    crossings = _crossings(house, at, xyz[:, :2], rooms)
-    centers = np.array([thing.center_m for thing in house.things]).reshape(-1, 3)
-    near = np.linalg.norm(ground_m[:, None] - centers, axis=-1) < _SIGHT_M
-    return Walk(ground_m, node_at, at, xyz[:, :2], headings, rooms, seen, seen & near, crossings)
+    return seen & (np.linalg.norm(ground_m[:, None] - house.centers_m, axis=-1) < _SIGHT_M)
 
 
 def _crossings(house: House, at_m: np.ndarray, xy_m: np.ndarray, rooms: np.ndarray) -> tuple[Crossing, ...]:
@@ -101,10 +131,9 @@ def _crossings(house: House, at_m: np.ndarray, xy_m: np.ndarray, rooms: np.ndarr
     changes = np.flatnonzero(np.diff(rooms[known]))
     for a, b in ((known[k], known[k + 1]) for k in changes):
         middle = (xy_m[a] + xy_m[b]) / 2
-        pair = {int(rooms[a]), int(rooms[b])}
-        joins = [k for k, opening in enumerate(house.openings) if set(opening.rooms) == pair]
+        pair = frozenset((int(rooms[a]), int(rooms[b])))
         nearest = min(
-            joins,
+            house.joins.get(pair, ()),
             key=lambda k: math.hypot(house.openings[k].x_m - middle[0], house.openings[k].y_m - middle[1]),
             default=-1,
         )
