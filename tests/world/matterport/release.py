@@ -104,7 +104,7 @@ def render_frames(frames: Frames, house: int | None = None) -> Pictures:
     rgb = paints(house)[hits.index] + 10.0 * torch.sin(point * 9.0 + torch.tensor([0.0, 1.0, 2.0]))
     if house is not None:
         x, y, z = (point - solids.center[hits.index]).unbind(-1)
-        cosine, sine = solids.turn[hits.index].unbind(-1)
+        cosine, sine, _ = solids.turn[hits.index].unbind(-1)
         own = torch.stack([cosine * x + sine * y, cosine * y - sine * x, z], -1)
         side = (own.abs() / solids.half[hits.index]).argmax(-1)
         rgb = rgb * torch.tensor([0.8, 0.9, 1.0])[side][..., None]
