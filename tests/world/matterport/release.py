@@ -31,8 +31,11 @@ SCAN = "8194nk5LbLH"
 STANDS = ((1.5, 1.4, 1.5), (3.6, 2.2, 1.5), (4.6, 4.1, 1.45), (7.4, 2.4, 1.5))
 """Camera centres: three in the living room, one behind the passage."""
 HOUSE = 299
+Stands = tuple[tuple[float, float, float], ...]
 HOUSE_STANDS = ((15.18, 4.08, 1.5325), (7.03, 4.73, 1.5028), (3.25, 2.0, 1.5061))
 """Viewpoints of the house of seed 299: beside a sofa, in a kitchen, and in a doorway whose frame is 0.4 m away."""
+DRAWN_STANDS = ((5.08, 3.98, 1.53), (9.78, 0.93, 1.51), (16.98, 0.78, 1.45))
+"""The first three of its 32 viewpoints in an order drawn once, by `np.random.default_rng(0).permutation`."""
 
 
 def _box(low: tuple[float, ...], high: tuple[float, ...], label: str, yaw_rad: float = 0.0) -> Primitive:
@@ -104,7 +107,7 @@ def render_frames(frames: Frames, house: int | None = None) -> Pictures:
     rgb = paints(house)[hits.index] + 10.0 * torch.sin(point * 9.0 + torch.tensor([0.0, 1.0, 2.0]))
     if house is not None:
         x, y, z = (point - solids.center[hits.index]).unbind(-1)
-        cosine, sine = solids.turn[hits.index].unbind(-1)
+        cosine, sine, _ = solids.turn[hits.index].unbind(-1)
         own = torch.stack([cosine * x + sine * y, cosine * y - sine * x, z], -1)
         side = (own.abs() / solids.half[hits.index]).argmax(-1)
         rgb = rgb * torch.tensor([0.8, 0.9, 1.0])[side][..., None]
@@ -157,10 +160,12 @@ class Shot:
         return self.turned @ POSE_ROTATION
 
 
-def make_shots(config: ReleaseConfig, count: int, first: int = 0, house: int | None = None) -> list[Shot]:
-    """Panoramas at the first stands, each turned differently."""
+def make_shots(
+    config: ReleaseConfig, count: int, first: int = 0, house: int | None = None, stands: Stands = HOUSE_STANDS
+) -> list[Shot]:
+    """Panoramas at the first stands (of a house, or else of two rooms), each turned differently."""
     shots = []
-    stands = STANDS if house is None else HOUSE_STANDS
+    stands = STANDS if house is None else stands
     for number, stand in enumerate(stands[first : first + count], first):
         random = np.random.default_rng([config.seed, number])
         axis = random.normal(size=2)

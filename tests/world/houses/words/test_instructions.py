@@ -209,6 +209,19 @@ def test_a_walk_inside_doorways_alone_fits_no_words(told: list[Told]) -> None:
     assert not fits(world.house, between, path.heading_rad, claims)
 
 
+def test_a_straight_flight_is_told_with_the_floor_it_leads_to(told: list[Told]) -> None:
+    floors = []
+    for world in told:
+        for path, facts in zip(world.paths, world.facts):
+            last = world.graph.viewpoints[path.steps[-1]]
+            climbs = [fact for fact in facts if fact.kind == "climb"]
+            if len(climbs) == 1 and last.stair < 0:
+                floors.append((climbs[0].ordinal, world.house.rooms[last.room].storey + 1))
+    assert len(floors) >= 10
+    assert all(said in (0, there) for said, there in floors)
+    assert sum(said > 0 for said, _ in floors) > 0.8 * len(floors)
+
+
 def test_variety_of_people(told: list[Told]) -> None:
     """Lower bounds for some 460 instructions of two houses; `ghosts world --stats` measures whole worlds beside R2R."""
     texts = [item.text for world in told[1:] for _, item in world.each()]

@@ -165,7 +165,10 @@ def _climb(voice: Voice, fact: Fact) -> str:
     if not whole:
         options = tuple(text for text in options if not any(word in text for word in ("top", "bottom", "all the way")))
     text = voice.expand(voice.pick(options))
-    if whole and not text.endswith(("top", "bottom")) and " of the" not in text and voice.chance(0.3):
+    # Where there are three floors, their numbers tell more.
+    tall = max(room.storey for room in voice.house.rooms) > 1
+    ended = text.endswith(("top", "bottom")) or " of the" in text
+    if whole and not ended and voice.chance(0.5 if tall else 0.3):
         floor = voice.pick(("first", "ground", "main") if fact.ordinal == 1 else (ORDINALS[fact.ordinal],))
         text += " " + voice.expand(voice.pick(ways.FLOORS[fact.side]), floor=floor)
     return text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ghosts.world.houses.house import House
@@ -10,6 +12,8 @@ from ghosts.world.houses.words.facts import Fact, Setting
 from ghosts.world.houses.words.route import Stay
 
 _END_M = 1.5
+_STRAIGHT_RAD = math.radians(15)
+"""A smaller change of direction is none: every viewpoint of a route has one."""
 
 
 def turns(setting: Setting) -> list[Fact]:
@@ -62,7 +66,8 @@ def climbs(setting: Setting) -> list[Fact]:
     facts = []
     for climb in setting.route.climbs:
         # A walker who turns on the flight has not reached its end, so the end is not mentioned.
-        bent = any(climb.from_m + 0.1 < turn.at_m < climb.to_m - 0.1 for turn in setting.route.turns)
+        on_flight = [turn for turn in setting.route.turns if climb.from_m + 0.1 < turn.at_m < climb.to_m - 0.1]
+        bent = any(abs(turn.angle_rad) > _STRAIGHT_RAD for turn in on_flight)
         floor = 0 if bent else _floor(setting.house, setting, climb.to_m)
         side = "up" if climb.up else "down"
         facts.append(Fact("climb", setting.route.step_at(climb.from_m), climb.from_m + 0.05, side, ordinal=floor))
