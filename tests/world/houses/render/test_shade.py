@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 import torch
 
 from ghosts.types import Intrinsics
@@ -35,8 +36,10 @@ def solid(low: tuple[float, ...], high: tuple[float, ...], material: str, color:
     return Primitive("box", center, half, 0.0, material, color, label)  # type: ignore[arg-type]
 
 
-def test_a_mirror_shows_what_is_behind_the_eye() -> None:
-    """A red wall behind a walker who looks into a mirror on a grey one: the mirror is red, and its label stays."""
+@pytest.mark.parametrize(("eye_m", "heading_rad"), [((2.0, 2.0, 1.5), 0.0), ((0.6, 3.2, 1.5), 1.0)])
+def test_a_mirror_shows_the_room_before_it(eye_m: tuple[float, float, float], heading_rad: float) -> None:
+    """Red walls behind and beside a walker who looks into a mirror on a grey one, straight or past the mirror's edge:
+    the mirror is red, and its label stays."""
     grey, red = (0.6, 0.6, 0.6), (0.7, 0.03, 0.03)
     room = Room(0, "hallway", 0, 0.0, 0.0, 4.0, 4.0, 0.0, 2.6)
     shell = [
@@ -45,12 +48,12 @@ def test_a_mirror_shows_what_is_behind_the_eye() -> None:
         solid((0, -0.1, 0), (4, 0, 2.6), "matte", red, "wall"),
         solid((0, 4, 0), (4, 4.1, 2.6), "matte", grey, "wall"),
         solid((-0.1, 0, 0), (0, 4, 2.6), "matte", grey, "wall"),
-        solid((4, 0, 0), (4.1, 4, 2.6), "matte", grey, "wall"),
+        solid((4, 0, 0), (4.1, 4, 2.6), "matte", red if heading_rad else grey, "wall"),
     ]
     glass = solid((1.5, 3.95, 1.0), (2.5, 4.0, 2.0), "mirror", (0.8, 0.8, 0.8), "mirror")
     mirror = Thing("mirror", 0, glass.center_m, (0.025, 0.5, 0.5), 0.0, "", False, (glass,))
     house = House("h", 0, (room,), (), (), (mirror,), tuple(shell))
-    picture = render_frames(prepare(house), view_frame((2.0, 2.0, 1.5), 0.0, 0.0, CAMERA, "cpu"))
+    picture = render_frames(prepare(house), view_frame(eye_m, heading_rad, 0.0, CAMERA, "cpu"))
     from ghosts.world.houses.render.scene import LABELS
 
     shown = picture.label[0] == LABELS.index("mirror")
@@ -58,6 +61,8 @@ def test_a_mirror_shows_what_is_behind_the_eye() -> None:
     color = picture.rgb[0][inside].mean(0)
     assert inside.sum() > 100
     assert color[0] > 2 * color[1]
+    if heading_rad:
+        return
     beside = picture.rgb[0][picture.label[0] == LABELS.index("wall")].mean(0)
     assert beside[0] < 1.3 * beside[1]
     assert abs(float(picture.depth_m[0][32, 48]) - 1.95) < 0.01

@@ -73,8 +73,10 @@ def _reflected(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: T
     ray = view - 2.0 * (view * normal).sum(-1, keepdim=True) * normal
     far, seen = torch.full_like(reach, torch.inf), torch.full_like(index, -1)
     radius = torch.stack(scene.solids.reach_m).norm(dim=0)
-    for mirror in index.unique().tolist():
-        mine = (index == mirror).nonzero()[:, 0]
+    # The edge of a mirror faces another way than its front.
+    _, face = torch.cat([index[:, None], (normal * 1000.0).round().long()], 1).unique(dim=0, return_inverse=True)
+    for number in range(int(face.max()) + 1):
+        mine = (face == number).nonzero()[:, 0]
         out, glass = normal[mine[0]], point[mine[0]]
         # Nothing behind a mirror shows in it, which spares half of the house.
         ahead = ((scene.solids.center - glass) @ out + radius > 0.0).nonzero()[:, 0]
