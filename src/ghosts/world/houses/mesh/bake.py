@@ -21,7 +21,7 @@ from ghosts import __version__
 from ghosts.files import atomic_path, cache_dir
 from ghosts.world.houses.house import House
 from ghosts.world.houses.mesh.atlas import PAD, Atlas, pack
-from ghosts.world.houses.mesh.faces import SLOTS, Faces, axes_of, visible_faces
+from ghosts.world.houses.mesh.faces import SLOTS, Faces, axes_of, turned, visible_faces
 from ghosts.world.houses.mesh.triangles import Mesh, triangulate
 from ghosts.world.houses.plan.shell import VIEWS
 from ghosts.world.houses.render.materials import MATERIALS
@@ -113,14 +113,12 @@ def _colors(house: House, scene: Scene, solids: Solids, atlas: Atlas, row: np.nd
     point, normal = surface_points(solids, atlas.face[row], spot)
     solid = atlas.face[row] // SLOTS
     view = -normal
-    device = scene.device
     outside = np.isin(scene.material.cpu().numpy()[solid], [MATERIALS.index(name) for name in VIEWS])
     if outside.any():
         view[outside] = _from_rooms(house, point[outside], normal[outside])
     extent = _texel_m(solids, atlas, row)
-    tensors = (torch.from_numpy(array.astype(np.float32)).to(device) for array in (point, view, extent))
-    where, look, width = tensors
-    linear = radiance(scene, torch.from_numpy(solid).to(device), where, look, width)
+    tensors = (torch.from_numpy(array.astype(np.float32)).to(scene.device) for array in (point, view, extent))
+    linear = radiance(scene, torch.from_numpy(solid).to(scene.device), *tensors)
     return (to_display(linear) * 255.0 + 0.5).to(torch.uint8).cpu().numpy()
 
 
@@ -142,13 +140,7 @@ def _from_rooms(house: House, point: np.ndarray, normal: np.ndarray) -> np.ndarr
 
 
 def surface_points(solids: Solids, face: np.ndarray, spot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """World points and outward normals of places on faces.
-
-    Args:
-        solids: the solids.
-        face: numbers of the faces, `n`.
-        spot: along their axes, in the units of `Atlas.span`, `n 2`.
-    """
+    """World points and outward normals of places (`n 2`, in the units of `Atlas.span`) on faces (`n` numbers)."""
     solid, slot = np.divmod(face, SLOTS)
     half, form = solids.half[solid], solids.form[solid]
     own, normal = np.zeros((len(face), 3)), np.zeros((len(face), 3))
@@ -167,9 +159,5 @@ def surface_points(solids: Solids, face: np.ndarray, spot: np.ndarray) -> tuple[
     own[bent, 2] += np.where(tube, up, 0.0)
     normal[bent] = unit / half[bent]
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    c, s = solids.turn[solid].T
-    return _turned(own, c, s) + solids.center[solid], _turned(normal, c, s)
-
-
-def _turned(own: np.ndarray, c: np.ndarray, s: np.ndarray) -> np.ndarray:
-    return np.stack([own[:, 0] * c - own[:, 1] * s, own[:, 0] * s + own[:, 1] * c, own[:, 2]], 1)
+    turn = solids.turn[solid]
+    return turned(own, turn) + solids.center[solid], turned(normal, turn)

@@ -75,11 +75,7 @@ def make_renderer(
 
 
 class ExactRenderer:
-    """Shades every pixel: the reference.
-
-    Args:
-        scene: of the house.
-    """
+    """Shades every pixel: the reference."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -90,11 +86,7 @@ class ExactRenderer:
 
 
 class BakedRenderer:
-    """The exact ray caster with colours from the baked atlas.
-
-    Args:
-        baked: the house.
-    """
+    """The exact ray caster with colours from the baked atlas."""
 
     def __init__(self, baked: Baked) -> None:
         self.palette = Palette(baked)
@@ -114,9 +106,6 @@ class BakedRenderer:
 
 class FastRenderer:
     """Embree's ray caster over the mesh, with colours from the baked atlas.
-
-    Args:
-        baked: the house.
 
     Raises:
         MissingExtraError: embreex is not installed.
@@ -147,11 +136,7 @@ class FastRenderer:
 
 
 class Palette:
-    """Colours and labels of points on a house's faces.
-
-    Args:
-        baked: the house.
-    """
+    """Colours and labels of points on a house's faces."""
 
     def __init__(self, baked: Baked) -> None:
         self.lookup = Lookup.of(baked.faces.solids, baked.atlas)
