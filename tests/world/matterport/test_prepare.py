@@ -81,10 +81,10 @@ def test_ranks_share_the_work_and_write_the_same_bytes(
     raw: Path, one: tuple[Path, dict[str, str]], tmp_path: Path
 ) -> None:
     release = RawRelease([raw])
-    shares = [plan_release(release, tmp_path, SMALL, rank=rank, world=2).todo for rank in range(2)]
+    shares = [plan_release(release, tmp_path, SMALL, share=(rank, 2)).todo for rank in range(2)]
     assert [len(share) for share in shares] == [1, 1]
     for rank in (1, 0):
-        plan = plan_release(release, tmp_path, SMALL, rank=rank, world=2)
+        plan = plan_release(release, tmp_path, SMALL, share=(rank, 2))
         prepare_release([raw], tmp_path, SMALL, plan.todo)
     write_summary(tmp_path, summarise(release, tmp_path, SMALL, plan_release(release, tmp_path, SMALL)))
     assert digests(tmp_path) == one[1]

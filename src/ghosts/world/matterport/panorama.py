@@ -17,7 +17,7 @@ from ghosts.config import require
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import atomic_path, remove_leftovers
 from ghosts.limits import open_file
-from ghosts.world.images import PNG_SIGNATURE, check_plane, check_whole, decode, write_image
+from ghosts.world.images import PNG_SIGNATURE, check_plane, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
 from ghosts.world.matterport.fill import fill_faces
@@ -74,7 +74,7 @@ def read_depth(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int
     images = {}
     for which in CAMERAS:
         data, path = release.read(scan, DEPTH, depth_name(viewpoint, *which))
-        image = _decode(data, path, cv2.IMREAD_UNCHANGED)
+        image = decode(data, path, cv2.IMREAD_UNCHANGED, "an image", _DOWNLOAD)
         check_plane(image, path, np.dtype(np.uint16), "a 16-bit image", _DOWNLOAD)
         images[which] = image
     return images
@@ -85,7 +85,7 @@ def read_colour(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[in
     images = {}
     for which in CAMERAS:
         data, path = release.read(scan, COLOUR, colour_name(viewpoint, *which))
-        images[which] = cv2.cvtColor(_decode(data, path, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+        images[which] = cv2.cvtColor(decode(data, path, cv2.IMREAD_COLOR, "an image", _DOWNLOAD), cv2.COLOR_BGR2RGB)
     return images
 
 
@@ -94,7 +94,7 @@ def read_skybox(release: RawRelease, scan: str, viewpoint: str, face_px: int) ->
     faces = np.empty((6, face_px, face_px, 3), np.uint8)
     for face in range(6):
         data, path = release.read(scan, SKYBOX, skybox_name(viewpoint, face))
-        image = _decode(data, path, cv2.IMREAD_COLOR)
+        image = decode(data, path, cv2.IMREAD_COLOR, "an image", _DOWNLOAD)
         if image.shape[0] != image.shape[1]:
             found = f"{image.shape[1]} × {image.shape[0]} pixels"
             raise DataError(f"a skybox face must be square, found {found}", file=path, hint=_DOWNLOAD)
@@ -231,16 +231,6 @@ def _parse_note(head: bytes) -> Any:
         raise ValueError("no note")
     (length,) = struct.unpack_from(">I", head, start - 4)
     return json.loads(head[start + 4 + len(_KEY) : start + 4 + length])
-
-
-def _decode(data: bytes, path: Path, flags: int) -> np.ndarray:
-    if not data:
-        raise DataError("the file is empty", file=path, hint=_DOWNLOAD)
-    check_whole(path, data, _DOWNLOAD)
-    image = decode(data, flags)
-    if image is None:
-        raise DataError("cannot be decoded as an image", file=path, hint=_DOWNLOAD)
-    return image
 
 
 def _share(part: Any, whole: int) -> float:

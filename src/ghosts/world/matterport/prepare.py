@@ -67,8 +67,7 @@ def plan_release(
     root: Path,
     config: PrepareConfig,
     scans: Sequence[str] = (),
-    rank: int = 0,
-    world: int = 1,
+    share: tuple[int, int] = (0, 1),
     *,
     again: bool = False,
 ) -> Plan:
@@ -79,8 +78,7 @@ def plan_release(
         root: data root to write.
         config: settings.
         scans: scans asked for; all by default.
-        rank: number of this process among those that share the work.
-        world: how many there are.
+        share: number of this process and how many share the work (`ranks`).
         again: make what is done already once more: files may be damaged.
 
     Raises:
@@ -99,8 +97,7 @@ def plan_release(
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             incomplete[scan, viewpoint] = f"{missing[0]}{more} missing"
-    share = units[rank::world]
-    whole = [unit for unit in share if unit not in incomplete]
+    whole = [unit for unit in units[share[0] :: share[1]] if unit not in incomplete]
     todo = [unit for unit in whole if again or find_prepared(root, *unit, config) is None or _damaged(root, *unit)]
     return Plan(tuple(units), tuple(todo), incomplete)
 
