@@ -120,15 +120,7 @@ def faces_in_view(
     elevation_rad: float,
     face_px: int,
 ) -> FacesInView:
-    """Find the faces that a view shows, and where.
-
-    Args:
-        intrinsics: the camera.
-        rotation: 3 × 3 part of the viewpoint's pose.
-        heading_rad: camera heading.
-        elevation_rad: camera elevation.
-        face_px: side of a skybox face.
-    """
+    """Find the faces that a view from a viewpoint (`rotation`, the 3 × 3 part of its pose) shows, and where."""
     matrix = cube_from_camera(rotation, heading_rad, elevation_rad) @ _ray_from_pixel(intrinsics)
     # A face lies where x · column + y · row + constant ≥ 0 for each of its four edges.
     axes = _SIGNS * matrix[_AXES]
@@ -203,15 +195,7 @@ def sample_rgb(
     bgr: bool = False,
     rows: range | None = None,
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """Colour image of a view (that is ready), bilinear.
-
-    Args:
-        panorama: what is around the camera.
-        view: where its faces are.
-        out: written to, if given.
-        bgr: in this order instead of RGB.
-        rows: only one of its bands.
-    """
+    """Colour image of a view (that is ready), bilinear; written to `out`, and only one band of rows, where given."""
     out = np.empty((view.intrinsics.height, view.intrinsics.width, 3), np.uint8) if out is None else out
     kernel = native()
     if kernel is not None:

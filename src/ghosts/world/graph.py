@@ -67,6 +67,11 @@ class NavGraph:
     """First viewpoint after row on the shortest walk to column; −1 where there is none or they are the same."""
 
     @cached_property
+    def feet_m(self) -> Float[np.ndarray, "n 3"]:
+        """The floor under the cameras."""
+        return self.position_m - self.height_m[:, None] * (0.0, 0.0, 1.0)
+
+    @cached_property
     def _index(self) -> dict[str, int]:
         return {viewpoint: row for row, viewpoint in enumerate(self.ids)}
 

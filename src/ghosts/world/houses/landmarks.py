@@ -80,13 +80,7 @@ WINDOW = "window"
 
 
 def house_landmarks(house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n things"]) -> SceneLandmarks:
-    """The landmarks of a house.
-
-    Args:
-        house: its rooms and things.
-        graph: its viewpoints.
-        seen: which things each viewpoint sees (`graph.sight.things_seen`).
-    """
+    """The landmarks of a house; `seen` tells which things each viewpoint sees (`graph.sight.things_seen`)."""
     points = graph.viewpoints
     names = [point.name for point in points]
     xy_m = np.array([point.xy_m for point in points], float)

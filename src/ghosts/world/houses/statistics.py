@@ -28,9 +28,6 @@ RARE = 5
 def statistics(root: Path) -> dict[str, Any]:
     """Measure a data root.
 
-    Args:
-        root: folder with `connectivity/` and `r2r/`.
-
     Returns:
         Figures by name, in the order of the table in `docs/data.md`.
 

@@ -54,12 +54,7 @@ def building_facts(house: House) -> dict[str, Any]:
 
 
 def check_building(path: Path, told: Any, hint: str) -> None:
-    """Refuse facts of a building that `summarise` could not read.
-
-    Args:
-        path: the record they are in.
-        told: they themselves, read from the file.
-        hint: what to do about it.
+    """Refuse facts of a building, `told` by the record `path`, that `summarise` could not read.
 
     Raises:
         DataError: they are not those of `building_facts`.

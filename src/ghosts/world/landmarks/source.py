@@ -59,11 +59,6 @@ class LandmarkTile:
 class LandmarkSource:
     """Views of every viewpoint of a data root with landmarks. Buildings are read when first asked for.
 
-    Args:
-        root: a data root with `landmarks/`.
-        labels: the label set of the model that looks.
-        config: what is shown.
-
     Raises:
         DataError: the root has no landmarks.
     """
@@ -217,13 +212,6 @@ def _square(count: int, step_m: float) -> Float[np.ndarray, "k 3"]:
     return np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], -1)
 
 
-def _feet_m(graph: NavGraph) -> Float[np.ndarray, "n 3"]:
-    """Where the viewpoints' cameras stand on the floor."""
-    feet_m = graph.position_m.copy()
-    feet_m[:, 2] -= graph.height_m
-    return feet_m
-
-
 def _line(start_m: Float[np.ndarray, " 3"], end_m: Float[np.ndarray, " 3"], step_m: float) -> Float[np.ndarray, "k 3"]:
     """Points after the start of a line, up to its end."""
     way = end_m - start_m
@@ -233,7 +221,7 @@ def _line(start_m: Float[np.ndarray, " 3"], end_m: Float[np.ndarray, " 3"], step
 
 def _structure(graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig) -> list[_Part]:
     """Floor around the camera and towards each neighbour, the neighbours, and stairs."""
-    feet_m, floor = _feet_m(graph), labels.structure_id(FLOOR)
+    feet_m, floor = graph.feet_m, labels.structure_id(FLOOR)
     parts = [(floor, _patch(feet_m[row], config), 1.0)]
     for other in graph.neighbours(row):
         parts.append((floor, _line(feet_m[row], feet_m[other], config.step_m), 1.0))
@@ -246,7 +234,7 @@ def _structure(graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConf
 
 def _lines(graph: NavGraph, row: int, in_sight: list[int], labels: LabelSet, config: LandmarkConfig) -> list[_Part]:
     """Floor on the straight way to every viewpoint in sight on the same storey: nothing stands in between."""
-    feet_m, floor = _feet_m(graph), labels.structure_id(FLOOR)
+    feet_m, floor = graph.feet_m, labels.structure_id(FLOOR)
     level = [k for k in in_sight if k != row and abs(feet_m[k, 2] - feet_m[row, 2]) <= config.stairs_m]
     return [(floor, _line(feet_m[row], feet_m[other], config.step_m), 1.0) for other in level]
 

@@ -130,15 +130,7 @@ def prepare_release(
     workers: int = 1,
     report: Callable[[Unit], None] = lambda unit: None,
 ) -> dict[Unit, str]:
-    """Make panoramas.
-
-    Args:
-        sources: folders or zip files of the raw release.
-        root: data root to write.
-        config: settings.
-        todo: from `plan_release`.
-        workers: processes; 1 works in this one.
-        report: called after each panorama.
+    """Make panoramas of a raw release in several processes (1 works in this one) and report each.
 
     Returns:
         What could not be made, and why; everything else is on disk.
@@ -237,20 +229,16 @@ def summarise(
 def write_summary(root: Path, summary: dict[str, Any]) -> Path:
     """Write `prepare.json`; what it says of other scans stays, and why another process could not make a panorama."""
     with in_turn(root, "summary"):
-        return _write_summary(root, summary)
-
-
-def _write_summary(root: Path, summary: dict[str, Any]) -> Path:
-    before = _summary_before(root / SUMMARY)
-    scans, missing = summary["scans"], summary["missing"]
-    other = {name: problem for name, problem in before["missing"].items() if name.split("/")[0] not in scans}
-    told = {name: before["missing"].get(name, WAITING) for name, problem in missing.items() if problem == WAITING}
-    merged = {
-        "config": summary["config"],
-        "scans": {**before["scans"], **scans},
-        "missing": {**other, **missing, **told},
-    }
-    write_json(root / SUMMARY, merged, indent=1)
+        before = _summary_before(root / SUMMARY)
+        scans, missing = summary["scans"], summary["missing"]
+        other = {name: problem for name, problem in before["missing"].items() if name.split("/")[0] not in scans}
+        told = {name: before["missing"].get(name, WAITING) for name, problem in missing.items() if problem == WAITING}
+        merged = {
+            "config": summary["config"],
+            "scans": {**before["scans"], **scans},
+            "missing": {**other, **missing, **told},
+        }
+        write_json(root / SUMMARY, merged, indent=1)
     return root / SUMMARY
 
 
