@@ -46,31 +46,18 @@ class Site:
     stair: int = -1
 
 
-@dataclass(frozen=True)
-class Space:
-    """A house as one stands, walks and looks in it."""
-
-    house: House
-    obstacles: Obstacles
-    solids: Solids
-
-    @staticmethod
-    def of(house: House) -> Space:
-        """The space of a house."""
-        return Space(house, Obstacles.of(house), Solids.of(house.primitives))
-
-
-def first_sites(space: Space, rng: np.random.Generator) -> list[Site]:
+def first_sites(house: House, obstacles: Obstacles, solids: Solids, rng: np.random.Generator) -> list[Site]:
     """Stairs, an anchor in every room, some doorways, then an even filling of the free floor."""
-    house = space.house
-    sites = _stair_sites(space, rng)
-    pools = [_free_points(space, room) for room in house.rooms]
-    for room, pool in zip(house.rooms, pools):
+    sites = _stair_sites(house, obstacles, solids, rng)
+    pools = []
+    for room in house.rooms:
+        pool = _free_points(house, obstacles, solids, room.index)
+        pools.append(pool)
         if not any(site.room == room.index and site.stair < 0 for site in sites):
-            sites.append(_anchor(house, pool, room, rng))
+            sites.append(_anchor(house, pool, room.index, rng))
     for index, opening in enumerate(house.openings):
         if opening.inner and rng.random() < _DOORWAY_SHARE:
-            site = _doorway(space, index, rng)
+            site = _doorway(house, obstacles, solids, index, rng)
             if site is not None and _alone(site, sites):
                 sites.append(site)
     for room, pool in zip(house.rooms, pools):
@@ -97,22 +84,25 @@ def _fill(room: Room, pool: np.ndarray, others: list[Site], rng: np.random.Gener
     return sites
 
 
-def bridge_sites(space: Space, sites: list[Site], component: np.ndarray) -> list[Site]:
+def bridge_sites(
+    house: House, obstacles: Obstacles, solids: Solids, sites: list[Site], component: np.ndarray
+) -> list[Site]:
     """Sites along the shortest way on foot from the first site's component to the nearest other one.
 
     Returns:
         One or more new sites; empty when no storey has such a way.
     """
-    rng = np.random.default_rng([space.house.seed, len(sites)])
-    for z in sorted({room.floor_z_m for room in space.house.rooms}):
+    rng = np.random.default_rng([house.seed, len(sites)])
+    for z in sorted({room.floor_z_m for room in house.rooms}):
         level = [k for k, site in enumerate(sites) if site.ground_z_m == z and site.stair < 0]
-        inside = [sites[k] for k in level if component[k] == component[level[0]]]
-        outside = [sites[k] for k in level if component[k] != component[level[0]]]
+        inside = [k for k in level if component[k] == component[level[0]]]
+        outside = [k for k in level if component[k] != component[level[0]]]
         if inside and outside:
+            groups = [sites[k] for k in inside], [sites[k] for k in outside]
             for lattice_m in (_LATTICE_M, _FINE_LATTICE_M):  # the fine one finds gaps hardly wider than the body
-                way = _walk_way(space, inside, outside, z, lattice_m)
+                way = _walk_way(house, obstacles, *groups, z, lattice_m)
                 if way is not None:
-                    return _along(space, way, z, rng)
+                    return _along(house, obstacles, solids, way, z, rng)
     return []
 
 
@@ -143,78 +133,85 @@ def _alone(site: Site, others: list[Site]) -> bool:
     return all(np.hypot(other.x_m - site.x_m, other.y_m - site.y_m) >= 0.9 for other in level)
 
 
-def _camera_free(solids: Solids, xy_m: np.ndarray, z_m: float) -> np.ndarray:
+def _camera_free(solids: Solids, x_m: np.ndarray, y_m: np.ndarray, z_m: float) -> np.ndarray:
     """Whether cameras anywhere between 1.3 m and 1.7 m above the floor are outside every solid, 0.12 m around."""
-    free = np.ones(len(xy_m), bool)
-    for aside in ((0.12, 0.0), (-0.12, 0.0), (0.0, 0.12), (0.0, -0.12)):
-        low = np.column_stack([xy_m + aside, np.full(len(xy_m), z_m + CAMERA_M - 0.2)])
-        free &= sees(solids, low, low + np.array([0.0, 0.0, 0.4]))
+    free = np.ones(len(x_m), bool)
+    for dx, dy in ((0.12, 0.0), (-0.12, 0.0), (0.0, 0.12), (0.0, -0.12)):
+        low = np.stack([x_m + dx, y_m + dy, np.full(len(x_m), z_m + CAMERA_M - 0.2)], 1)
+        high = low + np.array([0.0, 0.0, 0.4])
+        free &= sees(solids, low, high)
     return free
 
 
-def _free_points(space: Space, room: Room) -> np.ndarray:
+def _free_points(house: House, obstacles: Obstacles, solids: Solids, room_index: int) -> np.ndarray:
     """Points of a room where a walker may stand: rows of x, y, clearance."""
-    solids = space.solids
+    room = house.rooms[room_index]
     xs = np.arange(room.x0_m + CLEARANCE_M, room.x1_m - CLEARANCE_M + 1e-9, _LATTICE_M)
     ys = np.arange(room.y0_m + CLEARANCE_M, room.y1_m - CLEARANCE_M + 1e-9, _LATTICE_M)
     points = np.stack(np.meshgrid(xs, ys, indexing="ij"), -1).reshape(-1, 2)
     points = points[room.holds(points)]
-    clearance = standing_room_m(space.obstacles, points, room.floor_z_m) if len(points) else np.zeros(0)
+    clearance = standing_room_m(obstacles, points, room.floor_z_m) if len(points) else np.zeros(0)
     keep = clearance >= CLEARANCE_M
     middle = ((room.x0_m + room.x1_m) / 2, (room.y0_m + room.y1_m) / 2, room.floor_z_m + CAMERA_M)
     near = np.array([room.x1_m - room.x0_m, room.y1_m - room.y0_m, 1.0]) / 2 + 0.5
     reach = np.linalg.norm(solids.half[:, :2], axis=1)[:, None] + near[:2]
     here = (np.abs(solids.center[:, :2] - middle[:2]) <= reach).all(1)
     here &= np.abs(solids.center[:, 2] - middle[2]) <= solids.half[:, 2] + near[2]
-    keep[keep] = _camera_free(solids.only(here), points[keep], room.floor_z_m)
+    solids = solids.only(here)
+    keep[keep] = _camera_free(solids, points[keep, 0], points[keep, 1], room.floor_z_m)
     return np.column_stack([points[keep], np.minimum(clearance[keep], 9.0)])
 
 
-def _anchor(house: House, pool: np.ndarray, room: Room, rng: np.random.Generator) -> Site:
+def _anchor(house: House, pool: np.ndarray, room_index: int, rng: np.random.Generator) -> Site:
     """A roomy place near the middle of a room."""
+    room = house.rooms[room_index]
     if not len(pool):
         raise DataError(
-            f"house {house.name!r} (seed {house.seed}): no free place to stand in the {room.kind} (room {room.index})",
+            f"house {house.name!r} (seed {house.seed}): no free place to stand in the {room.kind} (room {room_index})",
             hint="choose another --seed",
         )
     away = np.hypot(pool[:, 0] - room.center_m[0], pool[:, 1] - room.center_m[1])
     score = 2.0 * np.minimum(pool[:, 2], 0.8) - 0.5 * away + rng.uniform(0.0, 0.5, len(pool))
-    return _site(pool[int(score.argmax()), :2], room.floor_z_m, room.index, rng)
+    return _site(pool[int(score.argmax()), :2], room.floor_z_m, room_index, rng)
 
 
-def _doorway(space: Space, index: int, rng: np.random.Generator) -> Site | None:
+def _doorway(house: House, obstacles: Obstacles, solids: Solids, index: int, rng: np.random.Generator) -> Site | None:
     """A site in the middle of a door or passage, when a body fits there."""
-    opening = space.house.openings[index]
-    z = space.house.rooms[opening.rooms[0]].floor_z_m
+    opening = house.openings[index]
+    room = house.rooms[opening.rooms[0]]
     point = np.array([[opening.x_m, opening.y_m]])
-    if standing_room_m(space.obstacles, point, z)[0] < CLEARANCE_M or not _camera_free(space.solids, point, z)[0]:
+    if standing_room_m(obstacles, point, room.floor_z_m)[0] < CLEARANCE_M:
         return None
-    return _site(point[0], z, opening.rooms[int(rng.integers(2))], rng, opening=index)
+    if not _camera_free(solids, point[:, 0], point[:, 1], room.floor_z_m)[0]:
+        return None
+    return _site(point[0], room.floor_z_m, opening.rooms[int(rng.integers(2))], rng, opening=index)
 
 
-def _stair_sites(space: Space, rng: np.random.Generator) -> list[Site]:
+def _stair_sites(house: House, obstacles: Obstacles, solids: Solids, rng: np.random.Generator) -> list[Site]:
     """For every flight: its foot, one or two places on it, its head."""
     sites = []
-    for index, stair in enumerate(space.house.stairs):
+    for index, stair in enumerate(house.stairs):
         length = stair_length_m(stair)
         foot, head = np.array(stair.foot_m[:2]), np.array(stair.head_m[:2])
         axis = (head - foot) / length
         inner = max(1, round(float(np.hypot(length, stair.head_m[2] - stair.foot_m[2])) / _FLIGHT_STEP_M) - 1)
-        for number, end, out in ((stair.rooms[0], foot, -axis), (stair.rooms[1], head, axis)):
-            room = space.house.rooms[number]
-            landing = _landing(_free_points(space, room), end, out)
+        for room, end, out in ((stair.rooms[0], foot, -axis), (stair.rooms[1], head, axis)):
+            landing = _landing(house, obstacles, solids, room, end, out)
             if landing is not None:
-                sites.append(_site(landing, room.floor_z_m, number, rng))
+                sites.append(_site(landing, house.rooms[room].floor_z_m, room, rng))
         for k in range(inner):
             along = length * (k + 1) / (inner + 1)
             ground = float(stair_ground_m(stair, np.array([along]))[0])
-            number = stair.rooms[0] if along < length / 2 else stair.rooms[1]
-            sites.append(_site(foot + axis * along, round(ground, 5), number, rng, stair=index))
+            room = stair.rooms[0] if along < length / 2 else stair.rooms[1]
+            sites.append(_site(foot + axis * along, round(ground, 5), room, rng, stair=index))
     return sites
 
 
-def _landing(pool: np.ndarray, end: np.ndarray, out: np.ndarray) -> np.ndarray | None:
+def _landing(
+    house: House, obstacles: Obstacles, solids: Solids, room: int, end: np.ndarray, out: np.ndarray
+) -> np.ndarray | None:
     """The free point nearest to half a metre before a flight's end, straight in line where possible."""
+    pool = _free_points(house, obstacles, solids, room)
     if not len(pool):
         return None
     delta = pool[:, :2] - end
@@ -224,13 +221,15 @@ def _landing(pool: np.ndarray, end: np.ndarray, out: np.ndarray) -> np.ndarray |
     return pool[best, :2] if cost[best] < 1.5 else None
 
 
-def _walk_way(space: Space, inside: list[Site], outside: list[Site], z_m: float, lattice_m: float) -> np.ndarray | None:
+def _walk_way(
+    house: House, obstacles: Obstacles, inside: list[Site], outside: list[Site], z_m: float, lattice_m: float
+) -> np.ndarray | None:
     """Points of the shortest way on a fine lattice of one storey from any inside site to the nearest outside one."""
-    rooms = [room for room in space.house.rooms if room.floor_z_m == z_m]
+    rooms = [room for room in house.rooms if room.floor_z_m == z_m]
     xs = np.arange(min(r.x0_m for r in rooms), max(r.x1_m for r in rooms) + 1e-9, lattice_m)
     ys = np.arange(min(r.y0_m for r in rooms), max(r.y1_m for r in rooms) + 1e-9, lattice_m)
     points = np.stack(np.meshgrid(xs, ys, indexing="ij"), -1)
-    clearance = lattice_room_m(space.obstacles, xs, ys, z_m, CLEARANCE_M + 0.1)
+    clearance = lattice_room_m(obstacles, xs, ys, z_m, CLEARANCE_M + 0.1)
     free, tight = clearance > BODY_RADIUS_M + 0.01, clearance < CLEARANCE_M + 0.02
     number = np.arange(free.size).reshape(free.shape)
     links = []
@@ -268,29 +267,30 @@ def _nearest_free(points: np.ndarray, free: np.ndarray, site: Site) -> int:
     return int(np.where(free, gap, np.inf).argmin())
 
 
-def _along(space: Space, way: np.ndarray, z_m: float, rng: np.random.Generator) -> list[Site]:
+def _along(
+    house: House, obstacles: Obstacles, solids: Solids, way: np.ndarray, z_m: float, rng: np.random.Generator
+) -> list[Site]:
     """Stand at the bends of a way, so that each stretch is a straight walk of at most about 3 m."""
     way = way.round(4)  # as sites are: what is judged is where one will stand
-    fits = (standing_room_m(space.obstacles, way, z_m) >= CLEARANCE_M) & _camera_free(space.solids, way, z_m)
+    fits = (standing_room_m(obstacles, way, z_m) >= CLEARANCE_M) & _camera_free(solids, way[:, 0], way[:, 1], z_m)
     sites: list[Site] = []
     at = 0
     while at < len(way) - 1:
         ahead = np.arange(at + 1, len(way))
         here = np.repeat(way[at : at + 1], len(ahead), 0)
         eyes = np.array([0.0, 0.0, z_m + CAMERA_M])
-        good = np.linalg.norm(way[ahead] - here, axis=1) < 3.0
-        good &= walkable_floor(space.obstacles, here, way[ahead], z_m)
-        good &= sees(space.solids, np.pad(here, ((0, 0), (0, 1))) + eyes, np.pad(way[ahead], ((0, 0), (0, 1))) + eyes)
+        good = walkable_floor(obstacles, here, way[ahead], z_m) & (np.linalg.norm(way[ahead] - here, axis=1) < 3.0)
+        good &= sees(solids, np.pad(here, ((0, 0), (0, 1))) + eyes, np.pad(way[ahead], ((0, 0), (0, 1))) + eyes)
         last = ahead[good][-1] if good.any() else at + 1
         if last == len(way) - 1:
             break
         usable = ahead[good & fits[ahead]]
         at = int(usable[-1]) if len(usable) else int(last)
         if fits[at]:
-            sites.append(_make_on_floor(space.house, way[at], z_m, rng))
+            sites.append(_make_on_floor(house, way[at], z_m, rng))
     if not sites and fits.any():  # a way without a bend that sight or length still forbids: stand in its middle
         middle = np.flatnonzero(fits)[int(fits.sum()) // 2]
-        sites.append(_make_on_floor(space.house, way[middle], z_m, rng))
+        sites.append(_make_on_floor(house, way[middle], z_m, rng))
     return sites
 
 

@@ -17,9 +17,10 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from ghosts.errors import DataError
 from ghosts.world.houses.graph.sight import sees
-from ghosts.world.houses.graph.sites import Site, Space, bridge_sites, first_sites
-from ghosts.world.houses.graph.walk import walkable_floor, walkable_stair
+from ghosts.world.houses.graph.sites import Site, bridge_sites, first_sites
+from ghosts.world.houses.graph.walk import Obstacles, walkable_floor, walkable_stair
 from ghosts.world.houses.house import POSE_ROTATION, House
+from ghosts.world.houses.solids import Solids
 
 EDGE_MAX_M = 4.8
 """Longest edge; in R2R 95 % are below 4.3 m."""
@@ -87,15 +88,15 @@ def make_graph(house: House) -> HouseGraph:
         DataError: a room cannot be reached on foot, or has no free place to stand.
     """
     rng = np.random.default_rng([house.seed, 0x6772_6170])
-    space = Space.of(house)
-    sites = first_sites(space, rng)
+    solids, obstacles = Solids.of(house.primitives), Obstacles.of(house)
+    sites = first_sites(house, obstacles, solids, rng)
     sight, walk = np.zeros((2, 0, 0), bool)
     for _ in range(24):
-        sight, walk = _measure(space, sites, sight, walk)
+        sight, walk = _measure(house, sites, solids, obstacles, sight, walk)
         count, component = connected_components(csr_matrix(walk), directed=False)
         if count == 1:
             break
-        more = bridge_sites(space, sites, component)
+        more = bridge_sites(house, obstacles, solids, sites, component)
         if more and not _repeats(more, sites):
             sites = sites + more
             continue
@@ -148,15 +149,17 @@ def _thin(sites: list[Site], sight: np.ndarray, walk: np.ndarray) -> tuple[list[
     return [site for site, kept in zip(sites, keep) if kept], sight[np.ix_(keep, keep)], walk[np.ix_(keep, keep)]
 
 
-def _measure(space: Space, sites: list[Site], sight: np.ndarray, walk: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _measure(
+    house: House, sites: list[Site], solids: Solids, obstacles: Obstacles, sight: np.ndarray, walk: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Lines of sight and straight walks between all sites, given those between the first ones."""
     known, count = len(sight), len(sites)
     eyes = np.array([(site.x_m, site.y_m, site.ground_z_m + site.height_m) for site in sites])
     first, second = np.triu_indices(count, 1)
     first, second = first[second >= known], second[second >= known]
-    clear = sees(space.solids, eyes[first], eyes[second])
+    clear = sees(solids, eyes[first], eyes[second])
     straight = clear & (np.linalg.norm(eyes[first] - eyes[second], axis=1) <= EDGE_MAX_M)
-    _keep_walkable(space, sites, first, second, straight)
+    _keep_walkable(house, sites, obstacles, first, second, straight)
     grown = np.zeros((2, count, count), bool)
     grown[0, :known, :known], grown[1, :known, :known] = sight, walk
     for matrix, values in zip(grown, (clear, straight)):
@@ -182,7 +185,9 @@ def _finish(house: House, sites: list[Site], sight: np.ndarray, walk: np.ndarray
     return HouseGraph(viewpoints, sight, _prune(walk, np.array([point.position_m for point in viewpoints])))
 
 
-def _keep_walkable(space: Space, sites: list[Site], first: np.ndarray, second: np.ndarray, walk: np.ndarray) -> None:
+def _keep_walkable(
+    house: House, sites: list[Site], obstacles: Obstacles, first: np.ndarray, second: np.ndarray, walk: np.ndarray
+) -> None:
     """Clear the entries of `walk` (over pairs of sites) that a body cannot walk."""
     xy = np.array([(site.x_m, site.y_m) for site in sites])
     ground = np.array([site.ground_z_m for site in sites])
@@ -191,12 +196,12 @@ def _keep_walkable(space: Space, sites: list[Site], first: np.ndarray, second: n
     walk &= ~level | (np.abs(ground[first] - ground[second]) < 0.3)
     for z in sorted({site.ground_z_m for site in sites if site.stair < 0}):
         pairs = np.flatnonzero(walk & level & (ground[first] == z))
-        walk[pairs] = walkable_floor(space.obstacles, xy[first[pairs]], xy[second[pairs]], float(z))
+        walk[pairs] = walkable_floor(obstacles, xy[first[pairs]], xy[second[pairs]], float(z))
     for pair in np.flatnonzero(walk & ~level):
         a, b = first[pair], second[pair]
         used = {int(stair[a]), int(stair[b])} - {-1}
         walk[pair] = len(used) == 1 and walkable_stair(
-            space.obstacles, space.house.stairs[used.pop()], (*xy[a], ground[a]), (*xy[b], ground[b])
+            obstacles, house.stairs[used.pop()], (*xy[a], ground[a]), (*xy[b], ground[b])
         )
 
 

@@ -21,7 +21,7 @@ from ghosts import __version__
 from ghosts.files import atomic_path, cache_dir
 from ghosts.world.houses.house import House
 from ghosts.world.houses.mesh.atlas import PAD, Atlas, pack
-from ghosts.world.houses.mesh.faces import SLOTS, Faces, axes_of, turned, visible_faces
+from ghosts.world.houses.mesh.faces import SLOTS, Faces, axes_of, visible_faces
 from ghosts.world.houses.mesh.triangles import Mesh, triangulate
 from ghosts.world.houses.plan.shell import VIEWS
 from ghosts.world.houses.render.materials import MATERIALS
@@ -159,5 +159,9 @@ def surface_points(solids: Solids, face: np.ndarray, spot: np.ndarray) -> tuple[
     own[bent, 2] += np.where(tube, up, 0.0)
     normal[bent] = unit / half[bent]
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    turn = solids.turn[solid]
-    return turned(own, turn) + solids.center[solid], turned(normal, turn)
+    c, s = solids.turn[solid].T
+    return _turned(own, c, s) + solids.center[solid], _turned(normal, c, s)
+
+
+def _turned(own: np.ndarray, c: np.ndarray, s: np.ndarray) -> np.ndarray:
+    return np.stack([own[:, 0] * c - own[:, 1] * s, own[:, 0] * s + own[:, 1] * c, own[:, 2]], 1)

@@ -61,12 +61,6 @@ def axes_of(slot: int) -> tuple[int, int, int]:
     return (slot // 2, *_IN_PLANE[slot])
 
 
-def turned(own: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Vectors `n 3` of solids' own frames in the world's; `turn` as in `Solids`, one or `n 2`."""
-    (c, s), (x, y, z) = turn.T, own.T
-    return np.stack([x * c - y * s, x * s + y * c, z], 1)
-
-
 def visible_faces(house: House) -> Faces:
     """Cut away what nobody inside a house can see: buried faces, and those that look outdoors."""
     solids = Solids.of(house.primitives)
@@ -98,7 +92,8 @@ def _indoors(house: House, solids: Solids, pieces: dict[int, tuple[Piece, ...]])
     normal = np.zeros((len(solid), 3))
     normal[np.arange(len(solid)), axis] = sign
     own = normal * (solids.half[solid] + _AHEAD_M)
-    ahead = solids.center[solid] + turned(own, solids.turn[solid])
+    (c, s), (x, y, z) = solids.turn[solid].T, own.T
+    ahead = solids.center[solid] + np.stack([x * c - y * s, x * s + y * c, z], 1)
     low = np.array([(r.x0_m, r.y0_m, r.floor_z_m) for r in house.rooms]) - _SHELL_M
     high = np.array([(r.x1_m, r.y1_m, r.ceiling_z_m) for r in house.rooms]) + _SHELL_M
     inside = ((ahead[:, None] > low) & (ahead[:, None] < high)).all(2).any(1)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float32, Int32
 
 from ghosts.world.houses.mesh.atlas import Atlas, Lookup
-from ghosts.world.houses.mesh.faces import SLOTS, TOUCH_M, Faces, axes_of, turned
+from ghosts.world.houses.mesh.faces import SLOTS, TOUCH_M, Faces, axes_of
 from ghosts.world.houses.solids import CYLINDER, Solids
 
 ROUND_M = 0.001
@@ -115,7 +115,9 @@ class _Builder:
         )
 
     def _world(self, solid: int, own: np.ndarray) -> np.ndarray:
-        return turned(own, self.solids.turn[solid]) + self.solids.center[solid]
+        c, s = self.solids.turn[solid]
+        turned = np.stack([own[:, 0] * c - own[:, 1] * s, own[:, 0] * s + own[:, 1] * c, own[:, 2]], 1)
+        return turned + self.solids.center[solid]
 
 
 def _without_buried(mesh: Mesh, solids: Solids) -> Mesh:
