@@ -12,9 +12,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from jaxtyping import Float
-
 from ghosts.errors import DataError
 from ghosts.files import is_finite, read_json, write_json
 from ghosts.world.landmarks.regions import ROOM_NAMES, Region
@@ -69,16 +66,6 @@ class SceneLandmarks:
             for viewpoint in item.seen_from:
                 rows[viewpoint].append(row)
         return rows
-
-    @cached_property
-    def position_m(self) -> Float[np.ndarray, "n 3"]:
-        """Positions of all objects."""
-        return np.array([item.position_m for item in self.objects], float).reshape(-1, 3)
-
-    @cached_property
-    def uncertainty_m(self) -> Float[np.ndarray, " n"]:
-        """Uncertainties of all objects."""
-        return np.array([item.uncertainty_m for item in self.objects], float)
 
 
 def write_landmarks(path: Path, scene: SceneLandmarks) -> None:

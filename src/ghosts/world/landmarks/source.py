@@ -144,7 +144,7 @@ def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, 
         for item in listed:
             landmark = scene.objects[item]
             if config.unplaced or landmark.method != UNPLACED:
-                points = spread(scene.position_m[item], float(scene.uncertainty_m[item]), config.exact_m)
+                points = spread(np.array(landmark.position_m), landmark.uncertainty_m, config.exact_m)
                 parts.append((labels.object_id(landmark.label), points, 1.0 / len(points)))
     if not parts:
         return LandmarkView(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0))

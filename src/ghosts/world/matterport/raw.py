@@ -27,10 +27,10 @@ SKYBOX, DEPTH, COLOUR, PARAMETERS = (
 KINDS = (SKYBOX, DEPTH, COLOUR, PARAMETERS)
 _SCAN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]*")
 _FILE = {
-    SKYBOX: re.compile(r"([0-9A-Za-z]+)_skybox[0-5]_sami\.jpg"),
-    DEPTH: re.compile(r"([0-9A-Za-z]+)_d[0-2]_[0-5]\.png"),
-    COLOUR: re.compile(r"([0-9A-Za-z]+)_i[0-2]_[0-5]\.jpg"),
-    PARAMETERS: re.compile(r"([0-9A-Za-z_-]+)\.conf"),
+    SKYBOX: re.compile(r"[0-9A-Za-z]+_skybox[0-5]_sami\.jpg"),
+    DEPTH: re.compile(r"[0-9A-Za-z]+_d[0-2]_[0-5]\.png"),
+    COLOUR: re.compile(r"[0-9A-Za-z]+_i[0-2]_[0-5]\.jpg"),
+    PARAMETERS: re.compile(r"[0-9A-Za-z_-]+\.conf"),
 }
 _ENDS = {
     SKYBOX: tuple(f"skybox{face}_sami.jpg" for face in range(6)),
@@ -91,7 +91,7 @@ class RawRelease:
         """
         if scan not in self.scans:
             raise UnknownNameError("scan", scan, self.scans, str(self.sources[0]))
-        return sorted({_viewpoint(kind, name) for kind in (SKYBOX, DEPTH) for name in self.names(scan, kind)})
+        return sorted({name.partition("_")[0] for kind in (SKYBOX, DEPTH) for name in self.names(scan, kind)})
 
     def missing(self, scan: str, viewpoint: str, colour: bool) -> list[str]:
         """Files that a panorama lacks, as `<kind>/<file>`."""
@@ -160,12 +160,6 @@ class RawRelease:
         scan, kind, name = parts[-3:]
         if kind in _FILE and _SCAN.fullmatch(scan) and _FILE[kind].fullmatch(name):
             self._files.setdefault((scan, kind), {}).setdefault(name, place)
-
-
-def _viewpoint(kind: str, name: str) -> str:
-    match = _FILE[kind].fullmatch(name)
-    assert match is not None, name
-    return match.group(1)
 
 
 def _walk(folder: Path, levels: int) -> Iterator[Path]:
