@@ -237,7 +237,7 @@ def sample_rgbd(
     for band in drawn_at_once if rows is None else [rows]:
         within = slice(band.start, band.stop)
         colour, distance = (None if out is None else out[within] for out in (rgb, depth))
-        factor = None if depth is None else ray_cosine(view.intrinsics)[within]
+        factor = ray_cosine(view.intrinsics)[within]
         if kernel is not None:
             kernel.draw(panorama, view, band, rgb=colour, bgr=bgr, depth=distance, factor=factor)
             continue

@@ -237,17 +237,10 @@ def _refuse_other_world(root: Path, config: WorldConfig, images: bool) -> None:
 def _render_house(
     root: Path, config: WorldConfig, device: str, record: dict[str, Any], part: tuple[int, int] = (0, 1)
 ) -> int:
-    """Write the skyboxes of a house, or of a part of it, that are not there yet.
-
-    Args:
-        root: folder of the world.
-        config: what the world is like.
-        device: where to render.
-        record: scan, seed and viewpoints of the house.
-        part: its number, and how many parts share the viewpoints.
+    """Write the skyboxes that are not there yet of a house, or of a part of it: its number, of how many.
 
     Returns:
-        How many viewpoints are done.
+        How many viewpoints are done, old and new.
     """
     from concurrent.futures import ThreadPoolExecutor
 

@@ -47,10 +47,7 @@ Place = tuple[Path, str | None]
 
 
 class RawRelease:
-    """An index of what there is. Opening it reads folder listings and zip directories, no images.
-
-    Args:
-        sources: folders or zip files.
+    """An index of what folders or zip files hold. Opening it reads folder listings and zip directories, no images.
 
     Raises:
         DataError: a source is missing or no zip file, or nothing of the release is in them.

@@ -54,14 +54,7 @@ class Baked:
 def bake(
     house: House, texel_m: float = TEXEL_M, device: torch.device | str = "cpu", folder: Path | None = None
 ) -> Baked:
-    """A house's mesh and baked light, read from disk where they have been baked before.
-
-    Args:
-        house: the house.
-        texel_m: side of a texel.
-        device: where to bake.
-        folder: where baked atlases are kept; None for the cache folder.
-    """
+    """A house's mesh and baked light, read from a folder (by default in the cache) where baked before."""
     faces = visible_faces(house)
     atlas = pack(faces, texel_m)
     path = (folder or cache_dir() / "baked") / f"{house.name}-{_key(house, texel_m)}.safetensors"

@@ -51,14 +51,7 @@ def make_renderer(
     device: torch.device | str = "cpu",
     folder: Path | None = None,
 ) -> Renderer:
-    """A renderer of a house, by name.
-
-    Args:
-        name: one of `RENDERERS`.
-        house: the house.
-        texel_m: side of a baked texel.
-        device: where `exact` draws and the light is baked.
-        folder: where baked atlases are kept; None for the cache folder.
+    """A renderer of a house, by its name of `RENDERERS`; on the device `exact` draws, or light is baked (`bake`).
 
     Raises:
         UnknownNameError: there is no such renderer.
