@@ -213,15 +213,6 @@ def sample_distance(panorama: Panorama, view: FacesInView, rows: range | None = 
     return out
 
 
-def sample_depth(
-    panorama: Panorama, view: FacesInView, out: UInt16[np.ndarray, "h w"] | None = None, rows: range | None = None
-) -> UInt16[np.ndarray, "h w"]:
-    """Distance along the optical axis in file units, rounded; 0 where there is no reading. As `sample_rgb`."""
-    out = np.empty((view.intrinsics.height, view.intrinsics.width), np.uint16) if out is None else out
-    sample_rgbd(panorama, view, None, out, rows=rows)
-    return out
-
-
 def sample_rgbd(
     panorama: Panorama,
     view: FacesInView,
@@ -231,7 +222,10 @@ def sample_rgbd(
     bgr: bool = False,
     rows: range | None = None,
 ) -> None:
-    """Write `sample_rgb`, `sample_depth` or both of the same view; the compiled kernel draws both at once."""
+    """Write colours, distances along the optical axis (in file units, rounded; 0 where there is no reading), or both.
+
+    The compiled kernel draws both at once.
+    """
     kernel, whole = native(), range(view.intrinsics.height)
     drawn_at_once = [whole] if kernel is not None else bands(view.intrinsics)
     for band in drawn_at_once if rows is None else [rows]:
