@@ -15,6 +15,7 @@ from ghosts.cli import commands
 
 SOURCE = Path(__file__).parents[2] / "src" / "ghosts"
 ERRORS = {"GhostsError", "DataError", "ConfigError", "MissingExtraError", "UnknownNameError"}
+REFUSAL = "wrong"  # `partial(DataError, file=…)`: readers that find many faults with a file name the error once
 HELD = "\0"  # stands for an interpolated value
 NAMES = ("Pose.", "UTF-8", "JSON", "PNG", "JPEG")
 # What Python or torch say to a programmer; a message of ours says it in words.
@@ -24,7 +25,6 @@ JARGON = re.compile(
 )
 PASSED_ON = {
     ("data/tile_bank.py", "error.problem"): "the store's problem, told again with the command that repairs it",
-    ("world/landmarks/reverie.py", "problem"): "a helper; its callers write a sentence each",
 }
 """Messages that are written elsewhere, and why."""
 
@@ -51,11 +51,13 @@ def _name(call: ast.Call) -> str:
 def _visit(node: ast.AST, function: ast.AST, file: str) -> Iterator[Site]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         function = node
-    if isinstance(node, ast.Call) and (name := _name(node)) in {*ERRORS, "require"}:
-        details = {word.arg or "**" for word in node.keywords} | ({"value"} if name == "require" else set())
+    if isinstance(node, ast.Call) and (name := _name(node)) in {*ERRORS, REFUSAL, "require"}:
+        details = {word.arg or "**" for word in node.keywords}
+        details |= {"require": {"value"}, REFUSAL: {"file"}}.get(name, set())
         if name in ("UnknownNameError", "MissingExtraError") and len(node.args) > 1:
             details.add("name")
-        yield Site(file, node.lineno, name, node.args[name == "require"], frozenset(details), function, node)
+        error = "DataError" if name == REFUSAL else name
+        yield Site(file, node.lineno, error, node.args[name == "require"], frozenset(details), function, node)
     for child in ast.iter_child_nodes(node):
         yield from _visit(child, function, file)
 

@@ -377,9 +377,15 @@ def test_a_port_that_is_taken_meanwhile() -> None:
 def test_raw_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures of a raw release that are whole, but not what they should be."""
 
-    def release(image: np.ndarray, kind: str) -> Any:
-        data = cv2.imencode(kind, image)[1].tobytes()
-        return SimpleNamespace(read=lambda scan, folder, name: (data, Path(name)))
+    class Release(raw.RawRelease):
+        def __init__(self, data: bytes) -> None:
+            self.data = data
+
+        def read(self, scan: str, kind: str, name: str) -> tuple[bytes, Path]:
+            return self.data, Path(name)
+
+    def release(image: np.ndarray, kind: str) -> raw.RawRelease:
+        return Release(cv2.imencode(kind, image)[1].tobytes())
 
     read_depth, read_skybox = inspect.unwrap(panorama.read_depth), inspect.unwrap(panorama.read_skybox)
     assert told(lambda: read_depth(release(np.zeros((4, 4), np.uint8), ".png"), "s", "v")) == (
@@ -389,8 +395,7 @@ def test_raw_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "v_skybox0_sami.jpg: a skybox face must be square, found 8 × 4 pixels; download it again"
     )
     sized = b"\xff\xd8\xff\xc0\x00\x11\x08\x00\x04\x00\x04\x03" + bytes(9)
-    rubbish = SimpleNamespace(read=lambda scan, folder, name: (sized + b" rubbish \xff\xd9", Path(name)))
-    assert told(lambda: read_depth(rubbish, "s", "v")) == (
+    assert told(lambda: read_depth(Release(sized + b" rubbish \xff\xd9"), "s", "v")) == (
         "v_d0_0.png: cannot be decoded as an image; download it again"
     )
     make = inspect.unwrap(panorama.make_panorama)

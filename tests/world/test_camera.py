@@ -13,12 +13,13 @@ import torch
 from ghosts.errors import ConfigError
 from ghosts.types import Intrinsics
 from ghosts.world import camera as camera_module
-from ghosts.world.camera import faces_in_view, ray_cosine, sample_depth, sample_depth_m, sample_distance, sample_rgb
+from ghosts.world.camera import faces_in_view, ray_cosine, sample_depth_m, sample_distance, sample_rgb
 from ghosts.world.camera_torch import make_bank, render_views, view_matrices
 from ghosts.world.graph import load_graph
 from ghosts.world.store import Panorama, PanoramaStore
 from makers import upright_rotation
 from reference.cube import bilinear, off_seams, texels
+from reference.views import sample_depth
 
 GOLDEN_CASES = [0, 3, 7, 8, *range(10, 19), 25]
 

@@ -9,9 +9,10 @@ import pytest
 
 from ghosts.types import Intrinsics
 from ghosts.world import camera, native
-from ghosts.world.camera import faces_in_view, sample_depth, sample_depth_m, sample_rgb, sample_rgbd
+from ghosts.world.camera import faces_in_view, sample_depth_m, sample_rgb, sample_rgbd
 from ghosts.world.store import Panorama
 from native_build import build_hook
+from reference.views import sample_depth
 
 
 @pytest.fixture

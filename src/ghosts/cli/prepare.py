@@ -88,7 +88,7 @@ def _prepare(options: Options) -> bool:
     for scan in options.scan:
         release.viewpoints(scan)  # an unknown one is told before anything is read
     config = replace(config, origin=_origin(options, release, console))
-    plan = plan_release(release, options.out, config, options.scan, rank, world, again=options.again)
+    plan = plan_release(release, options.out, config, options.scan, (rank, world), again=options.again)
     scans = sorted({scan for scan, _ in plan.all})
     check_space(options.out, len(plan.todo), config)
     if rank == 0:

@@ -120,15 +120,7 @@ def faces_in_view(
     elevation_rad: float,
     face_px: int,
 ) -> FacesInView:
-    """Find the faces that a view shows, and where.
-
-    Args:
-        intrinsics: the camera.
-        rotation: 3 × 3 part of the viewpoint's pose.
-        heading_rad: camera heading.
-        elevation_rad: camera elevation.
-        face_px: side of a skybox face.
-    """
+    """Find the faces that a view from a viewpoint (`rotation`, the 3 × 3 part of its pose) shows, and where."""
     matrix = cube_from_camera(rotation, heading_rad, elevation_rad) @ _ray_from_pixel(intrinsics)
     # A face lies where x · column + y · row + constant ≥ 0 for each of its four edges.
     axes = _SIGNS * matrix[_AXES]
@@ -203,26 +195,9 @@ def sample_rgb(
     bgr: bool = False,
     rows: range | None = None,
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """Colour image of a view (that is ready), bilinear.
-
-    Args:
-        panorama: what is around the camera.
-        view: where its faces are.
-        out: written to, if given.
-        bgr: in this order instead of RGB.
-        rows: only one of its bands.
-    """
+    """Colour image of a view (that is ready), bilinear; written to `out`, and only one band of rows, where given."""
     out = np.empty((view.intrinsics.height, view.intrinsics.width, 3), np.uint8) if out is None else out
-    kernel = native()
-    if kernel is not None:
-        band = range(view.intrinsics.height) if rows is None else rows
-        kernel.draw(panorama, view, band, rgb=out[band.start : band.stop], bgr=bgr)
-        return out
-    for band in bands(view.intrinsics) if rows is None else [rows]:
-        rgbx = np.empty((len(band), view.intrinsics.width, 4), np.uint8)
-        _draw(panorama.faces_rgbx, view, band, rgbx, cv2.INTER_LINEAR)
-        code = cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB
-        cv2.cvtColor(rgbx, code, dst=out[band.start : band.stop])
+    sample_rgbd(panorama, view, out, None, bgr=bgr, rows=rows)
     return out
 
 
@@ -238,36 +213,35 @@ def sample_distance(panorama: Panorama, view: FacesInView, rows: range | None = 
     return out
 
 
-def sample_depth(
-    panorama: Panorama, view: FacesInView, out: UInt16[np.ndarray, "h w"] | None = None, rows: range | None = None
-) -> UInt16[np.ndarray, "h w"]:
-    """Distance along the optical axis in file units, rounded; 0 where there is no reading. As `sample_rgb`."""
-    out = np.empty((view.intrinsics.height, view.intrinsics.width), np.uint16) if out is None else out
-    for band in bands(view.intrinsics) if rows is None else [rows]:
-        within = slice(band.start, band.stop)
-        distance, cosine = sample_distance(panorama, view, band), ray_cosine(view.intrinsics)[within]
-        cv2.multiply(distance, cosine, dst=out[within], dtype=cv2.CV_16U)  # rounds as `numpy.rint` does
-    return out
-
-
 def sample_rgbd(
     panorama: Panorama,
     view: FacesInView,
-    rgb: UInt8[np.ndarray, "h w 3"],
-    depth: UInt16[np.ndarray, "h w"],
+    rgb: UInt8[np.ndarray, "h w 3"] | None,
+    depth: UInt16[np.ndarray, "h w"] | None,
     *,
     bgr: bool = False,
     rows: range | None = None,
 ) -> None:
-    """Write `sample_rgb` and `sample_depth` of the same view; the compiled kernel draws both at once."""
-    kernel = native()
-    if kernel is None:
-        sample_rgb(panorama, view, out=rgb, bgr=bgr, rows=rows)
-        sample_depth(panorama, view, out=depth, rows=rows)
-        return
-    band = range(view.intrinsics.height) if rows is None else rows
-    within, factor = slice(band.start, band.stop), ray_cosine(view.intrinsics)
-    kernel.draw(panorama, view, band, rgb=rgb[within], bgr=bgr, depth=depth[within], factor=factor[within])
+    """Write colours, distances along the optical axis (in file units, rounded; 0 where there is no reading), or both.
+
+    The compiled kernel draws both at once.
+    """
+    kernel, whole = native(), range(view.intrinsics.height)
+    drawn_at_once = [whole] if kernel is not None else bands(view.intrinsics)
+    for band in drawn_at_once if rows is None else [rows]:
+        within = slice(band.start, band.stop)
+        colour, distance = (None if out is None else out[within] for out in (rgb, depth))
+        factor = ray_cosine(view.intrinsics)[within]
+        if kernel is not None:
+            kernel.draw(panorama, view, band, rgb=colour, bgr=bgr, depth=distance, factor=factor)
+            continue
+        if colour is not None:
+            rgbx = np.empty((len(band), view.intrinsics.width, 4), np.uint8)
+            _draw(panorama.faces_rgbx, view, band, rgbx, cv2.INTER_LINEAR)
+            cv2.cvtColor(rgbx, cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB, dst=colour)
+        if distance is not None:
+            seen = sample_distance(panorama, view, band)
+            cv2.multiply(seen, factor, dst=distance, dtype=cv2.CV_16U)  # rounds as `numpy.rint` does
 
 
 def sample_depth_m(

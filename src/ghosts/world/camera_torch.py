@@ -93,16 +93,7 @@ def render_views(
     """
     fused = bank.rgbx.is_cuda if fused is None else fused
     run = _compiled() if fused else _render
-    return run(
-        bank.rgbx,
-        bank.distance,
-        bank.face_px,
-        which,
-        matrices,
-        camera.width,
-        camera.height,
-        math.tan(camera.vfov_rad / 2),
-    )
+    return run(bank.rgbx, bank.distance, bank.face_px, which, matrices, _frame(camera))
 
 
 @lru_cache(maxsize=1)
@@ -118,22 +109,23 @@ def render_labels(
     camera: Intrinsics,
 ) -> UInt8[Tensor, "b h w"]:
     """Look up label strips, nearest texel; arguments as `render_views`."""
-    u, v, face, _, _ = _texels(face_px, matrices, camera.width, camera.height, math.tan(camera.vfov_rad / 2))
+    u, v, face, _, _ = _texels(face_px, matrices, _frame(camera))
     start = which[:, None, None].long() * labels.shape[1] + face * face_px
     return labels.reshape(-1)[start + (v + 0.5).to(torch.int32) * (6 * face_px) + (u + 0.5).to(torch.int32)]
 
 
+_Frame = tuple[int, int, float]
+"""Width and height of an image, and the tangent of half its vertical field of view: plain numbers for the compiler."""
+
+
+def _frame(camera: Intrinsics) -> _Frame:
+    return camera.width, camera.height, math.tan(camera.vfov_rad / 2)
+
+
 def _render(
-    rgbx: Tensor,
-    distance: Tensor | None,
-    face_px: int,
-    which: Tensor,
-    matrices: Tensor,
-    width: int,
-    height: int,
-    tangent: float,
+    rgbx: Tensor, distance: Tensor | None, face_px: int, which: Tensor, matrices: Tensor, frame: _Frame
 ) -> tuple[Tensor, Tensor | None]:
-    u, v, face, x, y = _texels(face_px, matrices, width, height, tangent)
+    u, v, face, x, y = _texels(face_px, matrices, frame)
     stride = 6 * face_px
     start = which[:, None, None] * (rgbx.shape[1]) + (face * face_px)
     left, top = u.floor(), v.floor()
@@ -155,10 +147,9 @@ def _render(
     return rgb, units * (1.0 / DEPTH_UNITS_PER_M) * torch.rsqrt(x * x + y * y + 1.0)
 
 
-def _texels(
-    face_px: int, matrices: Tensor, width: int, height: int, tangent: float
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def _texels(face_px: int, matrices: Tensor, frame: _Frame) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Column and row of each pixel's ray on its face, the face, and the ray at z = 1."""
+    width, height, tangent = frame
     columns = (torch.arange(width, device=matrices.device) + 0.5 - width / 2) * (2 * tangent / height)
     rows = (torch.arange(height, device=matrices.device) + 0.5 - height / 2) * (2 * tangent / height)
     x, y = columns[None, None, :], rows[None, :, None]

@@ -71,7 +71,7 @@ def check_root(
     """Check a data root.
 
     Args:
-        path: the folder.
+        path: its folder.
         sample: panoramas of each scan whose pictures are decoded, evenly taken; 0 = all.
         report: told how many panoramas are done, of how many.
 
@@ -225,30 +225,26 @@ def _lost_files(root: DataRoot, scan: str, names: list[str], made: Pictures, fin
 def _picture(root: DataRoot, scan: str, name: str) -> tuple[int | None, list[tuple[Path, str]]]:
     """Side of a face, and what is wrong with a panorama's files; only houses have labels."""
     colour_path, depth_path, label_path = root.panoramas().paths(scan, name)
+    readers: dict[Path, Callable[[Path], np.ndarray]] = {colour_path: read_skybox_rgb, depth_path: read_skybox_depth}
+    if os.path.lexists(label_path):
+        readers[label_path] = read_skybox_labels
     problems: list[tuple[Path, str]] = []
-    sizes = []
-    try:
-        colour = read_skybox_rgb(colour_path)
-        sizes.append(colour.shape[0])
-        if int(colour.max()) - int(colour.min()) == 0:
-            problems.append((colour_path, f"every pixel has the same colour {colour[0, 0].tolist()}"))
-    except DataError as error:
-        problems.append((colour_path, _problem(error)[1]))
-    try:
-        depth = read_skybox_depth(depth_path)
-        sizes.append(depth.shape[0])
-        problems += [(depth_path, problem) for problem in depth_problems(depth)]
-    except DataError as error:
-        problems.append((depth_path, _problem(error)[1]))
-    if len(set(sizes)) > 1:
-        problems.append((depth_path, f"faces of {sizes[1]} px, colour has {sizes[0]} px"))
-    try:
-        labels = read_skybox_labels(label_path) if os.path.lexists(label_path) else None
-        if labels is not None and sizes and labels.shape[0] != sizes[0]:
-            problems.append((label_path, f"faces of {labels.shape[0]} px, colour has {sizes[0]} px"))
-    except DataError as error:
-        problems.append((label_path, _problem(error)[1]))
-    return sizes[0] if len(sizes) == 2 else None, problems
+    sizes: dict[Path, int] = {}
+    for path, read in readers.items():
+        try:
+            strip = read(path)
+        except DataError as error:
+            problems.append((path, _problem(error)[1]))
+            continue
+        sizes[path] = strip.shape[0]
+        first = next(iter(sizes.values()))
+        if path == colour_path and strip.max() == strip.min():
+            problems.append((path, f"every pixel has the same colour {strip[0, 0].tolist()}"))
+        if path == depth_path:
+            problems += [(path, problem) for problem in depth_problems(strip)]
+        if strip.shape[0] != first:
+            problems.append((path, f"faces of {strip.shape[0]} px, colour has {first} px"))
+    return sizes[colour_path] if {colour_path, depth_path} <= sizes.keys() else None, problems
 
 
 def depth_problems(depth: np.ndarray) -> Iterator[str]:

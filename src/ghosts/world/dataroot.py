@@ -21,9 +21,6 @@ _SPLIT = re.compile(r"R2R_(\w+?)(\.json)?")
 class DataRoot:
     """Buildings, episodes and observations under one folder. Graphs and splits are read when first asked for.
 
-    Args:
-        path: the folder.
-
     Raises:
         DataError: the folder or its `connectivity/` is missing.
     """

@@ -42,15 +42,14 @@ def fill_depth(
     """
     if not depth.shape == intensity.shape == missing.shape:
         raise ConfigError(f"depth {depth.shape}, intensity {intensity.shape} and mask {missing.shape} differ in size")
-    levels = [_level(depth, intensity, missing, number) for number in range(len(SIGMAS))]
     # Below the coarsest level nothing is known; one pixel stands for it.
     filled, valid = np.zeros((1, 1), depth.dtype), np.zeros((1, 1), bool)
     shade = np.zeros((1, 1), intensity.dtype)
-    for number in reversed(range(len(levels))):
-        values, guide, holes = levels[number]
-        rows = (np.arange(values.shape[0]) * filled.shape[0]) // values.shape[0]
-        cols = (np.arange(values.shape[1]) * filled.shape[1]) // values.shape[1]
-        pick = np.ix_(rows, cols)
+    for number in reversed(range(len(SIGMAS))):
+        # At 1/2ᴺᵁᴹᴮᴱᴿ of its size, by picking pixels: averaging would mix depths across edges.
+        height, width = (max(side >> number, 1) for side in depth.shape)
+        whole, pick = _pick((height, width), depth.shape), _pick((height, width), filled.shape)
+        values, guide, holes = depth[whole], intensity[whole], missing[whole]
         # Callers that keep surfaces apart by intensities farther apart than 1 do not want one's depth in another.
         known = ~holes | (valid[pick] & (np.abs(guide - shade[pick]) <= 1.0))
         values = np.where(holes, filled[pick], values)
@@ -59,15 +58,9 @@ def fill_depth(
     return filled
 
 
-def _level(
-    depth: np.ndarray, intensity: np.ndarray, missing: np.ndarray, number: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The image at 1/2ᴺᵁᴹᴮᴱᴿ of its size, by picking pixels (averaging would mix depths across edges)."""
-    height, width = max(depth.shape[0] >> number, 1), max(depth.shape[1] >> number, 1)
-    rows = (np.arange(height) * depth.shape[0]) // height
-    cols = (np.arange(width) * depth.shape[1]) // width
-    pick = np.ix_(rows, cols)
-    return depth[pick], intensity[pick], missing[pick]
+def _pick(size: tuple[int, int], source: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """Which pixels of an image of the source's size make one of another size."""
+    return np.ix_(*((np.arange(side) * whole) // side for side, whole in zip(size, source)))
 
 
 def _filter_holes(

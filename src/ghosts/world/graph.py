@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -66,6 +67,11 @@ class NavGraph:
     """First viewpoint after row on the shortest walk to column; −1 where there is none or they are the same."""
 
     @cached_property
+    def feet_m(self) -> Float[np.ndarray, "n 3"]:
+        """The floor under the cameras."""
+        return self.position_m - self.height_m[:, None] * (0.0, 0.0, 1.0)
+
+    @cached_property
     def _index(self) -> dict[str, int]:
         return {viewpoint: row for row, viewpoint in enumerate(self.ids)}
 
@@ -114,11 +120,8 @@ class NavGraph:
 
 
 def load_graph(path: Path, cache: Path | None = None) -> NavGraph:
-    """Read one connectivity file, with its shortest walks from the cache where they were computed before.
-
-    Args:
-        path: `<scan>_connectivity.json`.
-        cache: cache folder; the user's by default.
+    """Read one `<scan>_connectivity.json`, with its shortest walks from the cache (by default the user's) where they
+    were computed before.
 
     Raises:
         DataError: naming file, record, field and value.
@@ -137,70 +140,53 @@ def load_graph(path: Path, cache: Path | None = None) -> NavGraph:
 
 
 def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
-    """Build a graph from the records of a connectivity file, checking every field.
-
-    Args:
-        scan: building identifier.
-        records: the parsed JSON.
-        source: the file, for error messages.
-    """
+    """Build a graph from the records of a connectivity file (`source`, for messages), checking every field."""
+    wrong = partial(DataError, file=source)
     if not isinstance(records, list) or not records:
-        raise DataError("expected a non-empty list of viewpoints", file=source, value=records)
+        raise wrong("expected a non-empty list of viewpoints", value=records)
     count = len(records)
     for row, record in enumerate(records):
         if not isinstance(record, dict):
-            raise DataError("expected an object", file=source, record=row, value=record)
-    ids = tuple(_field(source, row, record, "image_id", str) for row, record in enumerate(records))
+            raise wrong("expected an object", record=row, value=record)
+    read = [_Record(record, partial(wrong, record=row)) for row, record in enumerate(records)]
+    ids = tuple(record.field("image_id", str) for record in read)
     for row, name in enumerate(ids):
         if not is_name(name):
-            raise DataError("cannot be part of a file's name", file=source, record=row, field="image_id", value=name)
+            raise wrong("cannot be part of a file's name", record=row, field="image_id", value=name)
     if len(set(ids)) != count:
         twice = next(name for name in ids if ids.count(name) > 1)
-        raise DataError("viewpoint listed twice", file=source, field="image_id", value=twice)
-    poses = np.array([_numbers(source, row, record, "pose", 16) for row, record in enumerate(records)]).reshape(
-        -1, 4, 4
-    )
+        raise wrong("viewpoint listed twice", field="image_id", value=twice)
+    poses = np.array([record.numbers("pose", 16) for record in read]).reshape(-1, 4, 4)
     rotation = poses[:, :3, :3]
     skew = np.abs(rotation @ rotation.transpose(0, 2, 1) - np.eye(3)).max((1, 2))
     if not skew.max() <= ROTATION_TOLERANCE:  # written so that NaN fails as well
         row = int(skew.argmax())
         problem = f"the pose of viewpoint {ids[row]} is no rotation (its first 3 × 3 numbers)"
-        raise DataError(problem, file=source, record=row, field="pose", hint=_AGAIN)
+        raise wrong(problem, record=row, field="pose", hint=_AGAIN)
     odd = np.flatnonzero((poses[:, 3] != (0.0, 0.0, 0.0, 1.0)).any(1))
     if odd.size:
         problem = f"the pose of viewpoint {ids[odd[0]]} does not end with 0 0 0 1"
-        raise DataError(problem, file=source, record=int(odd[0]), field="pose", hint=_AGAIN)
-    height = np.array([_number(source, row, record, "height") for row, record in enumerate(records)])
+        raise wrong(problem, record=int(odd[0]), field="pose", hint=_AGAIN)
+    height = np.array([record.number("height") for record in read])
     odd = np.flatnonzero((height < 0.0) | (height > HIGHEST_M))
     if odd.size:
         row = int(odd[0])
-        problem = (
-            "a camera below its floor" if height[row] < 0.0 else f"a camera over {HIGHEST_M:.0f} m above its floor"
-        )
-        raise DataError(problem, file=source, record=row, field="height", value=float(height[row]), hint=_AGAIN)
-    included = np.array([_field(source, row, record, "included", bool) for row, record in enumerate(records)])
-    visible = np.array([_flags(source, row, record, "visible", count) for row, record in enumerate(records)])
-    unobstructed = np.array([_flags(source, row, record, "unobstructed", count) for row, record in enumerate(records)])
+        place = "below its floor" if height[row] < 0.0 else f"over {HIGHEST_M:.0f} m above its floor"
+        raise wrong(f"a camera {place}", record=row, field="height", value=float(height[row]), hint=_AGAIN)
+    included = np.array([record.field("included", bool) for record in read])
+    visible, unobstructed = (
+        np.array([record.flags(name, count) for record in read]) for name in ("visible", "unobstructed")
+    )
     adjacent = unobstructed & included[:, None] & included[None, :] & ~np.eye(count, dtype=bool)
     if (adjacent != adjacent.T).any():
         row, other = (int(k) for k in np.argwhere(adjacent & ~adjacent.T)[0])
-        raise DataError(
-            f"asymmetrical graph: {ids[row]} reaches {ids[other]} but not the other way round",
-            file=source,
-            record=other,
-            field="unobstructed",
-            hint=_AGAIN,
-        )
+        problem = f"asymmetrical graph: {ids[row]} reaches {ids[other]} but not the other way round"
+        raise wrong(problem, record=other, field="unobstructed", hint=_AGAIN)
     position = poses[:, :3, 3]
     if np.abs(position).max() > FARTHEST_M:
         row = int(np.abs(position).max(1).argmax())
-        raise DataError(
-            f"viewpoint {ids[row]} is farther than {FARTHEST_M:.0f} m from the origin",
-            file=source,
-            record=row,
-            field="pose",
-            hint=_AGAIN,
-        )
+        problem = f"viewpoint {ids[row]} is farther than {FARTHEST_M:.0f} m from the origin"
+        raise wrong(problem, record=row, field="pose", hint=_AGAIN)
     distance, next_hop = shortest_walks(position, adjacent)
     return NavGraph(scan, ids, position, rotation, height, included, visible, adjacent, distance, next_hop)
 
@@ -234,40 +220,44 @@ def _ways(position_m: Float32[np.ndarray, "n 3"], row: int, others: list[int]) -
 _SAID = {str: "a text", bool: "true or false", list: "a list"}
 
 
-def _field(source: Path, row: int, record: dict[str, Any], name: str, kind: type) -> Any:
-    if name not in record:
-        raise DataError("missing", file=source, record=row, field=name)
-    if not isinstance(record[name], kind):
-        raise DataError(f"expected {_SAID[kind]}", file=source, record=row, field=name, value=record[name])
-    return record[name]
+@dataclass(frozen=True)
+class _Record:
+    """What a connectivity file says of a viewpoint. Each method reads a field and refuses what should not be there."""
 
+    values: dict[str, Any]
+    wrong: Callable[..., DataError]
 
-def _number(source: Path, row: int, record: dict[str, Any], name: str) -> float:
-    value = record.get(name)
-    if not is_finite(value):
-        raise DataError("expected a finite number", file=source, record=row, field=name, value=value)
-    return float(value)
+    def field(self, name: str, kind: type) -> Any:
+        if name not in self.values:
+            raise self.wrong("missing", field=name)
+        if not isinstance(self.values[name], kind):
+            raise self.wrong(f"expected {_SAID[kind]}", field=name, value=self.values[name])
+        return self.values[name]
 
-
-def _numbers(source: Path, row: int, record: dict[str, Any], name: str, count: int) -> list[float]:
-    values = _field(source, row, record, name, list)
-    if len(values) != count:
-        raise DataError(f"expected {count} numbers, found {len(values)}", file=source, record=row, field=name)
-    for value in values:
+    def number(self, name: str) -> float:
+        value = self.values.get(name)
         if not is_finite(value):
-            raise DataError("expected finite numbers", file=source, record=row, field=name, value=value)
-    return [float(value) for value in values]
+            raise self.wrong("expected a finite number", field=name, value=value)
+        return float(value)
 
+    def numbers(self, name: str, count: int) -> list[float]:
+        values = self.field(name, list)
+        if len(values) != count:
+            raise self.wrong(f"expected {count} numbers, found {len(values)}", field=name)
+        for value in values:
+            if not is_finite(value):
+                raise self.wrong("expected finite numbers", field=name, value=value)
+        return [float(value) for value in values]
 
-def _flags(source: Path, row: int, record: dict[str, Any], name: str, count: int) -> list[bool]:
-    values = _field(source, row, record, name, list)
-    if len(values) != count:
-        problem = f"expected true or false for each of the {count} viewpoints, found {len(values)}"
-        raise DataError(problem, file=source, record=row, field=name)
-    for value in values:
-        if not isinstance(value, bool):
-            raise DataError("expected true or false", file=source, record=row, field=name, value=value)
-    return values
+    def flags(self, name: str, count: int) -> list[bool]:
+        values = self.field(name, list)
+        if len(values) != count:
+            problem = f"expected true or false for each of the {count} viewpoints, found {len(values)}"
+            raise self.wrong(problem, field=name)
+        for value in values:
+            if not isinstance(value, bool):
+                raise self.wrong("expected true or false", field=name, value=value)
+        return values
 
 
 def _from_cache(scan: str, stored: Path) -> NavGraph | None:

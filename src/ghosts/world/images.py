@@ -51,11 +51,7 @@ def read_skybox_faces(paths: Sequence[Path]) -> UInt8[np.ndarray, "f w 3"]:
 
 
 def _read_colour(path: Path, hint: str | None) -> UInt8[np.ndarray, "h w 3"]:
-    data = _read(path, hint)
-    check_whole(path, data)
-    image = decode(data, cv2.IMREAD_COLOR)
-    if image is None:
-        raise DataError("cannot be decoded as a colour image", file=path, hint=_AGAIN)
+    image = decode(read_bytes(path, hint=hint), path, cv2.IMREAD_COLOR, "a colour image")
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 
@@ -79,26 +75,14 @@ def read_skybox_labels(path: Path, *, hint: str | None = None) -> UInt8[np.ndarr
 
 def _read_plane(path: Path, hint: str | None, kind: np.dtype, what: str, form: str) -> np.ndarray:
     """Read six faces with one channel of the given type."""
-    data = _read(path, hint)
-    check_whole(path, data)
-    image = decode(data, cv2.IMREAD_UNCHANGED)
-    if image is None:
-        raise DataError(f"cannot be decoded as {what}", file=path, hint=_AGAIN)
+    image = decode(read_bytes(path, hint=hint), path, cv2.IMREAD_UNCHANGED, what)
     check_plane(image, path, kind, form, _AGAIN)
     _check_strip(path, image)
     return image
 
 
 def check_plane(image: np.ndarray, path: Path, kind: np.dtype, form: str, hint: str) -> None:
-    """Refuse an image that does not have one channel of the given type.
-
-    Args:
-        image: as decoded.
-        path: its file, for the message.
-        kind: the type expected.
-        form: the same in words.
-        hint: what to do about it.
-    """
+    """Refuse an image that does not have one channel of the given type (`form`, in words)."""
     if image.dtype != kind or image.ndim != 2:
         channels = 1 if image.ndim == 2 else image.shape[2]
         found = f"{8 * image.dtype.itemsize} bits and {channels} channel{'s' if channels > 1 else ''}"
@@ -120,19 +104,22 @@ def write_image(path: Path, image: np.ndarray) -> None:
             )
 
 
-def _read(path: Path, hint: str | None) -> bytes:
-    data = read_bytes(path, hint=hint)
+def decode(data: bytes, path: Path, flags: int, what: str, hint: str = _AGAIN) -> np.ndarray:
+    """Pixels of a picture file.
+
+    Raises:
+        DataError: it is empty, truncated or damaged, or OpenCV cannot decode it (as of more than 2³⁰ pixels).
+    """
     if not data:
-        raise DataError("the file is empty", file=path, hint=_AGAIN)
-    return data
-
-
-def decode(data: bytes, flags: int) -> np.ndarray | None:
-    """Pixels of an image file; None where OpenCV cannot decode it or it claims more than 2³⁰ pixels."""
+        raise DataError("the file is empty", file=path, hint=hint)
+    check_whole(path, data, hint)
     try:
-        return cv2.imdecode(np.frombuffer(data, np.uint8), flags)
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     except cv2.error:
-        return None
+        image = None
+    if image is None:
+        raise DataError(f"cannot be decoded as {what}", file=path, hint=hint)
+    return image
 
 
 def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:

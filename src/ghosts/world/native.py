@@ -22,10 +22,7 @@ VERSION = 1
 
 
 class Native:
-    """The kernel of a library.
-
-    Args:
-        library: a shared library built of `native.c`.
+    """The kernel of a shared library built of `native.c`.
 
     Raises:
         OSError: it cannot be loaded, or it is not for this version or processor.
@@ -51,16 +48,16 @@ class Native:
         depth: np.ndarray | None = None,
         factor: np.ndarray | None = None,
     ) -> None:
-        """Draw some rows of a view.
+        """Draw some rows of a view into arrays of these rows.
 
         Args:
             panorama: what is around the camera.
             view: where its faces are.
             rows: which of its rows.
-            rgb: these rows, uint8, written to.
+            rgb: uint8, written to.
             bgr: in this order instead of RGB.
-            depth: these rows, uint16, written to: distances in file units.
-            factor: these rows, float32: what distances are multiplied by.
+            depth: uint16, written to: distances in file units, times `factor` (float32) where given.
+            factor: see `depth`.
         """
         width, side = view.intrinsics.width, panorama.faces_rgbx.shape[1]
         faces_depth = panorama.faces_depth

@@ -98,11 +98,7 @@ def _sign(value: float) -> int:
 def candidates(graph: NavGraph, row: int, view: View, hfov_rad: float | None = None) -> list[Candidate]:
     """Where the walker may go: the present viewpoint first, then the others by angle from the view's centre.
 
-    Args:
-        graph: the building.
-        row: where the walker stands.
-        view: where it looks.
-        hfov_rad: with restricted navigation, the angle within which a viewpoint must lie; None for all directions.
+    With restricted navigation a viewpoint must lie within an angle, `hfov_rad`.
     """
     found = [Candidate(*item[1:]) for item in ranked(graph, row, view, hfov_rad)]
     return [Candidate(row, 0.0, 0.0, 0.0), *found]

@@ -26,23 +26,15 @@ SWEEP_ELEVATION_RAD = math.radians(-30.0)
 
 
 class PanoramaRenderer:
-    """Renders what a camera at a viewpoint sees.
+    """Renders what a camera at a viewpoint sees, by default several views at once, one per core.
 
-    Args:
-        graph_of: gives the navigation graph of a scan, e.g. `DataRoot.graph`.
-        store: the panoramas.
-        threads: views rendered at once; all cores by default.
+    `graph_of` gives the navigation graph of a scan, as `DataRoot.graph` does.
     """
 
     def __init__(
-        self,
-        graph_of: Callable[[str], NavGraph],
-        store: PanoramaStore,
-        *,
-        threads: int | None = None,
+        self, graph_of: Callable[[str], NavGraph], store: PanoramaStore, *, threads: int | None = None
     ) -> None:
-        self.graph_of, self.store = graph_of, store
-        self._threads = threads
+        self.graph_of, self.store, self._threads = graph_of, store, threads
 
     def render(
         self,

@@ -33,13 +33,8 @@ class ByteCache(Generic[Value]):
         self.limit_bytes = limit_bytes
         self._size_of = size_of
         self._values: OrderedDict[Hashable, Value] = OrderedDict()
-        self._bytes = 0
+        self.used_bytes = 0
         self._lock = threading.Lock()
-
-    @property
-    def used_bytes(self) -> int:
-        """Bytes held now."""
-        return self._bytes
 
     def __len__(self) -> int:
         return len(self._values)
@@ -54,11 +49,11 @@ class ByteCache(Generic[Value]):
         size = self._size_of(value)
         with self._lock:
             if key not in self._values and size <= self.limit_bytes:
-                while self._bytes + size > self.limit_bytes:
+                while self.used_bytes + size > self.limit_bytes:
                     _, old = self._values.popitem(last=False)
-                    self._bytes -= self._size_of(old)
+                    self.used_bytes -= self._size_of(old)
                 self._values[key] = value
-                self._bytes += size
+                self.used_bytes += size
         return value
 
 
@@ -159,12 +154,7 @@ class PanoramaStore:
     ) -> None:
         """Write the three files of a viewpoint from its faces, each whole or not at all.
 
-        Args:
-            scan: the building.
-            viewpoint: the viewpoint.
-            rgb: colour.
-            depth_m: euclidean distance, 0 where nothing is seen.
-            labels: number of what is seen.
+        Distances are euclidean, 0 where nothing is seen.
         """
         # Divided, not multiplied: the two round differently, and worlds keep the bytes they had.
         depth = np.clip(np.rint(depth_m / (1.0 / DEPTH_UNITS_PER_M)), 0, 65535).astype(np.uint16)

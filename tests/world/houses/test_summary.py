@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ FLAWS = dict.fromkeys(RULES, 0)
 
 def test_facts_of_a_building_are_accepted(handmade: House) -> None:
     facts = building_facts(handmade)
-    check_building(Path("h.json"), facts, "")
+    check_building(facts, partial(DataError, file=Path("h.json")))
     assert facts["rooms"][0] == ["hallway", 23.4, 2.6]
     assert facts["things"]["bed"] == 2
 
@@ -49,6 +50,6 @@ def test_figures_of_graph_and_words_stand_beside_r2rs(handmade: House) -> None:
 )
 def test_spoilt_facts_are_told(told: Any, message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)) as caught:
-        check_building(Path("h.json"), told, "remove the file")
+        check_building(told, partial(DataError, file=Path("h.json"), hint="remove the file"))
     assert str(caught.value).startswith("h.json")
     assert str(caught.value).endswith("remove the file")

@@ -208,11 +208,15 @@ def test_statistics_of_a_real_graph(navigation: Path, tmp_path: Path) -> None:
     assert figures["path length, mean (m)"] == pytest.approx(np.mean([e["distance"] for e in episodes]))
 
 
+def test_a_process_without_a_house_of_its_own_has_nothing_to_render(tmp_path: Path) -> None:
+    assert make_world(tmp_path, SMALL, images=True, workers=2, share=(2, 3)) is None
+
+
 def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A house's skyboxes at the smallest size: all three files of every viewpoint; nothing is rendered twice."""
     record = read_json(sorted((root / "houses").glob("*.json"))[0])
-    points = [(str(p[0]), (float(p[1]), float(p[2]), float(p[3]))) for p in record["viewpoints"][:1]]
-    arguments = (tmp_path, record["scan"], record["seed"], points, 16, "cpu", SMALL.size)
+    record["viewpoints"] = record["viewpoints"][:1]
+    arguments = (tmp_path, SMALL, "cpu", record)
     with unchecked():
         assert world._render_house(*arguments) == 1
     files = digests(tmp_path)

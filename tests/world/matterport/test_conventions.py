@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ghosts.world.matterport.conventions import OriginCheck, check_origin
-from ghosts.world.matterport.raw import DEPTH, PARAMETERS, RawRelease, depth_name
+from ghosts.world.matterport.raw import DEPTH, PARAMETERS, RawRelease
 from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, write_release
 
 
@@ -59,7 +59,7 @@ def test_a_centre_in_the_middle_tells_nothing(tmp_path: Path) -> None:
 
 def test_damaged_panoramas_are_passed_over(raw: Path, shots: list[Shot], tmp_path: Path) -> None:
     shutil.copytree(raw, tmp_path / "raw")
-    (tmp_path / "raw" / SCAN / DEPTH / depth_name(shots[0].viewpoint, 1, 2)).write_bytes(b"")
+    (tmp_path / "raw" / SCAN / DEPTH / f"{shots[0].viewpoint}_d1_2.png").write_bytes(b"")
     assert check_origin(RawRelease([tmp_path / "raw"]), [SCAN]).panoramas == 1
-    (tmp_path / "raw" / SCAN / DEPTH / depth_name(shots[1].viewpoint, 0, 2)).unlink()
+    (tmp_path / "raw" / SCAN / DEPTH / f"{shots[1].viewpoint}_d0_2.png").unlink()
     assert check_origin(RawRelease([tmp_path / "raw"]), [SCAN]) == OriginCheck({}, 0)

@@ -35,7 +35,7 @@ from ghosts.world.matterport.prepare import (
     summarise,
     write_summary,
 )
-from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, depth_name, skybox_name
+from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease
 from ghosts.world.renderer import PanoramaRenderer
 from ghosts.world.store import PanoramaStore
 from world.matterport.release import SCAN, ReleaseConfig, Shot, make_shots, scene, write_graph, write_release
@@ -81,10 +81,10 @@ def test_ranks_share_the_work_and_write_the_same_bytes(
     raw: Path, one: tuple[Path, dict[str, str]], tmp_path: Path
 ) -> None:
     release = RawRelease([raw])
-    shares = [plan_release(release, tmp_path, SMALL, rank=rank, world=2).todo for rank in range(2)]
+    shares = [plan_release(release, tmp_path, SMALL, share=(rank, 2)).todo for rank in range(2)]
     assert [len(share) for share in shares] == [1, 1]
     for rank in (1, 0):
-        plan = plan_release(release, tmp_path, SMALL, rank=rank, world=2)
+        plan = plan_release(release, tmp_path, SMALL, share=(rank, 2))
         prepare_release([raw], tmp_path, SMALL, plan.todo)
     write_summary(tmp_path, summarise(release, tmp_path, SMALL, plan_release(release, tmp_path, SMALL)))
     assert digests(tmp_path) == one[1]
@@ -255,12 +255,12 @@ def test_a_wrong_graph_shows_in_the_summary(raw: Path, one: tuple[Path, dict[str
 def test_what_cannot_be_made_is_told_and_the_rest_is_made(raw: Path, shots: list[Shot], tmp_path: Path) -> None:
     spoilt = tmp_path / "raw"
     shutil.copytree(raw, spoilt)
-    (spoilt / SCAN / DEPTH / depth_name(shots[0].viewpoint, 1, 2)).unlink()
-    face = spoilt / SCAN / SKYBOX / skybox_name(shots[1].viewpoint, 3)
+    (spoilt / SCAN / DEPTH / f"{shots[0].viewpoint}_d1_2.png").unlink()
+    face = spoilt / SCAN / SKYBOX / f"{shots[1].viewpoint}_skybox3_sami.jpg"
     face.write_bytes(face.read_bytes()[:2000])
     release = RawRelease([spoilt])
     plan = plan_release(release, tmp_path / "out", SMALL)
-    assert plan.incomplete == {(SCAN, shots[0].viewpoint): f"{DEPTH}/{depth_name(shots[0].viewpoint, 1, 2)} missing"}
+    assert plan.incomplete == {(SCAN, shots[0].viewpoint): f"{DEPTH}/{shots[0].viewpoint}_d1_2.png missing"}
     failed = prepare_release([spoilt], tmp_path / "out", SMALL, plan.todo)
     assert "truncated JPEG" in failed[SCAN, shots[1].viewpoint]
     assert str(face) in failed[SCAN, shots[1].viewpoint]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ghosts.errors import DataError, UnknownNameError
-from ghosts.world.matterport.raw import COLOUR, DEPTH, KINDS, PARAMETERS, SKYBOX, RawRelease, depth_name
+from ghosts.world.matterport.raw import COLOUR, DEPTH, KINDS, PARAMETERS, SKYBOX, RawRelease
 from world.matterport.release import SCAN, Shot
 
 
@@ -52,21 +52,21 @@ def test_zip_files_can_be_named_one_by_one(raw: Path, tmp_path: Path) -> None:
 
 def test_names_in_a_zip_reach_nothing_outside(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
-        archive.writestr(f"../../{DEPTH}/{depth_name('abc', 0, 0)}", b"out")
+        archive.writestr(f"../../{DEPTH}/abc_d0_0.png", b"out")
         archive.writestr(f"/etc/{DEPTH}/../passwd", b"out")
-        archive.writestr(f"..\\{SCAN}/{DEPTH}/{depth_name('abc', 0, 1)}", b"out")
+        archive.writestr(f"..\\{SCAN}/{DEPTH}/abc_d0_1.png", b"out")
         archive.writestr(f"{SCAN}/{DEPTH}/../../x_d0_0.png", b"out")
-        archive.writestr(f"{SCAN}/{DEPTH}/{depth_name('abc', 0, 2)}", b"in")
+        archive.writestr(f"{SCAN}/{DEPTH}/abc_d0_2.png", b"in")
     release = RawRelease([tmp_path / "evil.zip"])
     assert release.scans == [SCAN]
-    assert release.names(SCAN, DEPTH) == [depth_name("abc", 0, 2)]
-    assert release.read(SCAN, DEPTH, depth_name("abc", 0, 2))[0] == b"in"
+    assert release.names(SCAN, DEPTH) == ["abc_d0_2.png"]
+    assert release.read(SCAN, DEPTH, "abc_d0_2.png")[0] == b"in"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["evil.zip"]
 
 
 def test_what_is_missing_is_listed(raw: Path, shots: list[Shot], tmp_path: Path) -> None:
     shutil.copytree(raw, tmp_path / "raw")
-    lost = depth_name(shots[0].viewpoint, 2, 4)
+    lost = f"{shots[0].viewpoint}_d2_4.png"
     (tmp_path / "raw" / SCAN / DEPTH / lost).unlink()
     shutil.rmtree(tmp_path / "raw" / SCAN / COLOUR)
     release = RawRelease([tmp_path / "raw"])

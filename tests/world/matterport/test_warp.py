@@ -21,7 +21,7 @@ from ghosts.world.matterport.panorama import (
     rig_rotation,
 )
 from ghosts.world.matterport.raw import RawRelease
-from ghosts.world.matterport.warp import face_rays, view_of, warp_depth, world_from_cube
+from ghosts.world.matterport.warp import Eye, face_rays, warp_depth, world_from_cube
 from world.matterport.release import SCAN, UNITS_PER_M, ReleaseConfig, Shot, make_shots, true_faces, write_release
 
 FACE_PX = 96
@@ -135,7 +135,7 @@ def test_distance_is_euclidean(release: RawRelease, shots: list[Shot]) -> None:
     _, length = face_rays(FACE_PX)
     assert right_share(distance / length, shots[0]).max() < 0.3
     # A camera's own z, warped without conversion: two cameras that see the same point would not agree on it.
-    view = view_of(rig[1, 5], world_from_cube(rig), 1, FACE_PX, depth[1, 5].shape)
+    view = Eye(rig[1, 5], depth[1, 5].shape, world_from_cube(rig), FACE_PX).view(1)
     assert view is not None
     found = warp._sample(depth[1, 5], view, length[view.box], np.zeros(3)).distance
     plain = warp._sample(depth[1, 5], view, view.ahead, np.zeros(3)).distance

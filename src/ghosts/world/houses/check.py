@@ -60,11 +60,9 @@ def _untrue(
     """The instructions that contradict their house, and what is wrong."""
     graph = root.graph(house.name)
     seen = things_seen(house, graph.position_m)
-    ground_m = graph.position_m.copy()
-    ground_m[:, 2] -= graph.height_m
     for split, item in items:
         rows = [graph.index(name) for name in item.episode.path]
         if len(rows) > 1:  # of the test split only the start is known
-            wrong = contradictions(house, ground_m[rows], item.episode.heading_rad, seen[rows], item.text)
+            wrong = contradictions(house, graph.feet_m[rows], item.episode.heading_rad, seen[rows], item.text)
             if wrong:
                 yield split, item, wrong

@@ -11,7 +11,8 @@ from jaxtyping import Bool
 
 from ghosts import __version__
 from ghosts.world.houses.graph.viewpoints import HouseGraph
-from ghosts.world.houses.house import House, Thing
+from ghosts.world.houses.house import House
+from ghosts.world.houses.words.tables import entries
 from ghosts.world.landmarks.format import Landmark, SceneLandmarks
 from ghosts.world.landmarks.regions import Region
 
@@ -39,54 +40,44 @@ LETTERS = {
 }
 """Matterport3D's letter for each kind of room."""
 R2R_LABELS = {
-    "bar stool": "stool",
-    "bath mat": "mat",
-    "cactus": "plant",
-    "ceiling lamp": "light",
-    "china cabinet": "cabinet",
-    "clothes rail": "clothes hanger rod",
-    "console table": "table",
-    "curtains": "curtain",
-    "door mat": "mat",
-    "drum set": "drums",
-    "dryer": "clothes dryer",
-    "dumbbell rack": "rack",
-    "exercise ball": "ball",
-    "exercise bike": "exercise machine",
-    "filing cabinet": "file cabinet",
-    "fridge": "refrigerator",
-    "grandfather clock": "clock",
-    "kitchen sink": "sink",
-    "music stand": "stand",
-    "pantry shelf": "shelf",
-    "pendant lamp": "light",
-    "round rug": "rug",
-    "runner": "rug",
-    "shoe rack": "rack",
-    "sideboard": "cabinet",
-    "single bed": "bed",
-    "sofa": "couch",
-    "teddy bear": "stuffed animal",
-    "television": "tv",
-    "towel rack": "towel bar",
-    "toy box": "box",
-    "umbrella stand": "stand",
-    "wall cabinet": "cabinet",
-    "weight bench": "bench",
-    "yoga mat": "mat",
+    kind: label
+    for label, kinds in entries("""
+        ball: exercise ball
+        bed: single bed
+        bench: weight bench
+        box: toy box
+        cabinet: china cabinet, sideboard, wall cabinet
+        clock: grandfather clock
+        clothes dryer: dryer
+        clothes hanger rod: clothes rail
+        couch: sofa
+        curtain: curtains
+        drums: drum set
+        exercise machine: exercise bike
+        file cabinet: filing cabinet
+        light: ceiling lamp, pendant lamp
+        mat: bath mat, door mat, yoga mat
+        plant: cactus
+        rack: dumbbell rack, shoe rack
+        refrigerator: fridge
+        rug: round rug, runner
+        shelf: pantry shelf
+        sink: kitchen sink
+        stand: music stand, umbrella stand
+        stool: bar stool
+        stuffed animal: teddy bear
+        table: console table
+        towel bar: towel rack
+        tv: television
+    """).items()
+    for kind in kinds
 }
 """Kinds of things that R2R's annotators call otherwise; the others keep their name."""
 WINDOW = "window"
 
 
 def house_landmarks(house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n things"]) -> SceneLandmarks:
-    """The landmarks of a house.
-
-    Args:
-        house: its rooms and things.
-        graph: its viewpoints.
-        seen: which things each viewpoint sees (`graph.sight.things_seen`).
-    """
+    """The landmarks of a house; `seen` tells which things each viewpoint sees (`graph.sight.things_seen`)."""
     points = graph.viewpoints
     names = [point.name for point in points]
     xy_m = np.array([point.xy_m for point in points], float)
@@ -96,7 +87,8 @@ def house_landmarks(house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n t
         near = _listed(thing.gap_m(xy_m), rooms == thing.room, seen[:, index])
         if len(near):
             label = R2R_LABELS.get(thing.kind, thing.kind)
-            objects.append(_landmark(f"thing {index}", label, thing.center_m, _size_m(thing), [names[k] for k in near]))
+            size = 2.0 * max(thing.half_m[:2]), 2.0 * thing.half_m[2]
+            objects.append(_landmark(f"thing {index}", label, thing.center_m, size, [names[k] for k in near]))
     for index, opening in enumerate(house.openings):
         inside = np.isin(rooms, [room for room in opening.rooms if room >= 0])
         away_m = np.hypot(xy_m[:, 0] - opening.x_m, xy_m[:, 1] - opening.y_m)
@@ -115,10 +107,6 @@ def _listed(away_m: np.ndarray, inside: np.ndarray, seen: np.ndarray) -> np.ndar
     if len(near) or not seen.any():
         return near
     return np.array([np.where(seen, away_m, np.inf).argmin()])
-
-
-def _size_m(thing: Thing) -> tuple[float, float]:
-    return 2.0 * max(thing.half_m[:2]), 2.0 * thing.half_m[2]
 
 
 def _landmark(

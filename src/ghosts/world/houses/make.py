@@ -25,11 +25,7 @@ _ALPHABET = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
 def make_house(seed: int, size: HouseSize = ANY_SIZE) -> House:
-    """Make the house of a seed: the same seed and size give the same house on any machine.
-
-    Args:
-        seed: any integer ≥ 0.
-        size: how large it may be.
+    """Make the house of a seed (≥ 0): the same seed and size give the same house on any machine.
 
     Returns:
         A furnished house without a flaw (`audit.flaws`); every room can be reached by walking.

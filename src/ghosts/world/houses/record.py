@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,22 +76,22 @@ def read_record(path: Path, index: int) -> dict[str, Any]:
         DataError: the file is damaged.
     """
     record = read_object(path)
-    hint = "remove the file; the same command makes it again"
+    wrong = partial(DataError, file=path, hint="remove the file; the same command makes it again")
     if record.get("index") != index or record.get("scan") != path.stem or not isinstance(record.get("seed"), int):
-        raise DataError(f"not the record of house {index}", file=path, hint=hint)
+        raise wrong(f"not the record of house {index}")
     paths, viewpoints = record.get("paths"), record.get("viewpoints")
     if not isinstance(paths, list) or not all(isinstance(item, dict) and item.keys() >= _PATH for item in paths):
-        raise DataError(f"expected paths with {', '.join(sorted(_PATH))}", file=path, field="paths", hint=hint)
+        raise wrong(f"expected paths with {', '.join(sorted(_PATH))}", field="paths")
     if not isinstance(viewpoints, list) or not all(
         isinstance(item, list) and len(item) == 4 and all(is_finite(value) for value in item[1:]) for item in viewpoints
     ):
-        raise DataError("expected a name and three numbers each", file=path, field="viewpoints", hint=hint)
+        raise wrong("expected a name and three numbers each", field="viewpoints")
     if record.get("checksum", checksum(record)) != checksum(record):  # earlier versions wrote none
-        raise DataError("a damaged record (its checksum differs)", file=path, hint=hint)
+        raise wrong("a damaged record (its checksum differs)")
     for field in ("rooms", "storeys", "things", "building"):
         if field not in record:
-            raise DataError("missing", file=path, field=field, hint=hint)
-    check_building(path, record["building"], hint)
+            raise wrong("missing", field=field)
+    check_building(record["building"], wrong)
     return record
 
 

@@ -28,9 +28,6 @@ RARE = 5
 def statistics(root: Path) -> dict[str, Any]:
     """Measure a data root.
 
-    Args:
-        root: folder with `connectivity/` and `r2r/`.
-
     Returns:
         Figures by name, in the order of the table in `docs/data.md`.
 
@@ -109,15 +106,10 @@ def _path_figures(episodes: list[Episode], graphs: dict[str, NavGraph]) -> dict[
 
 def _language_figures(episodes: list[Episode], train: list[Episode]) -> dict[str, Any]:
     counts = np.array([len(words(text)) for episode in episodes for text in episode.instructions])
-    counted = Counter(word for episode in train for text in episode.instructions for word in words(text))
-    pairs = Counter(
-        pair
-        for episode in train
-        for text in episode.instructions
-        for tokens in [words(text)]
-        for pair in itertools.pairwise(tokens)
-    )
     texts = [text for episode in train for text in episode.instructions]
+    tokens = [words(text) for text in texts]
+    counted = Counter(itertools.chain.from_iterable(tokens))
+    pairs = {pair for told in tokens for pair in itertools.pairwise(told)}
     figures = {
         "instructions": len(counts),
         "words per instruction, mean": float(counts.mean()),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,26 +52,19 @@ def building_facts(house: House) -> dict[str, Any]:
     }
 
 
-def check_building(path: Path, told: Any, hint: str) -> None:
-    """Refuse facts of a building that `summarise` could not read.
-
-    Args:
-        path: the record they are in.
-        told: they themselves, read from the file.
-        hint: what to do about it.
+def check_building(told: Any, wrong: Callable[..., DataError]) -> None:
+    """Refuse facts of a building, told by a record, that `summarise` could not read.
 
     Raises:
-        DataError: they are not those of `building_facts`.
+        DataError: they are not those of `building_facts`; made by `wrong`, which knows the file.
     """
     if not isinstance(told, dict):
-        raise DataError("expected an object", file=path, field="building", value=told, hint=hint)
+        raise wrong("expected an object", field="building", value=told)
     rooms, broken = told.get("rooms"), told.get("flaws")
     if not isinstance(rooms, list) or not rooms or not all(map(_is_room, rooms)):
-        problem = "expected a kind and two numbers of every room"
-        raise DataError(problem, file=path, field="building.rooms", value=rooms, hint=hint)
+        raise wrong("expected a kind and two numbers of every room", field="building.rooms", value=rooms)
     if not isinstance(broken, dict) or not all(isinstance(broken.get(rule), int) for rule in RULES):
-        problem = f"expected whole numbers for {', '.join(RULES)}"
-        raise DataError(problem, file=path, field="building.flaws", value=broken, hint=hint)
+        raise wrong(f"expected whole numbers for {', '.join(RULES)}", field="building.flaws", value=broken)
 
 
 def _is_room(told: Any) -> bool:

@@ -40,15 +40,7 @@ class Inputs:
 
 
 def build_scene(scan: str, inputs: Inputs, target: Path) -> bool:
-    """Make one building's landmark file, unless one made from the same input is there.
-
-    Args:
-        scan: building identifier.
-        inputs: the raw files.
-        target: the file to write.
-
-    Returns:
-        Whether it was written.
+    """Make one building's landmark file, unless one made from the same input is there. Returns whether it was made.
 
     Raises:
         DataError: an input is missing or malformed.
@@ -84,14 +76,7 @@ def build_scene(scan: str, inputs: Inputs, target: Path) -> bool:
 def assemble(
     graph: NavGraph, sightings: Mapping[str, Sequence[Sighting]], regions: Mapping[str, Region], source: str
 ) -> SceneLandmarks:
-    """Place every object listed in a building.
-
-    Args:
-        graph: its navigation graph.
-        sightings: objects listed at each viewpoint.
-        regions: region of each viewpoint; a viewpoint may be missing.
-        source: a line on where the data come from.
-    """
+    """Place every object listed in a building; `source` is a line on where the data come from."""
     included = [name for row, name in enumerate(graph.ids) if graph.included[row]]
     by_object: dict[str, dict[str, Sighting]] = defaultdict(dict)
     for viewpoint in included:
@@ -115,12 +100,9 @@ def assemble(
 def gather_rays(
     graph: NavGraph, seen: Mapping[str, Sighting], rotations: Float[np.ndarray, "36 3 3"] | None = None
 ) -> Bearings:
-    """Bearings of one object from every viewpoint that has any.
+    """Bearings of one object, by its sightings, from every viewpoint that has any.
 
-    Args:
-        graph: where the viewpoints are.
-        seen: the object's sightings by viewpoint.
-        rotations: camera-to-world rotation of each view; the released convention by default.
+    `rotations` are the views' camera-to-world rotations; by default those of the released convention.
     """
     rotations = view_rotations() if rotations is None else rotations
     origins, found = [], []

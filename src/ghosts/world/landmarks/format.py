@@ -6,13 +6,11 @@ names file, record, field and value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from jaxtyping import Float
 
 from ghosts.errors import DataError
 from ghosts.files import is_finite, read_json, write_json
@@ -69,16 +67,6 @@ class SceneLandmarks:
                 rows[viewpoint].append(row)
         return rows
 
-    @cached_property
-    def position_m(self) -> Float[np.ndarray, "n 3"]:
-        """Positions of all objects."""
-        return np.array([item.position_m for item in self.objects], float).reshape(-1, 3)
-
-    @cached_property
-    def uncertainty_m(self) -> Float[np.ndarray, " n"]:
-        """Uncertainties of all objects."""
-        return np.array([item.uncertainty_m for item in self.objects], float)
-
 
 def write_landmarks(path: Path, scene: SceneLandmarks) -> None:
     """Write a landmark file, whole or not at all; millimetres suffice."""
@@ -118,104 +106,98 @@ def read_landmarks(path: Path) -> SceneLandmarks:
     Raises:
         DataError: naming file, record (viewpoint or object), field and value.
     """
+    wrong = partial(DataError, file=path)
     value = read_json(path, hint="make it with: ghosts landmarks --out ROOT (see docs/landmarks.md)")
     if not isinstance(value, dict):
-        raise DataError("expected an object", file=path, value=value, hint=_AGAIN)
-    if value.get("format") != FORMAT:
-        raise DataError(f"expected {FORMAT!r}", file=path, field="format", value=value.get("format"), hint=_AGAIN)
-    if value.get("version") != VERSION:
-        raise DataError(f"expected {VERSION}", file=path, field="version", value=value.get("version"), hint=_AGAIN)
-    _only(value, _TOP, path, None)
-    scan = _text(value, "scan", path, None)
-    if f"{scan}.json" != path.name:
-        raise DataError(f"expected {path.stem!r}, as the file is named", file=path, field="scan", value=scan)
-    if not isinstance(value["viewpoints"], dict) or not isinstance(value["objects"], list):
-        field = "objects" if isinstance(value["viewpoints"], dict) else "viewpoints"
-        expected = "a list" if field == "objects" else "an object"
-        raise DataError(f"expected {expected}", file=path, field=field, value=value[field])
-    viewpoints = {name: _region(record, name, path) for name, record in value["viewpoints"].items()}
-    objects = tuple(_object(record, row, viewpoints, path) for row, record in enumerate(value["objects"]))
+        raise wrong("expected an object", value=value, hint=_AGAIN)
+    for field, expected in (("format", FORMAT), ("version", VERSION)):
+        if value.get(field) != expected:
+            raise wrong(f"expected {expected!r}", field=field, value=value.get(field), hint=_AGAIN)
+    record = _Record(value, wrong)
+    record.only(_TOP)
+    scan = record.text("scan")
+    record.expect("scan", f"{scan}.json" == path.name, f"{path.stem!r}, as the file is named")
+    record.expect("viewpoints", isinstance(value["viewpoints"], dict), "an object")
+    record.expect("objects", isinstance(value["objects"], list), "a list")
+    viewpoints = {
+        name: _region(region, partial(wrong, record=f"viewpoint {name}"))
+        for name, region in value["viewpoints"].items()
+    }
+    objects = tuple(_object(item, row, viewpoints, wrong) for row, item in enumerate(value["objects"]))
     seen: set[str] = set()
     for item in objects:
         if item.id in seen:
-            raise DataError("object listed twice", file=path, field="id", value=item.id)
+            raise wrong("object listed twice", field="id", value=item.id)
         seen.add(item.id)
-    return SceneLandmarks(scan, _text(value, "source", path, None), viewpoints, objects)
+    return SceneLandmarks(scan, record.text("source"), viewpoints, objects)
 
 
-def _region(record: Any, name: str, path: Path) -> Region | None:
-    if record is None:
+@dataclass(frozen=True)
+class _Record:
+    """An object of the file, which refuses what should not be there."""
+
+    values: dict[str, Any]
+    wrong: Callable[..., DataError]
+
+    def only(self, fields: set[str]) -> None:
+        for field in sorted(fields - self.values.keys()):
+            raise self.wrong("missing", field=field)
+        for field in sorted(self.values.keys() - fields):
+            raise self.wrong(f"unknown field; the fields are {', '.join(sorted(fields))}", field=field)
+
+    def expect(self, field: str, holds: bool, expected: str) -> None:
+        if not holds:
+            raise self.wrong(f"expected {expected}", field=field, value=self.values[field])
+
+    def text(self, field: str) -> str:
+        value = self.values[field]
+        self.expect(field, isinstance(value, str) and bool(value.strip()), "a text")
+        return value
+
+
+def _region(told: Any, wrong: Callable[..., DataError]) -> Region | None:
+    if told is None:
         return None
-    where = f"viewpoint {name}"
-    if not isinstance(record, dict):
-        raise DataError("expected an object or null", file=path, record=where, value=record)
-    _only(record, {"region", "room"}, path, where)
-    region = Region(_text(record, "region", path, where), _text(record, "room", path, where))
-    if region.room not in ROOM_NAMES:
-        raise DataError(
-            f"expected one of {' '.join(ROOM_NAMES)}", file=path, record=where, field="room", value=region.room
-        )
+    if not isinstance(told, dict):
+        raise wrong("expected an object or null", value=told)
+    record = _Record(told, wrong)
+    record.only({"region", "room"})
+    region = Region(record.text("region"), record.text("room"))
+    record.expect("room", region.room in ROOM_NAMES, f"one of {' '.join(ROOM_NAMES)}")
     return region
 
 
-def _object(record: Any, row: int, viewpoints: dict[str, Region | None], path: Path) -> Landmark:
-    if not isinstance(record, dict):
-        raise DataError("expected an object", file=path, record=f"object {row}", value=record)
-    where = f"object {record.get('id', row)}"
-    _only(record, _OBJECT, path, where)
-    label = _text(record, "label", path, where)
-    if label != " ".join(label.lower().split()):
-        raise _wrong(record, "label", "lower-case words with single spaces", path, where)
-    position = record["position_m"]
-    if not _are_numbers(position, 3):
-        raise _wrong(record, "position_m", "three finite numbers", path, where)
-    if not _are_numbers([record["uncertainty_m"]], 1) or record["uncertainty_m"] < 0:
-        raise _wrong(record, "uncertainty_m", "a number of at least 0", path, where)
-    size = record["size_m"]
-    if size is not None and (not _are_numbers(size, 2) or min(size) < 0):
-        raise _wrong(record, "size_m", "null or [width, height]", path, where)
-    if record["method"] not in METHODS:
-        raise _wrong(record, "method", f"one of {', '.join(METHODS)}", path, where)
-    residual = record["residual_m"]
-    if residual is not None and (not _are_numbers([residual], 1) or residual < 0):
-        raise _wrong(record, "residual_m", "null or a number of at least 0", path, where)
-    seen_from = record["seen_from"]
-    if not isinstance(seen_from, list) or not seen_from or not all(isinstance(name, str) for name in seen_from):
-        raise _wrong(record, "seen_from", "a non-empty list of viewpoints", path, where)
-    if len(set(seen_from)) != len(seen_from):
-        raise _wrong(record, "seen_from", "every viewpoint once", path, where)
+def _object(told: Any, row: int, viewpoints: dict[str, Region | None], wrong: Callable[..., DataError]) -> Landmark:
+    if not isinstance(told, dict):
+        raise wrong("expected an object", record=f"object {row}", value=told)
+    record = _Record(told, partial(wrong, record=f"object {told.get('id', row)}"))
+    record.only(_OBJECT)
+    label = record.text("label")
+    record.expect("label", label == " ".join(label.lower().split()), "lower-case words with single spaces")
+    position, size, residual, seen_from = (told[name] for name in ("position_m", "size_m", "residual_m", "seen_from"))
+    record.expect("position_m", _are_numbers(position, 3), "three finite numbers")
+    sigma = told["uncertainty_m"]
+    record.expect("uncertainty_m", _are_numbers([sigma], 1) and sigma >= 0, "a number of at least 0")
+    record.expect("size_m", size is None or (_are_numbers(size, 2) and min(size) >= 0), "null or [width, height]")
+    record.expect("method", told["method"] in METHODS, f"one of {', '.join(METHODS)}")
+    measured = residual is None or (_are_numbers([residual], 1) and residual >= 0)
+    record.expect("residual_m", measured, "null or a number of at least 0")
+    listed = isinstance(seen_from, list) and bool(seen_from) and all(isinstance(name, str) for name in seen_from)
+    record.expect("seen_from", listed, "a non-empty list of viewpoints")
+    record.expect("seen_from", len(set(seen_from)) == len(seen_from), "every viewpoint once")
     for name in seen_from:
         if name not in viewpoints:
-            raise DataError("not among this file's viewpoints", file=path, record=where, field="seen_from", value=name)
+            raise record.wrong("not among this file's viewpoints", field="seen_from", value=name)
     return Landmark(
-        _text(record, "id", path, where),
+        record.text("id"),
         label,
         (float(position[0]), float(position[1]), float(position[2])),
-        float(record["uncertainty_m"]),
+        float(sigma),
         None if size is None else (float(size[0]), float(size[1])),
-        record["method"],
+        told["method"],
         None if residual is None else float(residual),
         tuple(seen_from),
     )
-
-
-def _wrong(record: dict[str, Any], field: str, expected: str, path: Path, where: str) -> DataError:
-    return DataError(f"expected {expected}", file=path, record=where, field=field, value=record[field])
-
-
-def _only(record: dict[str, Any], fields: set[str], path: Path, where: str | None) -> None:
-    for field in sorted(fields - record.keys()):
-        raise DataError("missing", file=path, record=where, field=field)
-    for field in sorted(record.keys() - fields):
-        expected = f"unknown field; the fields are {', '.join(sorted(fields))}"
-        raise DataError(expected, file=path, record=where, field=field)
-
-
-def _text(record: dict[str, Any], field: str, path: Path, where: str | None) -> str:
-    value = record[field]
-    if not isinstance(value, str) or not value.strip():
-        raise DataError("expected a text", file=path, record=where, field=field, value=value)
-    return value
 
 
 def _are_numbers(values: Any, count: int) -> bool:

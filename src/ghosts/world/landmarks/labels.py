@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -144,17 +144,16 @@ class LabelSet:
             raise DataError("expected a list", file=path, field="labels", value=rows)
         labels = []
         for number, row in enumerate(rows):
+            wrong = partial(DataError, file=path, record=number)
             if not isinstance(row, dict) or row.keys() != {"kind", "name", "words"}:
-                raise DataError("expected kind, name and words", file=path, record=number, value=row)
+                raise wrong("expected kind, name and words", value=row)
             kind, name, words = row["kind"], row["name"], row["words"]
             if kind not in KINDS:
-                raise DataError(
-                    f"expected one of {', '.join(KINDS)}", file=path, record=number, field="kind", value=kind
-                )
+                raise wrong(f"expected one of {', '.join(KINDS)}", field="kind", value=kind)
             if not isinstance(name, str) or not name:
-                raise DataError("expected a text", file=path, record=number, field="name", value=name)
+                raise wrong("expected a text", field="name", value=name)
             if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
-                raise DataError("expected a list of words", file=path, record=number, field="words", value=words)
+                raise wrong("expected a list of words", field="words", value=words)
             labels.append(Label(kind, name, tuple(words)))
         try:
             return cls(tuple(labels))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ghosts.errors import DataError
@@ -75,31 +76,23 @@ def read_regions(path: Path) -> dict[str, Region]:
         words = line.split()
         if not words:
             continue
-        where = f"line {number}"
+        wrong = partial(DataError, file=path, record=f"line {number}")
         if len(words) != 4:
-            expected = "expected four words: index viewpoint region_index region_letter"
-            raise DataError(expected, file=path, record=where, value=line)
+            raise wrong("expected four words: index viewpoint region_index region_letter", value=line)
         index, viewpoint, region, room = words
         if index != str(len(regions)):
             # Released files count their lines: what is lost, doubled or exchanged shows here.
-            raise DataError(
-                f"expected {len(regions)}", file=path, record=where, field="index", value=index, hint=_AGAIN
-            )
+            raise wrong(f"expected {len(regions)}", field="index", value=index, hint=_AGAIN)
         if not re.fullmatch("-?[0-9]{1,9}", region):
-            raise DataError("expected a whole number", file=path, record=where, field="region_index", value=region)
+            raise wrong("expected a whole number", field="region_index", value=region)
         if room not in ROOM_NAMES:
-            raise DataError(
-                f"expected one of the room letters {' '.join(ROOM_NAMES)}",
-                file=path,
-                record=where,
-                field="region_letter",
-                value=room,
-            )
+            expected = f"expected one of the room letters {' '.join(ROOM_NAMES)}"
+            raise wrong(expected, field="region_letter", value=room)
         if region != _NOWHERE and letters.setdefault(region, room) != room:
             problem = f"region {region} had the letter {letters[region]} before"
-            raise DataError(problem, file=path, record=where, field="region_letter", value=room, hint=_AGAIN)
+            raise wrong(problem, field="region_letter", value=room, hint=_AGAIN)
         if viewpoint in regions:
-            raise DataError("viewpoint listed twice", file=path, record=where, field="viewpoint", value=viewpoint)
+            raise wrong("viewpoint listed twice", field="viewpoint", value=viewpoint)
         regions[viewpoint] = Region(region, room)
     if not regions:
         raise DataError("the file is empty", file=path, hint=_AGAIN)

@@ -9,6 +9,7 @@ import tarfile
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedIOBase, BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
@@ -132,12 +133,7 @@ def _add(listings: dict[str, dict[str, bytes]], source: Path, name: str, content
 
 
 def parse_listing(content: bytes, viewpoint: str, source: Path | str) -> list[Sighting]:
-    """Check one listing file and return its objects, in file order.
-
-    Args:
-        content: the file's bytes.
-        viewpoint: the viewpoint its name promises.
-        source: the file, for error messages.
+    """Check one listing file (`source`, for messages) of a viewpoint and return its objects, in file order.
 
     Raises:
         DataError: naming file, object, field and value.
@@ -149,27 +145,24 @@ def parse_listing(content: bytes, viewpoint: str, source: Path | str) -> list[Si
     return [_parse_object(name, record, source) for name, record in value[viewpoint].items()]
 
 
-def _parse_object(object_id: str, record: Any, source: Path | str) -> Sighting:
-    if not isinstance(record, dict):
-        raise DataError("expected an object", file=source, record=object_id, value=record)
-    if not isinstance(record.get("name"), str) or not record["name"].strip():
-        raise _wrong(object_id, record, "name", "expected a text", source)
-    views, boxes = record.get("visible_pos"), record.get("bbox2d")
+def _parse_object(object_id: str, told: Any, source: Path | str) -> Sighting:
+    wrong = partial(DataError, file=source, record=object_id)
+    if not isinstance(told, dict):
+        raise wrong("expected an object", value=told)
+    name, views, boxes = (told.get(field) for field in ("name", "visible_pos", "bbox2d"))
+    if not isinstance(name, str) or not name.strip():
+        raise wrong("expected a text", field="name", value=name)
     if not isinstance(views, list) or any(type(view) is not int or not 0 <= view < VIEWS for view in views):
-        raise _wrong(object_id, record, "visible_pos", f"expected view numbers from 0 to {VIEWS - 1}", source)
+        raise wrong(f"expected view numbers from 0 to {VIEWS - 1}", field="visible_pos", value=views)
     if not isinstance(boxes, list) or len(boxes) != len(views):
-        raise _wrong(object_id, record, "bbox2d", f"expected {len(views)} boxes, one for each of visible_pos", source)
+        problem = f"expected {len(views)} boxes, one for each of visible_pos"
+        raise wrong(problem, field="bbox2d", value=boxes)
     for box in boxes:
         if not isinstance(box, list) or len(box) != 4 or any(type(edge) not in (int, float) for edge in box):
-            raise DataError("expected [x, y, w, h]", file=source, record=object_id, field="bbox2d", value=box)
+            raise wrong("expected [x, y, w, h]", field="bbox2d", value=box)
         left, top, width, height = box
         # Written so that NaN fails as well.
         inside = left >= 0 and top >= 0 and left + width <= WIDTH and top + height <= HEIGHT
         if not (inside and width > 0 and height > 0):
-            problem = f"not a box within {WIDTH} × {HEIGHT} pixels"
-            raise DataError(problem, file=source, record=object_id, field="bbox2d", value=box)
-    return Sighting(object_id, record["name"], np.array(views, np.int64), np.array(boxes, float).reshape(-1, 4))
-
-
-def _wrong(object_id: str, record: dict[str, Any], field: str, problem: str, source: Path | str) -> DataError:
-    return DataError(problem, file=source, record=object_id, field=field, value=record.get(field))
+            raise wrong(f"not a box within {WIDTH} × {HEIGHT} pixels", field="bbox2d", value=box)
+    return Sighting(object_id, name, np.array(views, np.int64), np.array(boxes, float).reshape(-1, 4))

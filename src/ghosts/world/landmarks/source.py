@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,8 @@ from ghosts.world.landmarks.format import UNPLACED, SceneLandmarks, read_landmar
 from ghosts.world.landmarks.labels import DOOR, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
 
 _ANEW = "make the landmarks again with: ghosts landmarks"
+_Part = tuple[int, Float[np.ndarray, "k 3"], float]
+"""A label, points of it, and the weight of each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +58,6 @@ class LandmarkTile:
 
 class LandmarkSource:
     """Views of every viewpoint of a data root with landmarks. Buildings are read when first asked for.
-
-    Args:
-        root: a data root with `landmarks/`.
-        labels: the label set of the model that looks.
-        config: what is shown.
 
     Raises:
         DataError: the root has no landmarks.
@@ -105,17 +102,14 @@ def load_scene(root: DataRoot, scan: str) -> SceneLandmarks:
     graph = root.graph(scan)
     path: Path = root.path / "landmarks" / f"{scan}.json"
     scene = read_landmarks(path)
+    wrong = partial(DataError, file=path, field="viewpoints", hint=_ANEW)
     known = set(graph.ids)
     for name in scene.viewpoints:
         if name not in known:
-            raise DataError(
-                "viewpoint not in the navigation graph", file=path, field="viewpoints", value=name, hint=_ANEW
-            )
+            raise wrong("viewpoint not in the navigation graph", value=name)
     for row, name in enumerate(graph.ids):
         if graph.included[row] and name not in scene.viewpoints:
-            raise DataError(
-                "viewpoint of the navigation graph is missing", file=path, field="viewpoints", value=name, hint=_ANEW
-            )
+            raise wrong("viewpoint of the navigation graph is missing", value=name)
     return scene
 
 
@@ -130,16 +124,8 @@ def labels_met(root: DataRoot, labels: LabelSet, scans: Sequence[str]) -> LabelS
 
 
 def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig) -> LandmarkView:
-    """Labelled points seen from one viewpoint.
-
-    Args:
-        scene: landmarks of the building.
-        graph: its navigation graph.
-        row: the viewpoint's row in it.
-        labels: numbers of labels.
-        config: what is shown.
-    """
-    parts: list[tuple[int, Float[np.ndarray, "k 3"], float]] = []
+    """Labelled points seen from the viewpoint of a row of the graph."""
+    parts: list[_Part] = []
     in_sight = viewpoints_in_sight(graph, row, config.sight_m)
     if config.floor:
         parts += _structure(graph, row, labels, config)
@@ -158,7 +144,7 @@ def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, 
         for item in listed:
             landmark = scene.objects[item]
             if config.unplaced or landmark.method != UNPLACED:
-                points = spread(scene.position_m[item], float(scene.uncertainty_m[item]), config.exact_m)
+                points = spread(np.array(landmark.position_m), landmark.uncertainty_m, config.exact_m)
                 parts.append((labels.object_id(landmark.label), points, 1.0 / len(points)))
     if not parts:
         return LandmarkView(np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0))
@@ -226,18 +212,19 @@ def _square(count: int, step_m: float) -> Float[np.ndarray, "k 3"]:
     return np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], -1)
 
 
-def _structure(
-    graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig
-) -> list[tuple[int, Float[np.ndarray, "k 3"], float]]:
+def _line(start_m: Float[np.ndarray, " 3"], end_m: Float[np.ndarray, " 3"], step_m: float) -> Float[np.ndarray, "k 3"]:
+    """Points after the start of a line, up to its end."""
+    way = end_m - start_m
+    count = max(int(np.ceil(np.hypot(way[0], way[1]) / step_m)), 1)
+    return start_m + np.arange(1, count + 1)[:, None] / count * way
+
+
+def _structure(graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig) -> list[_Part]:
     """Floor around the camera and towards each neighbour, the neighbours, and stairs."""
-    feet_m = graph.position_m.copy()
-    feet_m[:, 2] -= graph.height_m
-    floor = labels.structure_id(FLOOR)
+    feet_m, floor = graph.feet_m, labels.structure_id(FLOOR)
     parts = [(floor, _patch(feet_m[row], config), 1.0)]
     for other in graph.neighbours(row):
-        line = feet_m[other] - feet_m[row]
-        count = max(int(np.ceil(np.hypot(line[0], line[1]) / config.step_m)), 1)
-        parts.append((floor, feet_m[row] + np.arange(1, count + 1)[:, None] / count * line, 1.0))
+        parts.append((floor, _line(feet_m[row], feet_m[other], config.step_m), 1.0))
         parts.append((labels.structure_id(VIEWPOINT), feet_m[other][None], 1.0))
         climb = float(graph.position_m[other, 2] - graph.position_m[row, 2])
         if abs(climb) > config.stairs_m:
@@ -245,24 +232,14 @@ def _structure(
     return parts
 
 
-def _lines(
-    graph: NavGraph, row: int, in_sight: list[int], labels: LabelSet, config: LandmarkConfig
-) -> list[tuple[int, Float[np.ndarray, "k 3"], float]]:
+def _lines(graph: NavGraph, row: int, in_sight: list[int], labels: LabelSet, config: LandmarkConfig) -> list[_Part]:
     """Floor on the straight way to every viewpoint in sight on the same storey: nothing stands in between."""
-    feet_m = graph.position_m.copy()
-    feet_m[:, 2] -= graph.height_m
-    floor, parts = labels.structure_id(FLOOR), []
-    for other in in_sight:
-        line = feet_m[other] - feet_m[row]
-        if other != row and abs(line[2]) <= config.stairs_m:
-            count = max(int(np.ceil(np.hypot(line[0], line[1]) / config.step_m)), 1)
-            parts.append((floor, feet_m[row] + np.arange(1, count + 1)[:, None] / count * line, 1.0))
-    return parts
+    feet_m, floor = graph.feet_m, labels.structure_id(FLOOR)
+    level = [k for k in in_sight if k != row and abs(feet_m[k, 2] - feet_m[row, 2]) <= config.stairs_m]
+    return [(floor, _line(feet_m[row], feet_m[other], config.step_m), 1.0) for other in level]
 
 
-def _doors(
-    scene: SceneLandmarks, graph: NavGraph, in_sight: list[int], labels: LabelSet
-) -> list[tuple[int, Float[np.ndarray, "k 3"], float]]:
+def _doors(scene: SceneLandmarks, graph: NavGraph, in_sight: list[int], labels: LabelSet) -> list[_Part]:
     """A doorway halfway between neighbours of different rooms, where one of the two is in sight."""
     door, parts, told = labels.structure_id(DOOR), [], set()
     for here in in_sight:

@@ -65,17 +65,10 @@ def is_whole(boxes: Float[np.ndarray, "k 4"]) -> np.ndarray:
 
 
 def bearing(sighting: Sighting, rotations: Float[np.ndarray, "36 3 3"]) -> tuple[Float[np.ndarray, " 3"], float]:
-    """Combine an object's boxes in the views of one viewpoint into one direction.
+    """Combine an object's boxes in the views of one viewpoint into one direction, and its angular standard deviation.
 
     Whole boxes count alone; where every box is cut, all count by their area, since the view that shows most of the
     object says most about its middle.
-
-    Args:
-        sighting: an object seen in at least one view.
-        rotations: camera-to-world rotations of the views.
-
-    Returns:
-        Unit vector in the world and its angular standard deviation.
     """
     whole = is_whole(sighting.boxes)
     use = whole if whole.any() else np.ones_like(whole)
@@ -98,13 +91,10 @@ def ray_distance(point_m: Float[np.ndarray, " 3"], rays: Bearings) -> Float[np.n
 
 
 def triangulate(rays: Bearings) -> Triangulation:
-    """Least-squares intersection of rays, weighted by their angular precision, robust from three rays on.
+    """Least-squares intersection of two or more rays, weighted by their angular precision, robust from three rays on.
 
     Iteratively re-weighted: an angle's error in metres grows with distance, and of three or more rays those that pass
     far off lose their say (Cauchy). Of two rays that disagree neither can be told wrong; their covariance grows.
-
-    Args:
-        rays: at least two.
     """
     across = np.eye(3) - rays.direction[:, :, None] * rays.direction[:, None, :]
     prior = (rays.origin_m + PRIOR_DISTANCE_M * rays.direction).mean(0)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Float32, UInt8
 
 from ghosts.world.matterport.conf import RawCamera, Rig
-from ghosts.world.matterport.warp import FAR, centre_pixel, face_rays, margin_px, pixels, view_of, world_from_cube
+from ghosts.world.matterport.warp import FAR, Eye, face_rays, pixels, world_from_cube
 
 
 def warp_colour(
@@ -34,19 +34,17 @@ def warp_colour(
     _, length = face_rays(face_px)
     total = np.zeros((*below.shape[:3], 4), np.float32)
     for which in sorted(images):
-        camera, image = rig[which], images[which]
-        small = _shrunk(image, camera, face_px)
-        size = image.shape[0], image.shape[1]
-        x, y = small.shape[1] / size[1], small.shape[0] / size[0]
-        offset = np.zeros(3) if centre_m is None else centre_pixel(camera, centre_m, size[0])
+        eye = Eye(rig[which], images[which].shape, to_world, face_px, centre_m)
+        small = _shrunk(images[which], eye.camera, face_px)
+        x, y = small.shape[1] / eye.size[1], small.shape[0] / eye.size[0]
         for face in range(6):
-            view = view_of(camera, to_world, face, face_px, size, margin_px(camera, centre_m, face_px))
+            view = eye.view(face)
             if view is None:
                 continue
             scale = np.full_like(view.ahead, FAR)
             if distance is not None:
                 np.divide(distance[face][view.box], length[view.box], out=scale, where=distance[face][view.box] > 0.0)
-            column, row = pixels(view, scale, offset)
+            column, row = pixels(view, scale, eye.offset)
             warped = cv2.remap(small, column * x + (0.5 * x - 0.5), row * y + (0.5 * y - 0.5), cv2.INTER_LINEAR)
             warped[view.ahead <= 0.0] = 0.0
             total[(face, *view.box)] += warped

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -58,15 +60,7 @@ Rig = dict[tuple[int, int], RawCamera]
 
 
 def parse_conf(text: str, source: Path, origin: Origin = "bottom-left") -> dict[str, Rig]:
-    """Read a `.conf` file.
-
-    Args:
-        text: its content.
-        source: the file, for error messages.
-        origin: where `cy` is measured from.
-
-    Returns:
-        Viewpoints and their cameras.
+    """Viewpoints and their cameras from the text of a `.conf` file (`source`, for messages).
 
     Raises:
         DataError: naming the line and what is wrong in it.
@@ -74,61 +68,57 @@ def parse_conf(text: str, source: Path, origin: Origin = "bottom-left") -> dict[
     rigs: dict[str, Rig] = {}
     lens: Lens | None = None
     for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
+        words, wrong = line.split(), partial(DataError, file=source, record=f"line {number}")
         if not words:
             continue
         if words[0] == "intrinsics_matrix":
-            lens = _lens(words[1:], source, number)
+            lens = _lens(words[1:], wrong)
         elif words[0] == "scan":
             if lens is None:
-                raise DataError("a scan line before any intrinsics_matrix", file=source, record=f"line {number}")
-            viewpoint, which, camera = _scan(words[1:], lens, origin, source, number)
+                raise wrong("a scan line before any intrinsics_matrix")
+            viewpoint, which, camera = _scan(words[1:], lens, origin, wrong)
             rig = rigs.setdefault(viewpoint, {})
             if which in rig:
-                raise DataError("image listed twice", file=source, record=f"line {number}", value=words[2])
+                raise wrong("image listed twice", value=words[2])
             rig[which] = camera
     if not rigs:
         raise DataError("no scan lines", file=source, hint="download undistorted_camera_parameters again")
     return rigs
 
 
-def _numbers(words: list[str], count: int, source: Path, number: int) -> list[float]:
+def _numbers(words: list[str], count: int, wrong: Callable[..., DataError]) -> list[float]:
     try:
         values = [float(word) for word in words]
     except ValueError:
-        raise DataError("expected numbers", file=source, record=f"line {number}", value=" ".join(words)) from None
+        raise wrong("expected numbers", value=" ".join(words)) from None
     if len(values) != count or not all(math.isfinite(value) for value in values):
         found = f"{len(values)}" if len(values) != count else "infinity or no number among them"
-        raise DataError(f"expected {count} finite numbers, found {found}", file=source, record=f"line {number}")
+        raise wrong(f"expected {count} finite numbers, found {found}")
     if max(map(abs, values)) > FARTHEST_M:
-        problem = f"no camera has numbers beyond {FARTHEST_M:.0f}"
-        raise DataError(problem, file=source, record=f"line {number}", value=max(values, key=abs))
+        raise wrong(f"no camera has numbers beyond {FARTHEST_M:.0f}", value=max(values, key=abs))
     return values
 
 
-def _lens(words: list[str], source: Path, number: int) -> Lens:
-    fx, skew, cx, a, fy, cy, b, c, one = _numbers(words, 9, source, number)
+def _lens(words: list[str], wrong: Callable[..., DataError]) -> Lens:
+    fx, skew, cx, a, fy, cy, b, c, one = _numbers(words, 9, wrong)
     if min(fx, fy) <= 0.0 or (skew, a, b, c, one) != (0.0, 0.0, 0.0, 0.0, 1.0):
-        expected = "expected intrinsics_matrix fx 0 cx 0 fy cy 0 0 1"
-        raise DataError(expected, file=source, record=f"line {number}", value=" ".join(words))
+        raise wrong("expected intrinsics_matrix fx 0 cx 0 fy cy 0 0 1", value=" ".join(words))
     return fx, fy, cx, cy
 
 
 def _scan(
-    words: list[str], lens: Lens, origin: Origin, source: Path, number: int
+    words: list[str], lens: Lens, origin: Origin, wrong: Callable[..., DataError]
 ) -> tuple[str, tuple[int, int], RawCamera]:
-    record = f"line {number}"
     if len(words) < 2:
-        raise DataError("expected scan DEPTH COLOUR and 16 numbers", file=source, record=record, value=" ".join(words))
+        raise wrong("expected scan DEPTH COLOUR and 16 numbers", value=" ".join(words))
     depth, image = _DEPTH.fullmatch(words[0]), _IMAGE.fullmatch(words[1])
     if depth is None or image is None or depth.groups() != image.groups():
-        value = " ".join(words[:2])
-        raise DataError("expected <viewpoint>_dC_I.png <viewpoint>_iC_I.jpg", file=source, record=record, value=value)
-    pose = np.array(_numbers(words[2:], 16, source, number)).reshape(4, 4)
+        raise wrong("expected <viewpoint>_dC_I.png <viewpoint>_iC_I.jpg", value=" ".join(words[:2]))
+    pose = np.array(_numbers(words[2:], 16, wrong)).reshape(4, 4)
     rotation = pose[:3, :3]
     if np.abs(rotation @ rotation.T - np.eye(3)).max() > _TOLERANCE or np.linalg.det(rotation) < 0.0:
         problem = f"the pose of {words[1]} is no rotation (its first 3 × 3 numbers)"
-        raise DataError(problem, file=source, record=record, hint="download undistorted_camera_parameters again")
+        raise wrong(problem, hint="download undistorted_camera_parameters again")
     # The file's six digits leave matrices orthonormal to 1e-5; depth is multiplied by them, so clean them up.
     left, _, right = np.linalg.svd(rotation)
     camera = RawCamera(*lens, origin, left @ right, pose[:3, 3])

@@ -54,15 +54,8 @@ class OriginCheck:
 
 
 def check_origin(release: RawRelease, scans: list[str]) -> OriginCheck:
-    """Warp a few panoramas, evenly taken from the scans, with either reading.
-
-    Args:
-        release: the raw data.
-        scans: scans to take panoramas from.
-
-    Returns:
-        The misfits; panoramas that lack files or are damaged are passed over.
-    """
+    """Warp a few panoramas, evenly taken from the scans, with either reading; those that lack files or are damaged are
+    passed over."""
     units = [
         (scan, viewpoint)
         for scan in scans

@@ -45,16 +45,7 @@ class Energy:
 
 
 def least_energy(energy: Energy, label: Int64[np.ndarray, " pixels"], sweeps: int) -> Int64[np.ndarray, " pixels"]:
-    """Better labels, from those given.
-
-    Args:
-        energy: what labels cost.
-        label: to begin with.
-        sweeps: how often each label is offered at most.
-
-    Returns:
-        Labels that no single offer makes cheaper, if there were enough sweeps.
-    """
+    """Better labels, from those given: after enough sweeps over all labels no single offer makes them cheaper."""
     least, idle, labels = energy.of(label), 0, energy.own.shape[1]
     for offer in list(range(labels)) * sweeps:
         takers, idle = _takers(energy, label, offer), idle + 1

@@ -18,15 +18,10 @@ from ghosts.world.graph import load_graph
 
 
 def take_graphs(source: Path, root: Path, scans: Sequence[str]) -> list[str]:
-    """Copy the graphs of some scans, checked, and add them to `connectivity/scans.txt`.
-
-    Args:
-        source: folder with `<scan>_connectivity.json`.
-        root: data root.
-        scans: scans wanted.
+    """Copy the graphs of some scans, checked, to a data root, and add them to its `connectivity/scans.txt`.
 
     Returns:
-        Scans that have no graph there; they are left out.
+        Scans that have no graph in the folder; they are left out.
 
     Raises:
         DataError: the folder has none of them, or a graph is malformed.
@@ -53,12 +48,7 @@ def listed_scans(root: Path) -> list[str]:
 
 
 def take_episodes(source: Path, root: Path, scans: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Copy `R2R_<split>.json` files without the paths of scans that are not there; an empty split is not written.
-
-    Args:
-        source: folder with the files.
-        root: data root.
-        scans: scans of the root.
+    """Copy a folder's `R2R_<split>.json` files to a data root, with the paths of its scans; no empty split is written.
 
     Returns:
         For each split, paths taken and paths in the file.

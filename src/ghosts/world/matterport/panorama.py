@@ -17,11 +17,11 @@ from ghosts.config import require
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import atomic_path, remove_leftovers
 from ghosts.limits import open_file
-from ghosts.world.images import PNG_SIGNATURE, check_plane, check_whole, decode, write_image
+from ghosts.world.images import PNG_SIGNATURE, check_plane, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
 from ghosts.world.matterport.fill import fill_faces
-from ghosts.world.matterport.raw import COLOUR, DEPTH, SKYBOX, RawRelease, colour_name, depth_name, skybox_name
+from ghosts.world.matterport.raw import COLOUR, DEPTH, SKYBOX, RawRelease
 from ghosts.world.matterport.warp import warp_depth, world_from_cube
 
 VERSION = 3
@@ -72,9 +72,8 @@ def read_depth(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int
         DataError: one is missing, damaged, or not 16 bit.
     """
     images = {}
-    for which in CAMERAS:
-        data, path = release.read(scan, DEPTH, depth_name(viewpoint, *which))
-        image = _decode(data, path, cv2.IMREAD_UNCHANGED)
+    for which, (data, path) in zip(CAMERAS, release.read_all(scan, DEPTH, viewpoint)):
+        image = decode(data, path, cv2.IMREAD_UNCHANGED, "an image", _DOWNLOAD)
         check_plane(image, path, np.dtype(np.uint16), "a 16-bit image", _DOWNLOAD)
         images[which] = image
     return images
@@ -83,18 +82,16 @@ def read_depth(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int
 def read_colour(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int, int], UInt8[np.ndarray, "h w 3"]]:
     """The 18 undistorted colour images, RGB."""
     images = {}
-    for which in CAMERAS:
-        data, path = release.read(scan, COLOUR, colour_name(viewpoint, *which))
-        images[which] = cv2.cvtColor(_decode(data, path, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+    for which, (data, path) in zip(CAMERAS, release.read_all(scan, COLOUR, viewpoint)):
+        images[which] = cv2.cvtColor(decode(data, path, cv2.IMREAD_COLOR, "an image", _DOWNLOAD), cv2.COLOR_BGR2RGB)
     return images
 
 
 def read_skybox(release: RawRelease, scan: str, viewpoint: str, face_px: int) -> UInt8[np.ndarray, "6 f f 3"]:
     """The six skybox faces, RGB, shrunk by area."""
     faces = np.empty((6, face_px, face_px, 3), np.uint8)
-    for face in range(6):
-        data, path = release.read(scan, SKYBOX, skybox_name(viewpoint, face))
-        image = _decode(data, path, cv2.IMREAD_COLOR)
+    for face, (data, path) in enumerate(release.read_all(scan, SKYBOX, viewpoint)):
+        image = decode(data, path, cv2.IMREAD_COLOR, "an image", _DOWNLOAD)
         if image.shape[0] != image.shape[1]:
             found = f"{image.shape[1]} × {image.shape[0]} pixels"
             raise DataError(f"a skybox face must be square, found {found}", file=path, hint=_DOWNLOAD)
@@ -231,16 +228,6 @@ def _parse_note(head: bytes) -> Any:
         raise ValueError("no note")
     (length,) = struct.unpack_from(">I", head, start - 4)
     return json.loads(head[start + 4 + len(_KEY) : start + 4 + length])
-
-
-def _decode(data: bytes, path: Path, flags: int) -> np.ndarray:
-    if not data:
-        raise DataError("the file is empty", file=path, hint=_DOWNLOAD)
-    check_whole(path, data, _DOWNLOAD)
-    image = decode(data, flags)
-    if image is None:
-        raise DataError("cannot be decoded as an image", file=path, hint=_DOWNLOAD)
-    return image
 
 
 def _share(part: Any, whole: int) -> float:

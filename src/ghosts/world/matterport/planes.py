@@ -26,12 +26,7 @@ _RIDGE = 1.0  # square pixels, against slopes of planes through few pixels
 def find_planes(
     x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"], value: Float64[np.ndarray, " n"]
 ) -> tuple[Float64[np.ndarray, "k 3"], Bool[np.ndarray, "k n"]]:
-    """The planes that most pixels lie on, one after the other: each goes through pixels the ones before have left.
-
-    Args:
-        x: columns.
-        y: rows.
-        value: 1 / z.
+    """The planes of 1 / z that most pixels lie on, one by one: each goes through pixels the ones before have left.
 
     Returns:
         Coefficients of 1, x and y, and which pixels each plane was fitted to.

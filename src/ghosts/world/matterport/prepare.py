@@ -67,8 +67,7 @@ def plan_release(
     root: Path,
     config: PrepareConfig,
     scans: Sequence[str] = (),
-    rank: int = 0,
-    world: int = 1,
+    share: tuple[int, int] = (0, 1),
     *,
     again: bool = False,
 ) -> Plan:
@@ -79,8 +78,7 @@ def plan_release(
         root: data root to write.
         config: settings.
         scans: scans asked for; all by default.
-        rank: number of this process among those that share the work.
-        world: how many there are.
+        share: number of this process and how many share the work (`ranks`).
         again: make what is done already once more: files may be damaged.
 
     Raises:
@@ -99,8 +97,7 @@ def plan_release(
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             incomplete[scan, viewpoint] = f"{missing[0]}{more} missing"
-    share = units[rank::world]
-    whole = [unit for unit in share if unit not in incomplete]
+    whole = [unit for unit in units[share[0] :: share[1]] if unit not in incomplete]
     todo = [unit for unit in whole if again or find_prepared(root, *unit, config) is None or _damaged(root, *unit)]
     return Plan(tuple(units), tuple(todo), incomplete)
 
@@ -133,15 +130,7 @@ def prepare_release(
     workers: int = 1,
     report: Callable[[Unit], None] = lambda unit: None,
 ) -> dict[Unit, str]:
-    """Make panoramas.
-
-    Args:
-        sources: folders or zip files of the raw release.
-        root: data root to write.
-        config: settings.
-        todo: from `plan_release`.
-        workers: processes; 1 works in this one.
-        report: called after each panorama.
+    """Make panoramas of a raw release in several processes (1 works in this one) and report each.
 
     Returns:
         What could not be made, and why; everything else is on disk.
@@ -240,20 +229,16 @@ def summarise(
 def write_summary(root: Path, summary: dict[str, Any]) -> Path:
     """Write `prepare.json`; what it says of other scans stays, and why another process could not make a panorama."""
     with in_turn(root, "summary"):
-        return _write_summary(root, summary)
-
-
-def _write_summary(root: Path, summary: dict[str, Any]) -> Path:
-    before = _summary_before(root / SUMMARY)
-    scans, missing = summary["scans"], summary["missing"]
-    other = {name: problem for name, problem in before["missing"].items() if name.split("/")[0] not in scans}
-    told = {name: before["missing"].get(name, WAITING) for name, problem in missing.items() if problem == WAITING}
-    merged = {
-        "config": summary["config"],
-        "scans": {**before["scans"], **scans},
-        "missing": {**other, **missing, **told},
-    }
-    write_json(root / SUMMARY, merged, indent=1)
+        before = _summary_before(root / SUMMARY)
+        scans, missing = summary["scans"], summary["missing"]
+        other = {name: problem for name, problem in before["missing"].items() if name.split("/")[0] not in scans}
+        told = {name: before["missing"].get(name, WAITING) for name, problem in missing.items() if problem == WAITING}
+        merged = {
+            "config": summary["config"],
+            "scans": {**before["scans"], **scans},
+            "missing": {**other, **missing, **told},
+        }
+        write_json(root / SUMMARY, merged, indent=1)
     return root / SUMMARY
 
 

@@ -27,11 +27,17 @@ SKYBOX, DEPTH, COLOUR, PARAMETERS = (
 KINDS = (SKYBOX, DEPTH, COLOUR, PARAMETERS)
 _SCAN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]*")
 _FILE = {
-    SKYBOX: re.compile(r"([0-9A-Za-z]+)_skybox[0-5]_sami\.jpg"),
-    DEPTH: re.compile(r"([0-9A-Za-z]+)_d[0-2]_[0-5]\.png"),
-    COLOUR: re.compile(r"([0-9A-Za-z]+)_i[0-2]_[0-5]\.jpg"),
-    PARAMETERS: re.compile(r"([0-9A-Za-z_-]+)\.conf"),
+    SKYBOX: re.compile(r"[0-9A-Za-z]+_skybox[0-5]_sami\.jpg"),
+    DEPTH: re.compile(r"[0-9A-Za-z]+_d[0-2]_[0-5]\.png"),
+    COLOUR: re.compile(r"[0-9A-Za-z]+_i[0-2]_[0-5]\.jpg"),
+    PARAMETERS: re.compile(r"[0-9A-Za-z_-]+\.conf"),
 }
+_ENDS = {
+    SKYBOX: tuple(f"skybox{face}_sami.jpg" for face in range(6)),
+    DEPTH: tuple(f"d{tilt}_{turn}.png" for tilt, turn in CAMERAS),
+    COLOUR: tuple(f"i{tilt}_{turn}.jpg" for tilt, turn in CAMERAS),
+}
+"""What follows the viewpoint in the names of a panorama's files."""
 _LARGEST = 1 << 28
 """Bytes of the largest file believed (real images have 2 MB, camera parameters 1 MB)."""
 _DEPTH_OF_FOLDERS = 5  # v1/scans/<scan>/<kind>/<file>
@@ -41,10 +47,7 @@ Place = tuple[Path, str | None]
 
 
 class RawRelease:
-    """An index of what there is. Opening it reads folder listings and zip directories, no images.
-
-    Args:
-        sources: folders or zip files.
+    """An index of what folders or zip files hold. Opening it reads folder listings and zip directories, no images.
 
     Raises:
         DataError: a source is missing or no zip file, or nothing of the release is in them.
@@ -85,13 +88,12 @@ class RawRelease:
         """
         if scan not in self.scans:
             raise UnknownNameError("scan", scan, self.scans, str(self.sources[0]))
-        return sorted({_viewpoint(kind, name) for kind in (SKYBOX, DEPTH) for name in self.names(scan, kind)})
+        return sorted({name.partition("_")[0] for kind in (SKYBOX, DEPTH) for name in self.names(scan, kind)})
 
     def missing(self, scan: str, viewpoint: str, colour: bool) -> list[str]:
         """Files that a panorama lacks, as `<kind>/<file>`."""
-        wanted = [(SKYBOX, skybox_name(viewpoint, face)) for face in range(6)]
-        wanted += [(DEPTH, depth_name(viewpoint, *which)) for which in CAMERAS]
-        wanted += [(COLOUR, colour_name(viewpoint, *which)) for which in CAMERAS] if colour else []
+        kinds = (SKYBOX, DEPTH, COLOUR) if colour else (SKYBOX, DEPTH)
+        wanted = [(kind, f"{viewpoint}_{end}") for kind in kinds for end in _ENDS[kind]]
         return [f"{kind}/{name}" for kind, name in wanted if name not in self._files.get((scan, kind), {})]
 
     def read(self, scan: str, kind: str, name: str) -> tuple[bytes, Path]:
@@ -109,6 +111,10 @@ class RawRelease:
             return (read_file(path), path) if inside is None else (_read_zip(path, inside), path / inside)
         except OSError as error:
             raise DataError(f"cannot be read ({error.strerror})", file=path) from None
+
+    def read_all(self, scan: str, kind: str, viewpoint: str) -> Iterator[tuple[bytes, Path]]:
+        """The same of a panorama's six skybox faces, or of one image per camera."""
+        return (self.read(scan, kind, f"{viewpoint}_{end}") for end in _ENDS[kind])
 
     def cameras(self, scan: str, origin: Origin = "bottom-left") -> dict[str, Rig]:
         """Cameras of all panoramas of a scan.
@@ -151,27 +157,6 @@ class RawRelease:
         scan, kind, name = parts[-3:]
         if kind in _FILE and _SCAN.fullmatch(scan) and _FILE[kind].fullmatch(name):
             self._files.setdefault((scan, kind), {}).setdefault(name, place)
-
-
-def skybox_name(viewpoint: str, face: int) -> str:
-    """File of a skybox face."""
-    return f"{viewpoint}_skybox{face}_sami.jpg"
-
-
-def depth_name(viewpoint: str, tilt: int, turn: int) -> str:
-    """File of a depth image."""
-    return f"{viewpoint}_d{tilt}_{turn}.png"
-
-
-def colour_name(viewpoint: str, tilt: int, turn: int) -> str:
-    """File of a colour image."""
-    return f"{viewpoint}_i{tilt}_{turn}.jpg"
-
-
-def _viewpoint(kind: str, name: str) -> str:
-    match = _FILE[kind].fullmatch(name)
-    assert match is not None, name
-    return match.group(1)
 
 
 def _walk(folder: Path, levels: int) -> Iterator[Path]:

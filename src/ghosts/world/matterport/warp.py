@@ -80,36 +80,49 @@ class View:
     """Homogeneous image pixel of each face ray; `ahead`, its component along the optical axis, is positive in front."""
 
 
-def view_of(
-    camera: RawCamera,
-    world_from_cube: Float[np.ndarray, "3 3"],
-    face: int,
-    face_px: int,
-    size: tuple[int, int],
-    margin_px: int = 0,
-) -> View | None:
-    """The part of a face that a camera sees, None where they do not meet.
+@dataclass(frozen=True, eq=False)
+class Eye:
+    """A camera before the faces of the cube around a centre."""
 
-    Args:
-        camera: the camera.
-        world_from_cube: see the function of that name.
-        face: 0 to 5.
-        face_px: side of the face.
-        size: height and width of the camera's image.
-        margin_px: pixels by which the box is larger than what is seen.
-    """
-    height, width = size
-    rays, _ = face_rays(face_px)
-    matrix = camera.pixel_from_ray(height) @ camera.rotation.T @ world_from_cube @ rays[face]
-    box = _box(matrix, face_px, height, width, margin_px)
-    if box is None:
-        return None
-    rows, columns = box
-    shift = np.array([[1.0, 0.0, columns.start], [0.0, 1.0, rows.start], [0.0, 0.0, 1.0]])
-    local = matrix @ shift
-    y, x = (np.arange(part.stop - part.start, dtype=np.float32) for part in box)
-    weights = local.astype(np.float32)
-    return View(box, *(weights[k, 0] * x + (weights[k, 1] * y + weights[k, 2])[:, None] for k in range(3)))
+    camera: RawCamera
+    size: tuple[int, ...]
+    """Height and width of its image."""
+    world_from_cube: Float[np.ndarray, "3 3"]
+    """See the function of that name."""
+    face_px: int
+    """Side of a face."""
+    centre_m: Float[np.ndarray, " 3"] | None = None
+    """Where distances are measured from, in the world; None takes the camera's own place for it."""
+
+    @property
+    def offset(self) -> Float[np.ndarray, " 3"]:
+        """The centre as homogeneous pixel of the image, in depth units."""
+        if self.centre_m is None:
+            return np.zeros(3)
+        shift = self.camera.rotation.T @ (self.centre_m - self.camera.position_m) * DEPTH_UNITS_PER_M
+        return self.camera.pixel_from_ray(self.size[0]) @ shift
+
+    @property
+    def margin_px(self) -> int:
+        """Pixels by which a thing at `_NEAREST_M` may be displaced between the centre and the camera."""
+        if self.centre_m is None:
+            return 0
+        away_m = np.linalg.norm(self.centre_m - self.camera.position_m)
+        return int(np.ceil(away_m / _NEAREST_M * self.face_px / 2.0))
+
+    def view(self, face: int) -> View | None:
+        """The part of a face, with a margin, that the camera sees; None where they do not meet."""
+        height, width = self.size[:2]
+        rays, _ = face_rays(self.face_px)
+        matrix = self.camera.pixel_from_ray(height) @ self.camera.rotation.T @ self.world_from_cube @ rays[face]
+        box = _box(matrix, self.face_px, height, width, self.margin_px)
+        if box is None:
+            return None
+        rows, columns = box
+        shift = np.array([[1.0, 0.0, columns.start], [0.0, 1.0, rows.start], [0.0, 0.0, 1.0]])
+        y, x = (np.arange(part.stop - part.start, dtype=np.float32) for part in box)
+        weights = (matrix @ shift).astype(np.float32)
+        return View(box, *(weights[k, 0] * x + (weights[k, 1] * y + weights[k, 2])[:, None] for k in range(3)))
 
 
 def _box(matrix: np.ndarray, face_px: int, height: int, width: int, margin_px: int) -> tuple[slice, slice] | None:
@@ -158,15 +171,13 @@ def warp_depth(
     distance = np.zeros((6, face_px, face_px), np.float32)
     overlap = agreeing = others = 0
     misfit = 0.0
+    eyes = {which: Eye(rig[which], depth[which].shape, to_world, face_px, centre_m) for which in sorted(depth)}
     for face in range(6):
         samples = []
-        for which in sorted(depth):
-            camera, image = rig[which], depth[which]
-            size = image.shape[0], image.shape[1]
-            view = view_of(camera, to_world, face, face_px, size, margin_px(camera, centre_m, face_px))
+        for which, eye in eyes.items():
+            view = eye.view(face)
             if view is not None:
-                offset = np.zeros(3) if centre_m is None else centre_pixel(camera, centre_m, image.shape[0])
-                samples.append(_sample(image, view, length[view.box], offset))
+                samples.append(_sample(depth[which], view, length[view.box], eye.offset))
         _choose(distance[face], samples)
         count, difference = _misfit(distance[face], samples)
         others, misfit = others + count, misfit + difference
@@ -186,19 +197,6 @@ def _misfit(best: np.ndarray, samples: list[_Sample]) -> tuple[int, float]:
         )
         total += float(np.minimum(part, np.float32(_WORST)).sum(dtype=np.float64))
     return count, total
-
-
-def centre_pixel(camera: RawCamera, centre_m: np.ndarray, height: int) -> np.ndarray:
-    """The centre as homogeneous pixel of a camera's image, in depth units."""
-    shift = camera.rotation.T @ (centre_m - camera.position_m) * DEPTH_UNITS_PER_M
-    return camera.pixel_from_ray(height) @ shift
-
-
-def margin_px(camera: RawCamera, centre_m: np.ndarray | None, face_px: int) -> int:
-    """Pixels by which a thing at `_NEAREST_M` may be displaced between the centre and the camera."""
-    if centre_m is None:
-        return 0
-    return int(np.ceil(np.linalg.norm(centre_m - camera.position_m) / _NEAREST_M * face_px / 2.0))
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,7 @@ def y_up(xyz_m: np.ndarray) -> np.ndarray:
 
 
 def write_glb(baked: Baked, path: Path) -> None:
-    """Write a house.
-
-    Args:
-        baked: mesh and light.
-        path: the file, `.glb`.
-    """
+    """Write a house to a `.glb` file."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(glb_bytes(baked))
 

@@ -14,12 +14,7 @@ _TYPES = {"box": "box", "cylinder": "cylinder", "sphere": "ellipsoid"}
 
 
 def write_mjcf(house: House, path: Path) -> None:
-    """Write a house.
-
-    Args:
-        house: the house.
-        path: the file, `.xml`.
-    """
+    """Write a house to an `.xml` file."""
     write_text(path, mjcf(house))
 
 

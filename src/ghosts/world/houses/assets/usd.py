@@ -15,11 +15,7 @@ from ghosts.world.houses.mesh.bake import Baked
 
 
 def write_usd(baked: Baked, path: Path) -> None:
-    """Write a house and, beside it, its texture (`.jpg`).
-
-    Args:
-        baked: mesh and light.
-        path: the file, `.usda` or `.usdc`.
+    """Write a house to a `.usda` or `.usdc` file and, beside it, its texture (`.jpg`).
 
     Raises:
         MissingExtraError: usd-core is not installed.

@@ -7,7 +7,7 @@ above, and comes back the same way; nowhere else do layers meet.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float32
@@ -123,12 +123,7 @@ def _on_stair(stair: Stair, x_m: float, y_m: float) -> tuple[float, float]:
 
 
 def make_ground(house: House, body: Body = Body()) -> Ground:
-    """Measure the room around every place of a house.
-
-    Args:
-        house: the house.
-        body: who walks.
-    """
+    """Measure the room around every place of a house."""
     low = np.array([min(r.x0_m for r in house.rooms), min(r.y0_m for r in house.rooms)]) - 2 * CELL_M
     high = np.array([max(r.x1_m for r in house.rooms), max(r.y1_m for r in house.rooms)]) + 2 * CELL_M
     cols, rows = np.ceil((high - low) / CELL_M).astype(int) + 1
@@ -139,7 +134,8 @@ def make_ground(house: House, body: Body = Body()) -> Ground:
         floor = min(room.floor_z_m for room in house.rooms if room.storey == storey)
         up = tuple(s for s in house.stairs if house.rooms[s.rooms[0]].storey == storey)
         down = tuple(s for s in house.stairs if house.rooms[s.rooms[1]].storey == storey)
-        layers.append(Layer(floor, up, down, _clearance(xs, ys, floor, up, down, obstacles, body)))
+        empty = Layer(floor, up, down, np.full((rows, cols), MARGIN_M, np.float32))
+        layers.append(replace(empty, clearance_m=_clearance(empty, xs, ys, obstacles, body)))
     return Ground(body, float(low[0]), float(low[1]), tuple(layers))
 
 
@@ -157,26 +153,19 @@ def _obstacles(house: House) -> list[Primitive]:
 
 
 def _clearance(
-    xs: np.ndarray,
-    ys: np.ndarray,
-    floor: float,
-    up: tuple[Stair, ...],
-    down: tuple[Stair, ...],
-    obstacles: list[Primitive],
-    body: Body,
-) -> np.ndarray:
-    """Clearance of one layer's cells."""
-    shape = (len(ys), len(xs))
-    ground, bottom = np.full(shape, floor), np.full(shape, _STEP_OVER_M)
+    layer: Layer, xs: np.ndarray, ys: np.ndarray, obstacles: list[Primitive], body: Body
+) -> Float32[np.ndarray, "y x"]:
+    """Clearance of a layer's cells, from that of an empty one."""
+    room, shape = layer.clearance_m, layer.clearance_m.shape
+    ground, bottom, flight = np.full(shape, layer.floor_z_m), np.full(shape, _STEP_OVER_M), np.zeros(shape, bool)
     points = np.stack(np.meshgrid(xs, ys), -1).reshape(-1, 2)
-    room, flight = np.full(shape, MARGIN_M, np.float32), np.zeros(shape, bool)
-    for stair in up:
+    for stair in layer.up:
         along, across = (axis.reshape(shape) for axis in stair_coordinates(stair, points).T)
         on = (along > -_NEAR_STAIR_M) & (along <= stair_length_m(stair) + JOINT_M)
         on &= np.abs(across) <= stair.width_m / 2
         ground = np.where(on, stair_ground_m(stair, along.ravel()).reshape(shape), ground)
         bottom, flight = np.where(on, STAIR_BOTTOM_M, bottom), flight | on
-    for stair in down:
+    for stair in layer.down:
         along, across = (axis.reshape(shape) for axis in stair_coordinates(stair, points).T)
         length, half = stair_length_m(stair), stair.width_m / 2
         gap = np.hypot(np.maximum(np.maximum(-along, along - length), 0.0), np.maximum(np.abs(across) - half, 0.0))

@@ -38,14 +38,7 @@ class Stance:
 
 
 def stand(ground: Ground, x_m: float, y_m: float, z_m: float, heading_rad: float) -> Stance:
-    """Put a body at a place.
-
-    Args:
-        ground: of the house.
-        x_m: east.
-        y_m: north.
-        z_m: height of the ground, to tell storeys apart.
-        heading_rad: clockwise from +y.
+    """Put a body at a place; the height of the ground there tells storeys apart.
 
     Raises:
         DataError: it does not fit there.
@@ -69,16 +62,7 @@ def turn(stance: Stance, right_rad: float) -> Stance:
 
 
 def forward(ground: Ground, stance: Stance, length_m: float) -> tuple[Stance, bool]:
-    """Go ahead.
-
-    Args:
-        ground: of the house.
-        stance: where the body stands.
-        length_m: how far.
-
-    Returns:
-        Where it stands then, and whether it bumped into something on the way.
-    """
+    """Go ahead. Returns where the body stands then, and whether it bumped into something on the way."""
     dx, dy = math.sin(stance.heading_rad), math.cos(stance.heading_rad)
     now = stance
     pieces = max(1, math.ceil(length_m / _PIECE_M - 1e-9))

@@ -29,18 +29,12 @@ class HousePath:
 
 
 def sample_paths(house: House, graph: HouseGraph, count: int, rng: np.random.Generator) -> list[HousePath]:
-    """Choose up to `count` different paths, favouring starts and goals not used yet.
-
-    Args:
-        house: the house.
-        graph: its navigation graph.
-        count: paths wanted; a small house may have fewer.
-        rng: source of randomness.
+    """Choose up to `count` different paths (a small house may have fewer), favouring starts and goals not used yet.
 
     Returns:
         Paths in the order they were chosen: any prefix is spread over the house as well.
     """
-    routes = all_routes(house, graph)
+    routes = all_routes(graph)
     distance, _ = distances_m(graph)
     starts, goals = (np.zeros(len(graph.viewpoints)) for _ in range(2))
     kinds = np.zeros(len(house.rooms))
@@ -70,7 +64,7 @@ def sample_paths(house: House, graph: HouseGraph, count: int, rng: np.random.Gen
     return chosen
 
 
-def all_routes(house: House, graph: HouseGraph) -> list[tuple[int, ...]]:
+def all_routes(graph: HouseGraph) -> list[tuple[int, ...]]:
     """Every shortest path that qualifies, start by start."""
     distance, before = distances_m(graph)
     routes = []

@@ -78,9 +78,9 @@ def _fill(room: Room, pool: np.ndarray, others: list[Site], rng: np.random.Gener
             allowed &= np.hypot(points[:, 0] - other.x_m, points[:, 1] - other.y_m) >= gap
     sites = []
     while allowed.any():
-        x, y, _ = points[int(allowed.argmax())]
-        sites.append(_site(float(x), float(y), room.floor_z_m, room.index, rng))
-        allowed &= np.hypot(points[:, 0] - x, points[:, 1] - y) >= _SPACING_M
+        point = points[int(allowed.argmax()), :2]
+        sites.append(_site(point, room.floor_z_m, room.index, rng))
+        allowed &= np.hypot(*(points[:, :2] - point).T) >= _SPACING_M
     return sites
 
 
@@ -173,10 +173,11 @@ def opening_at(house: House, x_m: float, y_m: float, floor_z_m: float, reach_m: 
 
 
 def _site(
-    x_m: float, y_m: float, z_m: float, room: int, rng: np.random.Generator, opening: int = -1, stair: int = -1
+    xy_m: np.ndarray, z_m: float, room: int, rng: np.random.Generator, *, opening: int = -1, stair: int = -1
 ) -> Site:
+    x, y = (round(float(value), 4) for value in xy_m)
     height = round(CAMERA_M + float(rng.uniform(-0.06, 0.06)), 4)
-    return Site(round(x_m, 4), round(y_m, 4), z_m, height, room, opening, stair)
+    return Site(x, y, z_m, height, room, opening, stair)
 
 
 def _alone(site: Site, others: list[Site]) -> bool:
@@ -223,8 +224,7 @@ def _anchor(house: House, pool: np.ndarray, room_index: int, rng: np.random.Gene
         )
     away = np.hypot(pool[:, 0] - room.center_m[0], pool[:, 1] - room.center_m[1])
     score = 2.0 * np.minimum(pool[:, 2], 0.8) - 0.5 * away + rng.uniform(0.0, 0.5, len(pool))
-    x, y, _ = pool[int(score.argmax())]
-    return _site(float(x), float(y), room.floor_z_m, room_index, rng)
+    return _site(pool[int(score.argmax()), :2], room.floor_z_m, room_index, rng)
 
 
 def _doorway(house: House, obstacles: Obstacles, solids: Solids, index: int, rng: np.random.Generator) -> Site | None:
@@ -236,7 +236,7 @@ def _doorway(house: House, obstacles: Obstacles, solids: Solids, index: int, rng
         return None
     if not _camera_free(solids, point[:, 0], point[:, 1], room.floor_z_m)[0]:
         return None
-    return _site(opening.x_m, opening.y_m, room.floor_z_m, opening.rooms[int(rng.integers(2))], rng, opening=index)
+    return _site(point[0], room.floor_z_m, opening.rooms[int(rng.integers(2))], rng, opening=index)
 
 
 def _stair_sites(house: House, obstacles: Obstacles, solids: Solids, rng: np.random.Generator) -> list[Site]:
@@ -250,19 +250,18 @@ def _stair_sites(house: House, obstacles: Obstacles, solids: Solids, rng: np.ran
         for room, end, out in ((stair.rooms[0], foot, -axis), (stair.rooms[1], head, axis)):
             landing = _landing(house, obstacles, solids, room, end, out)
             if landing is not None:
-                sites.append(_site(*landing, house.rooms[room].floor_z_m, room, rng))
+                sites.append(_site(landing, house.rooms[room].floor_z_m, room, rng))
         for k in range(inner):
             along = length * (k + 1) / (inner + 1)
-            point = foot + axis * along
             ground = float(stair_ground_m(stair, np.array([along]))[0])
             room = stair.rooms[0] if along < length / 2 else stair.rooms[1]
-            sites.append(_site(float(point[0]), float(point[1]), round(ground, 5), room, rng, stair=index))
+            sites.append(_site(foot + axis * along, round(ground, 5), room, rng, stair=index))
     return sites
 
 
 def _landing(
     house: House, obstacles: Obstacles, solids: Solids, room: int, end: np.ndarray, out: np.ndarray
-) -> tuple[float, float] | None:
+) -> np.ndarray | None:
     """The free point nearest to half a metre before a flight's end, straight in line where possible."""
     pool = _free_points(house, obstacles, solids, room)
     if not len(pool):
@@ -271,7 +270,7 @@ def _landing(
     before, aside = delta @ out, np.abs(delta @ np.array([-out[1], out[0]]))
     cost = np.where(before > 0.1, np.abs(before - 0.5) + 1.5 * aside, np.inf)
     best = int(cost.argmin())
-    return (float(pool[best, 0]), float(pool[best, 1])) if cost[best] < 1.5 else None
+    return pool[best, :2] if cost[best] < 1.5 else None
 
 
 def _walk_way(lattice: Lattice, inside: list[Site], outside: list[Site]) -> np.ndarray | None:
@@ -318,17 +317,18 @@ def _along(
         usable = ahead[good & fits[ahead]]
         at = int(usable[-1]) if len(usable) else int(last)
         if fits[at]:
-            sites.append(_make_on_floor(house, float(way[at, 0]), float(way[at, 1]), z_m, rng))
+            sites.append(_make_on_floor(house, way[at], z_m, rng))
     if not sites and fits.any():  # a way without a bend that sight or length still forbids: stand in its middle
         middle = np.flatnonzero(fits)[int(fits.sum()) // 2]
-        sites.append(_make_on_floor(house, float(way[middle, 0]), float(way[middle, 1]), z_m, rng))
+        sites.append(_make_on_floor(house, way[middle], z_m, rng))
     return sites
 
 
-def _make_on_floor(house: House, x_m: float, y_m: float, z_m: float, rng: np.random.Generator) -> Site:
-    opening = opening_at(house, x_m, y_m, z_m)
-    room = int(house.rooms_at(np.array([[x_m, y_m, z_m + 0.5]]))[0])
-    return _site(x_m, y_m, z_m, room if room >= 0 else house.openings[opening].rooms[0], rng, opening=opening)
+def _make_on_floor(house: House, xy_m: np.ndarray, z_m: float, rng: np.random.Generator) -> Site:
+    x, y = xy_m.tolist()
+    opening = opening_at(house, x, y, z_m)
+    room = int(house.rooms_at(np.array([[x, y, z_m + 0.5]]))[0])
+    return _site(xy_m, z_m, room if room >= 0 else house.openings[opening].rooms[0], rng, opening=opening)
 
 
 def beside_stair(house: House, xy_m: tuple[float, float], floor_z_m: float) -> tuple[int, str]:

@@ -184,11 +184,7 @@ def walkable_floor(
 def walkable_stair(obstacles: Obstacles, stair: Stair, start_m: Any, end_m: Any) -> bool:
     """Whether a body can walk straight between two points on or beside a flight, entering it at its ends.
 
-    Args:
-        obstacles: the house's obstacles.
-        stair: the flight.
-        start_m: x, y and the height of the ground.
-        end_m: the same at the other end.
+    Both points are x, y and the height of the ground.
     """
     start, end = np.asarray(start_m[:2], float), np.asarray(end_m[:2], float)
     pieces = max(1, math.ceil(float(np.linalg.norm(end - start)) / 0.1))

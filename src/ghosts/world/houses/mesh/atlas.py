@@ -44,12 +44,7 @@ class Atlas:
 
 
 def pack(faces: Faces, texel_m: float) -> Atlas:
-    """Give every visible face its rectangle of texels.
-
-    Args:
-        faces: what can be seen.
-        texel_m: side of a texel.
-    """
+    """Give every visible face its rectangle of texels."""
     require(texel_m > 0.0 and math.isfinite(texel_m), "texel_m must be positive", texel_m)
     spans = _spans(faces)
     number = np.array(sorted(spans), int)

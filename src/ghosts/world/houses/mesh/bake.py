@@ -54,14 +54,7 @@ class Baked:
 def bake(
     house: House, texel_m: float = TEXEL_M, device: torch.device | str = "cpu", folder: Path | None = None
 ) -> Baked:
-    """A house's mesh and baked light, read from disk where they have been baked before.
-
-    Args:
-        house: the house.
-        texel_m: side of a texel.
-        device: where to bake.
-        folder: where baked atlases are kept; None for the cache folder.
-    """
+    """A house's mesh and baked light, read from a folder (by default in the cache) where baked before."""
     faces = visible_faces(house)
     atlas = pack(faces, texel_m)
     path = (folder or cache_dir() / "baked") / f"{house.name}-{_key(house, texel_m)}.safetensors"
@@ -113,14 +106,12 @@ def _colors(house: House, scene: Scene, solids: Solids, atlas: Atlas, row: np.nd
     point, normal = surface_points(solids, atlas.face[row], spot)
     solid = atlas.face[row] // SLOTS
     view = -normal
-    device = scene.device
     outside = np.isin(scene.material.cpu().numpy()[solid], [MATERIALS.index(name) for name in VIEWS])
     if outside.any():
         view[outside] = _from_rooms(house, point[outside], normal[outside])
     extent = _texel_m(solids, atlas, row)
-    tensors = (torch.from_numpy(array.astype(np.float32)).to(device) for array in (point, view, extent))
-    where, look, width = tensors
-    linear = radiance(scene, torch.from_numpy(solid).to(device), where, look, width)
+    tensors = (torch.from_numpy(array.astype(np.float32)).to(scene.device) for array in (point, view, extent))
+    linear = radiance(scene, torch.from_numpy(solid).to(scene.device), *tensors)
     return (to_display(linear) * 255.0 + 0.5).to(torch.uint8).cpu().numpy()
 
 
@@ -142,13 +133,7 @@ def _from_rooms(house: House, point: np.ndarray, normal: np.ndarray) -> np.ndarr
 
 
 def surface_points(solids: Solids, face: np.ndarray, spot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """World points and outward normals of places on faces.
-
-    Args:
-        solids: the solids.
-        face: numbers of the faces, `n`.
-        spot: along their axes, in the units of `Atlas.span`, `n 2`.
-    """
+    """World points and outward normals of places (`n 2`, in the units of `Atlas.span`) on faces (`n` numbers)."""
     solid, slot = np.divmod(face, SLOTS)
     half, form = solids.half[solid], solids.form[solid]
     own, normal = np.zeros((len(face), 3)), np.zeros((len(face), 3))

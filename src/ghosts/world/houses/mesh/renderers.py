@@ -51,14 +51,7 @@ def make_renderer(
     device: torch.device | str = "cpu",
     folder: Path | None = None,
 ) -> Renderer:
-    """A renderer of a house, by name.
-
-    Args:
-        name: one of `RENDERERS`.
-        house: the house.
-        texel_m: side of a baked texel.
-        device: where `exact` draws and the light is baked.
-        folder: where baked atlases are kept; None for the cache folder.
+    """A renderer of a house, by its name of `RENDERERS`; on the device `exact` draws, or light is baked (`bake`).
 
     Raises:
         UnknownNameError: there is no such renderer.
@@ -75,11 +68,7 @@ def make_renderer(
 
 
 class ExactRenderer:
-    """Shades every pixel: the reference.
-
-    Args:
-        scene: of the house.
-    """
+    """Shades every pixel: the reference."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -90,11 +79,7 @@ class ExactRenderer:
 
 
 class BakedRenderer:
-    """The exact ray caster with colours from the baked atlas.
-
-    Args:
-        baked: the house.
-    """
+    """The exact ray caster with colours from the baked atlas."""
 
     def __init__(self, baked: Baked) -> None:
         self.palette = Palette(baked)
@@ -114,9 +99,6 @@ class BakedRenderer:
 
 class FastRenderer:
     """Embree's ray caster over the mesh, with colours from the baked atlas.
-
-    Args:
-        baked: the house.
 
     Raises:
         MissingExtraError: embreex is not installed.
@@ -147,11 +129,7 @@ class FastRenderer:
 
 
 class Palette:
-    """Colours and labels of points on a house's faces.
-
-    Args:
-        baked: the house.
-    """
+    """Colours and labels of points on a house's faces."""
 
     def __init__(self, baked: Baked) -> None:
         self.lookup = Lookup.of(baked.faces.solids, baked.atlas)

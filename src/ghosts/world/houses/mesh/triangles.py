@@ -30,24 +30,23 @@ class Mesh:
 
 def triangulate(faces: Faces, atlas: Atlas) -> Mesh:
     """Triangles of everything that can be seen."""
-    rows = {face: row for row, face in enumerate(atlas.face.tolist())}
     builder = _Builder(faces.solids, atlas)
     for face, pieces in faces.pieces.items():
         for u0, v0, u1, v1 in pieces:
             corners = np.array([(u0, v0), (u1, v0), (u1, v1), (u0, v1)])
             triangles = np.array([(0, 1, 2), (0, 2, 3)])
-            builder.add(face, rows[face], builder.flat(face, corners, faces.sunk.get(face, 0.0)), corners, triangles)
+            builder.add(face, builder.flat(face, corners, faces.sunk.get(face, 0.0)), corners, triangles)
     for face in faces.lids.tolist():
         half = faces.solids.half[face // SLOTS]
         _, u, v = axes_of(face % SLOTS)
-        angle = np.arange(sides(float(half[:2].max()))) * (2 * math.pi / sides(float(half[:2].max())))
+        count = sides(float(half[:2].max()))
+        angle = np.arange(count) * (2 * math.pi / count)
         # The polygon of the bottom runs the other way round: its axes are swapped, so it still faces outwards.
         ring = np.stack([half[u] * np.cos(angle), half[v] * np.sin(angle)], 1)
         fan = np.array([(0, k, k + 1) for k in range(1, len(ring) - 1)])
-        builder.add(face, rows[face], builder.flat(face, ring, faces.sunk.get(face, 0.0)), ring, fan)
+        builder.add(face, builder.flat(face, ring, faces.sunk.get(face, 0.0)), ring, fan)
     for face in faces.rounds.tolist():
-        around, grid = builder.bent(face)
-        builder.add(face, rows[face], around, *grid)
+        builder.add(face, *builder.bent(face))
     return _without_buried(builder.mesh(), faces.solids)
 
 
@@ -81,7 +80,7 @@ class _Builder:
         own[:, u], own[:, v] = uv_m[:, 0], uv_m[:, 1]
         return self._world(solid, own)
 
-    def bent(self, face: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    def bent(self, face: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """World points, spans and triangles of a curved face: a lattice of angles around and places up."""
         solid = face // SLOTS
         half = self.solids.half[solid]
@@ -95,18 +94,10 @@ class _Builder:
         own = np.stack([half[0] * wide * np.cos(angle), half[1] * wide * np.sin(angle), z], 1)
         cell = (np.arange(len(levels) - 1)[:, None] * (count + 1) + np.arange(count)).ravel()
         quads = np.stack([cell, cell + 1, cell + count + 2, cell, cell + count + 2, cell + count + 1], 1)
-        return self._world(solid, own), (np.stack([angle, up], 1), quads.reshape(-1, 3))
+        return self._world(solid, own), np.stack([angle, up], 1), quads.reshape(-1, 3)
 
-    def add(self, face: int, row: int, points: np.ndarray, place: np.ndarray, triangles: np.ndarray) -> None:
-        """Add one patch.
-
-        Args:
-            face: its number.
-            row: its row in the atlas.
-            points: world coordinates.
-            place: the same points along the face's axes, in the units of the atlas's spans.
-            triangles: indices into them.
-        """
+    def add(self, face: int, points: np.ndarray, place: np.ndarray, triangles: np.ndarray) -> None:
+        """Add one patch: its world points, the same in the units of the atlas's spans, and triangles of them."""
         scale = self.lookup.scale[face].astype(float)
         texel = place * scale[:, 0] + scale[:, 1] + 0.5
         self.vertices.append(points)

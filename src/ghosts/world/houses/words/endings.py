@@ -21,8 +21,7 @@ STOPS = templates(
         walk (up |over |)to {thing} and <stop> (there|)
     """,
     in_front="""
-        <stop> in front of {thing}
-        <stop> in front of {thing}
+        <stop> in front of {thing}*2
         <stop> (right|just|directly) in front of {thing}
         <stop> (near|by|at) {thing}
         <halt> once you are in front of {thing}
@@ -128,8 +127,7 @@ STOPS = templates(
         <stop> somewhere in {room}
     """,
     there="""
-        <stop> there
-        <stop> there
+        <stop> there*2
         stop
         wait there
         stop (right |)there

@@ -23,15 +23,7 @@ _TRIES = 40
 
 
 def write(voice: Voice, facts: list[Fact]) -> tuple[str, tuple[Fact, ...]]:
-    """Write one instruction.
-
-    Args:
-        voice: the annotator.
-        facts: everything true along the path (`gather`).
-
-    Returns:
-        The text and the facts that it states.
-    """
+    """Write one instruction from everything true along the path. Returns it and the facts that it states."""
     stop = _choose_stop(voice, facts)
     opening = voice.rng.choice(list(OPENINGS), p=np.array(list(OPENINGS.values())))
     told = _opened(voice, str(opening), _select(voice, facts, stop), facts)

@@ -7,41 +7,28 @@ and `{left}` are rooms with their article, `{thing}` a thing with its article an
 
 from __future__ import annotations
 
-from ghosts.world.houses.words.tables import lines, often, templates
+from ghosts.world.houses.words.tables import entries, lines, templates
 
-WORDS: dict[str, tuple[str, ...]] = {
-    "go": often(
-        "walk*16, go*10, head*4, continue*5, move*2, proceed*2, keep walking, keep going, make your way, "
-        "walk straight*2, go straight*2, continue straight, walk forward, head straight, travel, "
-        "advance, carry on, walk on, stroll, keep moving, keep heading"
-    ),
-    "step": often(
-        "walk*12, go*8, step*2, head*2, move, come, proceed, continue*2, walk straight, go straight, make your way"
-    ),
-    "stop": often(
-        "stop*24, wait*18, stand*3, stop and wait*2, come to a stop, pause, halt, stay, finish, end up, remain"
-    ),
-    "halt": often("stop*12, wait*8, stop and wait*2, pause, halt, come to a stop"),
-    "stairs": often("stairs*8, steps*3, staircase*2, flight of stairs, stairway, set of stairs, flight of steps"),
-    "reach": often(
-        "reach*4, get to*4, come to*2, arrive at, come across, see*2, find, spot, notice, are at, "
-        "are next to, are level with"
-    ),
-    "climb": often("walk*5, go*5, head*2, continue, proceed, step"),
-}
-"""Words for one thing each; repeated ones are said more often."""
+WORDS = entries("""
+    go: walk*16, go*10, head*4, continue*5, move*2, proceed*2, keep walking, keep going, make your way
+    go: walk straight*2, go straight*2, continue straight, walk forward, head straight, travel
+    go: advance, carry on, walk on, stroll, keep moving, keep heading
+    step: walk*12, go*8, step*2, head*2, move, come, proceed, continue*2, walk straight, go straight, make your way
+    stop: stop*24, wait*18, stand*3, stop and wait*2, come to a stop, pause, halt, stay, finish, end up, remain
+    halt: stop*12, wait*8, stop and wait*2, pause, halt, come to a stop
+    stairs: stairs*8, steps*3, staircase*2, flight of stairs, stairway, set of stairs, flight of steps
+    reach: reach*4, get to*4, come to*2, arrive at, come across, see*2, find, spot, notice, are at
+    reach: are next to, are level with
+    climb: walk*5, go*5, head*2, continue, proceed, step
+""")
+"""Words for one thing each."""
 
 TURN = templates(
     plain="""
-        turn {hand}
-        turn {hand}
-        turn {hand}
-        turn {hand}
+        turn {hand}*4
         turn to (the|your) {hand}
-        take a {hand}
-        take a {hand}
-        make a {hand}
-        make a {hand}
+        take a {hand}*2
+        make a {hand}*2
         go {hand}
         make a {hand} (turn|hand turn)
         take a {hand} turn
@@ -77,9 +64,7 @@ TURN = templates(
         turn (hard|sharp) {hand}
     """,
     around="""
-        turn around
-        turn around
-        turn around
+        turn around*3
         turn all the way around
         turn around completely
         turn completely around
@@ -94,8 +79,7 @@ TURN = templates(
 
 FIRST_TURN = templates(
     plain="""
-        turn {hand}
-        turn {hand}
+        turn {hand}*2
         turn to (your|the) {hand}
         start by turning (to the|) {hand}
         face {hand}
@@ -117,9 +101,7 @@ FIRST_TURN = templates(
         turn hard {hand}
     """,
     around="""
-        turn around
-        turn around
-        turn around
+        turn around*3
         turn all the way around
         start by turning around
         turn completely around
@@ -161,12 +143,9 @@ AWAY = lines("""
 """)
 
 LEAVE = lines("""
-    (exit|leave) {left}
-    (exit|leave) {left}
-    (exit|leave) {left}
+    (exit|leave) {left}*3
     (exit|leave) {left} (through|by|via|using) the {way}
-    <step> out of {left}
-    <step> out of {left}
+    <step> out of {left}*2
     (walk|go) out of {left} (through|by) the {way}
     (walk|go) through the {way} and out of {left}
     (walk|go) out the {way} of {left}
@@ -193,11 +172,8 @@ LEAVE_TO = lines("""
 """)
 
 ENTER = lines("""
-    enter {room}
-    enter {room}
-    <step> into {room}
-    <step> into {room}
-    <step> into {room}
+    enter {room}*2
+    <step> into {room}*3
     (walk|go|pass|head) through the {way} (into|to) {room}
     (walk|step|pass|move) through the {way} into {room}
     go through the {way} that leads (to|into) {room}

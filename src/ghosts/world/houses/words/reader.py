@@ -69,13 +69,7 @@ _ADJECTIVE = re.compile(r"\b(?:" + "|".join(sorted({*lexicon.ADJECTIVES}, key=le
 
 
 def read(text: str, thing_kinds: set[str], colors: set[str]) -> list[Claim]:
-    """Read a text.
-
-    Args:
-        text: the instruction.
-        thing_kinds: kinds of things that exist.
-        colors: colour words that exist.
-    """
+    """Read an instruction, knowing which kinds of things and colour words exist."""
     plain = re.sub(r" +", " ", re.sub(r"[^a-z0-9., ]+", " ", text.lower()))
     for short, whole in lexicon.SHORT.items():
         plain = re.sub(rf"\b{short}\b", whole, plain)

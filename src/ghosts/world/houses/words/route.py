@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -45,7 +45,6 @@ class Stay:
 class Climb:
     """A stretch on a stair."""
 
-    stair: int
     up: bool
     from_m: float
     to_m: float
@@ -95,7 +94,7 @@ def make_route(house: House, graph: HouseGraph, path: HousePath) -> Route:
     angles += [float(turn_rad(a, b)) for a, b in itertools.pairwise(headings)]
     turns = _merge([Turn(k, float(along[k]), angle) for k, angle in enumerate(angles)])
     stays = _stays(house, points[0].room, xy, ground, along)
-    climbs = _climbs([point.stair for point in points], ground, along)
+    climbs = _climbs(ground, along)
     return Route(path.steps, xy, ground, along, headings, path.heading_rad, turns, stays, climbs)
 
 
@@ -130,28 +129,25 @@ def _stays(house: House, first_room: int, xy: np.ndarray, ground: np.ndarray, al
         if room != stays[-1].room:
             middle = (gap_from + float(at)) / 2
             px, py, pz = (float(np.interp(middle, along, values)) for values in (xy[:, 0], xy[:, 1], ground))
-            last = stays[-1]
-            stays[-1] = Stay(last.room, last.from_m, middle, last.by)
+            stays[-1] = replace(stays[-1], to_m=middle)
             stays.append(Stay(room, middle, middle, opening_at(house, px, py, pz, 0.5)))
         gap_from = float(at)
-    last = stays[-1]
-    stays[-1] = Stay(last.room, last.from_m, float(along[-1]), last.by)
+    stays[-1] = replace(stays[-1], to_m=float(along[-1]))
     # A start in a doorway may be booked to the room it leaves with the very first step.
     if len(stays) > 1 and stays[0].to_m < 0.3:
         stays = [Stay(stays[1].room, 0.0, stays[1].to_m, -1), *stays[2:]]
     return tuple(stays)
 
 
-def _climbs(stairs: list[int], ground: np.ndarray, along: np.ndarray) -> tuple[Climb, ...]:
+def _climbs(ground: np.ndarray, along: np.ndarray) -> tuple[Climb, ...]:
     """Stretches of the path whose ground rises or falls."""
     climbs: list[Climb] = []
     for k in range(len(ground) - 1):
         rise = float(ground[k + 1] - ground[k])
         if abs(rise) < 0.25:
             continue
-        stair = max(stairs[k], stairs[k + 1])
         if climbs and climbs[-1].to_m == along[k] and climbs[-1].up == (rise > 0):
-            climbs[-1] = Climb(stair, rise > 0, climbs[-1].from_m, float(along[k + 1]))
+            climbs[-1] = Climb(rise > 0, climbs[-1].from_m, float(along[k + 1]))
         else:
-            climbs.append(Climb(stair, rise > 0, float(along[k]), float(along[k + 1])))
+            climbs.append(Climb(rise > 0, float(along[k]), float(along[k + 1])))
     return tuple(climbs)

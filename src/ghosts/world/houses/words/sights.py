@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -45,42 +46,32 @@ def _orientation(setting: Setting) -> list[Fact]:
     """Where things stand around the walker when he faces the way he starts to walk, and what he walks away from."""
     facts = []
     route = setting.route
-    for thing in np.flatnonzero(setting.near[0]):
+    for thing in np.flatnonzero(setting.near[0]).tolist():
         item = setting.house.things[thing]
         if not setting.beside_walker(item, 0) or not 0.5 < item.gap_m(route.points_m[0]) < 3.5:
             continue
         bearing = _bearing(setting, float(route.headings_rad[0]), 0, item)
         size = math.degrees(abs(bearing))
         side = "behind" if size > 155 else ("right" if bearing > 0 else "left") if 65 < size < 115 else ""
-        name = setting.name(int(thing), 0)
+        name = setting.name(thing, 0)
         if side and name.how:
-            facts.append(Fact("orient", 0, 0.0, side, thing=int(thing), name=name))
+            facts.append(Fact("orient", 0, 0.0, side, thing=thing, name=name))
             if side == "behind":
-                facts.append(Fact("away", 0, 0.0, side, thing=int(thing), name=name))
+                facts.append(Fact("away", 0, 0.0, side, thing=thing, name=name))
     return facts
 
 
 def _facing(setting: Setting) -> list[Fact]:
     """What the walker faces before the first step, where he has to turn."""
     facts = []
-    for thing in np.flatnonzero(setting.near[0]):
+    for thing in np.flatnonzero(setting.near[0]).tolist():
         item = setting.house.things[thing]
         bearing = abs(_bearing(setting, setting.route.start_heading_rad, 0, item))
         if setting.beside_walker(item, 0) and bearing < math.radians(18):
-            name = setting.name(int(thing), 0)
+            name = setting.name(thing, 0)
             if name.how:
-                facts.append(Fact("facing", 0, 0.0, "ahead", thing=int(thing), name=name))
+                facts.append(Fact("facing", 0, 0.0, "ahead", thing=thing, name=name))
     return facts
-
-
-@dataclass(frozen=True)
-class _Pass:
-    """Where a thing is passed during one move."""
-
-    at_m: float
-    lateral_m: float
-    side: str
-    step: int
 
 
 def _passed(setting: Setting) -> list[Fact]:
@@ -90,34 +81,31 @@ def _passed(setting: Setting) -> list[Fact]:
     for thing in np.flatnonzero(setting.near.any(0)).tolist():
         item = setting.house.things[thing]
         found = [
-            passed
+            (lateral, fact)
             for step in range(len(route.headings_rad))
             if setting.near[max(0, step - 1) : step + 2, thing].any() and setting.beside_walker(item, step)
-            for passed in [_pass_on_move(route, step, item)]
-            if passed is not None and route.room_at(passed.at_m) == item.room
+            for lateral, fact in _pass_on_move(route, step, item)
+            if route.room_at(fact.at_m) == item.room
         ]
         if found:
-            best = min(found, key=lambda passed: passed.lateral_m)
+            _, best = min(found, key=lambda passed: passed[0])
             climbing = any(climb.from_m < best.at_m < climb.to_m + 0.3 for climb in route.climbs)
             if best.at_m < route.length_m - 0.6 and not climbing:
-                name = setting.name(thing, best.step)
-                facts.append(Fact("pass", best.step, best.at_m, best.side, thing=thing, name=name))
+                facts.append(replace(best, thing=thing, name=setting.name(thing, best.step)))
     return [f for f in facts if f.name.how] + _plurals(setting, [f for f in facts if not f.name.how])
 
 
-def _pass_on_move(route: Route, step: int, item: Thing) -> _Pass | None:
-    """How a thing is passed during one move; None when it is not."""
+def _pass_on_move(route: Route, step: int, item: Thing) -> Iterator[tuple[float, Fact]]:
+    """How far aside and where a thing is passed during one move, if it is."""
     heading = float(route.headings_rad[step])
     forward = np.array([math.sin(heading), math.cos(heading)])
     delta = np.vstack([corners_m(item), item.center_m[:2]]) - route.points_m[step]
     ahead, aside = delta @ forward, delta @ np.array([forward[1], -forward[0]])  # aside: right positive
-    length = float(route.along_m[step + 1] - route.along_m[step])
-    if not 0.1 < ahead[-1] < length - 0.05 or np.abs(aside).min() < 0.1 or (aside > 0).any() != (aside > 0).all():
-        return None
-    lateral = float(np.abs(aside).min())
-    if lateral > _MAX_LATERAL_M:
-        return None
-    return _Pass(float(route.along_m[step] + ahead[-1]), lateral, "right" if aside[-1] > 0 else "left", step)
+    length, lateral = float(route.along_m[step + 1] - route.along_m[step]), float(np.abs(aside).min())
+    one_side = (aside > 0).any() == (aside > 0).all()
+    if 0.1 < ahead[-1] < length - 0.05 and 0.1 <= lateral <= _MAX_LATERAL_M and one_side:
+        at, side = float(route.along_m[step] + ahead[-1]), "right" if aside[-1] > 0 else "left"
+        yield lateral, Fact("pass", step, at, side)
 
 
 def _plurals(setting: Setting, facts: list[Fact]) -> list[Fact]:
@@ -159,14 +147,14 @@ def _towards(setting: Setting) -> list[Fact]:
     facts = []
     route = setting.route
     for step in range(len(route.headings_rad)):
-        for thing in np.flatnonzero(setting.near[step]):
+        for thing in np.flatnonzero(setting.near[step]).tolist():
             item = setting.house.things[thing]
             if not setting.beside_walker(item, step) or not _ahead(route, step, np.array(item.center_m[:2])):
                 continue
-            name = setting.name(int(thing), step)
+            name = setting.name(thing, step)
             if name.how and item.gap_m(route.points_m[step]) > 1.2:
                 at = float(route.along_m[step]) + 0.01
-                facts.append(Fact("toward", step, at, "ahead", thing=int(thing), name=name))
+                facts.append(Fact("toward", step, at, "ahead", thing=thing, name=name))
         room = setting.graph.viewpoints[route.steps[step]].room
         for index, opening in enumerate(setting.house.openings):
             window = opening.kind == "window" and room in opening.rooms

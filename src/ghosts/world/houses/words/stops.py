@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
 from ghosts.geometry import heading_of, turn_rad
 from ghosts.world.houses.graph.sites import beside_stair
 from ghosts.world.houses.plan.rooms import HALLS
-from ghosts.world.houses.words.facts import Fact, Name, Setting
+from ghosts.world.houses.words.facts import Fact, Setting
 from ghosts.world.houses.words.sights import stands
 from ghosts.world.houses.words.stretches import reaches_end
 from ghosts.world.houses.words.vocabulary import FRONTED
@@ -22,44 +23,42 @@ _APART_RAD = math.radians(130)
 def stops(setting: Setting) -> list[Fact]:
     """Every way to say where the path ends; the plain room comes first where it can be said."""
     route = setting.route
-    last, end, stay = len(route.steps) - 1, route.length_m, route.stays[-1]
-    point = setting.graph.viewpoints[route.steps[-1]]
+    stay, point = route.stays[-1], setting.graph.viewpoints[route.steps[-1]]
     if point.opening >= 0:
         pair = setting.house.openings[point.opening].rooms
         came_from = stay.room if stay.to_m - stay.from_m > 0.3 or len(route.stays) == 1 else route.stays[-2].room
         beyond = pair[1] if pair[0] == came_from else pair[0]
-        return [Fact("stop", last, end, "doorway", room=beyond, other_room=came_from, opening=point.opening)]
+        return [_stop(setting, "doorway", room=beyond, other_room=came_from, opening=point.opening)]
     if point.stair >= 0:
-        return [Fact("stop", last, end, "on", room=stay.room)]
-    facts = [Fact("stop", last, end, "room", room=stay.room)]
+        return [_stop(setting, "on")]
+    facts = [_stop(setting, "room")]
     if len(route.stays) > 1 and stay.by >= 0 and stay.to_m - stay.from_m <= 1.8:
-        facts.append(Fact("stop", last, end, "inside", room=stay.room, opening=stay.by))
+        facts.append(_stop(setting, "inside", opening=stay.by))
     stair, which = beside_stair(setting.house, point.xy_m, float(route.ground_m[-1]))
     if stair >= 0:
-        facts.append(Fact("stop", last, end, which, room=stay.room))
+        facts.append(_stop(setting, which))
     return facts + _in_room(setting) + _at_openings(setting) + _at_things(setting)
+
+
+def _stop(setting: Setting, manner: str, **told: Any) -> Fact:
+    route = setting.route
+    told = {"room": route.stays[-1].room, **told}
+    return Fact("stop", len(route.steps) - 1, route.length_m, manner, **told)
 
 
 def _in_room(setting: Setting) -> list[Fact]:
     """Where in the room: at the end of a hallway, in a corner, in the middle."""
-    route, facts = setting.route, []
-    stay = route.stays[-1]
+    stay = setting.route.stays[-1]
     room = setting.house.rooms[stay.room]
-    x, y = route.points_m[-1]
-    gaps = room.gaps_m(float(x), float(y))
-    sides = room.x1_m - room.x0_m, room.y1_m - room.y0_m
-    hall = room.kind in HALLS
-
-    def add(manner: str) -> None:
-        facts.append(Fact("stop", len(route.steps) - 1, route.length_m, manner, room=stay.room))
-
-    if hall and reaches_end(setting, stay):
-        add("end")
-    if not hall and max(gaps) < 1.1 and min(sides) > 2.6:
-        add("corner")
-    if not hall and room.notch_m is None and min(sides) > 2.4 and math.dist((x, y), room.center_m) < 0.2 * min(sides):
-        add("middle")
-    return facts
+    x, y = setting.route.points_m[-1].tolist()
+    least = min(room.x1_m - room.x0_m, room.y1_m - room.y0_m)
+    if room.kind in HALLS:
+        return [_stop(setting, "end")] if reaches_end(setting, stay) else []
+    manners = {
+        "corner": max(room.gaps_m(x, y)) < 1.1 and least > 2.6,
+        "middle": room.notch_m is None and least > 2.4 and math.dist((x, y), room.center_m) < 0.2 * least,
+    }
+    return [_stop(setting, manner) for manner, holds in manners.items() if holds]
 
 
 def _at_openings(setting: Setting) -> list[Fact]:
@@ -70,13 +69,12 @@ def _at_openings(setting: Setting) -> list[Fact]:
         if stay.room not in opening.rooms or abs(opening.bottom_z_m - route.ground_m[-1]) > 1.6:
             continue
         distance = math.dist(route.points_m[-1], (opening.x_m, opening.y_m))
-        at = len(route.steps) - 1, route.length_m
         if opening.kind == "window" and distance < 1.5:
-            facts.append(Fact("stop", *at, "window", room=stay.room, opening=index))
+            facts.append(_stop(setting, "window", opening=index))
         if opening.inner and distance < 1.3 and index != stay.by:
             other = opening.rooms[0] if opening.rooms[1] == stay.room else opening.rooms[1]
             if setting.house.rooms[other].kind not in HALLS:
-                facts.append(Fact("stop", *at, "outside", room=stay.room, other_room=other, opening=index))
+                facts.append(_stop(setting, "outside", other_room=other, opening=index))
     return facts
 
 
@@ -86,40 +84,33 @@ def _at_things(setting: Setting) -> list[Fact]:
     here, last, room = route.points_m[-1], len(route.steps) - 1, route.stays[-1].room
     things = setting.house.things
     beside: list[Fact] = []
-    for thing in np.flatnonzero(setting.near[-1]):
-        item, name = things[thing], setting.name(int(thing), last)
+    for thing in np.flatnonzero(setting.near[-1]).tolist():
+        item, name = things[thing], setting.name(thing, last)
         if item.room != room or not setting.beside_walker(item, last):
             continue
         gap = float(item.gap_m(here))
         if not name.how:
-            equals = [int(k) for k in np.flatnonzero(setting.around(last)) if things[k].kind == item.kind]
+            equals = [k for k in np.flatnonzero(setting.around(last)).tolist() if things[k].kind == item.kind]
             name = setting.together(equals, last) if thing == min(equals) else name
             gap = min(float(things[k].gap_m(here)) for k in equals)
         if not name.how:
             continue
         ahead = abs(float(turn_rad(route.headings_rad[-1], heading_of(np.array(item.center_m[:2]) - here))))
         if ahead < math.radians(25) and name.how != "plural" and gap < 3.5 and gap > 0.3:
-            facts.append(_stop(setting, "facing", int(thing), name))
+            facts.append(_stop(setting, "facing", thing=thing, name=name))
         if gap > _BESIDE_M:
             continue
         if gap < 0.01 and item.half_m[2] < 0.06:
-            facts.append(_stop(setting, "upon", int(thing), name))
+            facts.append(_stop(setting, "upon", thing=thing, name=name))
             continue
         angle = abs(float(turn_rad(math.pi / 2 - item.yaw_rad, heading_of(here - np.array(item.center_m[:2])))))
         fronted = item.kind in FRONTED and angle < math.radians(35) and name.how != "plural"
-        beside.append(_stop(setting, "in front" if fronted else "beside", int(thing), name))
+        beside.append(_stop(setting, "in front" if fronted else "beside", thing=thing, name=name))
     for a, b in itertools.combinations(
         [fact for fact in beside if fact.name.how != "plural" and stands(setting, fact)], 2
     ):
         ways = [heading_of(np.array(things[f.thing].center_m[:2]) - here) for f in (a, b)]
         if abs(float(turn_rad(ways[0], ways[1]))) > _APART_RAD:
-            facts.append(
-                Fact("stop", last, route.length_m, "between", room=room, thing=a.thing, name=a.name,
-                     other_thing=b.thing, other_name=b.name)
-            )  # fmt: skip
+            other = {"other_thing": b.thing, "other_name": b.name}
+            facts.append(_stop(setting, "between", thing=a.thing, name=a.name, **other))
     return beside + facts
-
-
-def _stop(setting: Setting, manner: str, thing: int, name: Name) -> Fact:
-    route = setting.route
-    return Fact("stop", len(route.steps) - 1, route.length_m, manner, room=route.stays[-1].room, thing=thing, name=name)

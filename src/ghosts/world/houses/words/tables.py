@@ -1,32 +1,28 @@
-"""Tables of words, written as text."""
+"""Tables of words, written as text. An entry that ends with `*3` is listed three times: it is said more often."""
 
 from __future__ import annotations
 
-
-def lines(text: str) -> tuple[str, ...]:
-    """One entry per line."""
-    return tuple(line.strip() for line in text.strip().splitlines())
+from collections.abc import Iterable
 
 
 def names(text: str) -> tuple[str, ...]:
     """Entries between commas.
 
     Example:
-        >>> names("red, dark blue")
-        ('red', 'dark blue')
+        >>> names("walk*2, keep going")
+        ('walk', 'walk', 'keep going')
     """
-    return tuple(part.strip() for part in text.split(","))
+    return _listed(text.split(","))
 
 
-def often(text: str) -> tuple[str, ...]:
-    """Entries between commas, each with how often it is listed.
+def lines(text: str) -> tuple[str, ...]:
+    """One entry per line."""
+    return _listed(text.strip().splitlines())
 
-    Example:
-        >>> often("walk*2, go")
-        ('walk', 'walk', 'go')
-    """
-    pairs = [part.partition("*") for part in names(text)]
-    return tuple(word for word, _, times in pairs for _ in range(int(times or 1)))
+
+def _listed(parts: Iterable[str]) -> tuple[str, ...]:
+    pairs = [part.strip().partition("*") for part in parts]
+    return tuple(entry for entry, _, times in pairs for _ in range(int(times or 1)))
 
 
 def entries(text: str) -> dict[str, tuple[str, ...]]:
@@ -37,9 +33,9 @@ def entries(text: str) -> dict[str, tuple[str, ...]]:
         {'sofa': ('sofa', 'couch')}
     """
     table: dict[str, tuple[str, ...]] = {}
-    for line in lines(text):
-        key, _, rest = line.partition(": ")
-        table[key] = table.get(key, ()) + often(rest)
+    for line in text.strip().splitlines():
+        key, _, rest = line.strip().partition(": ")
+        table[key] = table.get(key, ()) + names(rest)
     return table
 
 

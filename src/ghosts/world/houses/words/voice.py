@@ -12,7 +12,7 @@ from ghosts.world.houses.plan.rooms import HALLS
 from ghosts.world.houses.words import phrases
 from ghosts.world.houses.words.facts import Fact, Name
 from ghosts.world.houses.words.inflect import MANY, NUMBERS, article, countable, plural
-from ghosts.world.houses.words.tables import often
+from ghosts.world.houses.words.tables import names
 from ghosts.world.houses.words.traits import COLOR_WORDS, PLACES, SIZES, WORDS, Looks
 from ghosts.world.houses.words.vocabulary import nouns, room_names
 
@@ -167,7 +167,7 @@ class Voice:
         """A door or an opening."""
         opening = self.house.openings[fact.opening]
         if fact.opening < 0 or opening.kind == "door":
-            return self.pick(often("door*6, doorway*6, door way, doorframe, door frame, open door, entrance"))
+            return self.pick(names("door*6, doorway*6, door way, doorframe, door frame, open door, entrance"))
         wide = ("wide opening",) if opening.width_m > 1.4 else ()
         return self.pick(
             ("opening", "opening", "archway", "archway", "doorway", "open doorway", "entrance", "arch", *wide)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ghosts.world.houses.words.tables import lines, templates
 
 WALK_ALONG = lines("""
-    <go> down {room}
-    <go> down {room}
+    <go> down {room}*2
     <go> (along|through) {room}
     follow {room}
     traverse {room}
@@ -44,8 +43,7 @@ WALK_FAR = lines("""
 """)
 """A stretch and its length."""
 UNTIL = lines("""
-    {walk} until you <reach> {thing}
-    {walk} until you <reach> {thing}
+    {walk} until you <reach> {thing}*2
     {walk} until {thing} is {on}
     {walk} till you <reach> {thing}
     {walk} as far as {thing}
@@ -61,8 +59,7 @@ UNTIL_ROOM = lines("""
 """)
 
 WALK_THROUGH = lines("""
-    <go> through {room}
-    <go> through {room}
+    <go> through {room}*2
     (pass|go|walk|cut|head) (straight |)through {room}
     (cross|walk across|go across|head across|move across) {room}
     walk through {room} to the (other|far|opposite) side
@@ -74,8 +71,7 @@ WALK_THROUGH = lines("""
 """)
 
 PASS = lines("""
-    <go> past {thing} {on}
-    <go> past {thing} {on}
+    <go> past {thing} {on}*2
     (walk|go|move|continue|head) past {thing}
     (walk|go|head) past {thing}
     (walk|go|continue) straight past {thing}
@@ -121,8 +117,7 @@ PASS_DOOR = lines("""
 """)
 
 TOWARD = lines("""
-    <go> (towards|toward) {thing}
-    <go> (towards|toward) {thing}
+    <go> (towards|toward) {thing}*2
     (walk|go|head|move) (towards|toward) {thing}
     head for {thing}
     (walk|go) straight (toward|towards) {thing}
@@ -139,8 +134,7 @@ TOWARD = lines("""
 
 CLIMB = templates(
     up="""
-        <climb> up the <stairs>
-        <climb> up the <stairs>
+        <climb> up the <stairs>*2
         climb the <stairs>
         climb (up |)the <stairs>
         (go|head|walk) upstairs
@@ -152,8 +146,7 @@ CLIMB = templates(
         go up the <stairs> to the top
     """,
     down="""
-        <climb> down the <stairs>
-        <climb> down the <stairs>
+        <climb> down the <stairs>*2
         descend the <stairs>
         (go|head|walk) downstairs
         take the stairs down
@@ -165,20 +158,20 @@ CLIMB = templates(
     """,
 )
 """Stairs, by direction; those that speak of an end are for climbs that get there."""
-FLOORS = {
-    "up": (
-        " to the {floor} floor",
-        " to the (next|upper) floor",
-        " to the {floor} (level|story)",
-        " until you reach the {floor} floor",
-    ),
-    "down": (
-        " to the {floor} floor",
-        " to the lower (floor|level)",
-        " to the floor below",
-        " until you get to the {floor} floor",
-    ),
-}
+FLOORS = templates(
+    up="""
+        to the {floor} floor
+        to the (next|upper) floor
+        to the {floor} (level|story)
+        until you reach the {floor} floor
+    """,
+    down="""
+        to the {floor} floor
+        to the lower (floor|level)
+        to the floor below
+        until you get to the {floor} floor
+    """,
+)
 """What may be added about the floor a flight leads to."""
 AT_STAIRS = lines("""
     at the {end} of the <stairs>, {turn}
