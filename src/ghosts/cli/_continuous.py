@@ -19,8 +19,7 @@ from ghosts.config import require
 from ghosts.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from ghosts.continuous.agent import ContinuousAgent
-    from ghosts.continuous.episode import ContinuousEpisode
+    from ghosts.continuous.drive import Driver
     from ghosts.continuous.rollout import Choose
     from ghosts.world.dataroot import DataRoot
 
@@ -68,7 +67,7 @@ class EvalCe:
 def evaluate_ce(options: EvalCe) -> None:
     """Run `ghosts eval ce`."""
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.continuous.drivers import DRIVERS
+    from ghosts.continuous.drive import DRIVERS
     from ghosts.continuous.episode import houses_of
     from ghosts.continuous.residence import TRAINED, Outfit, Residences
     from ghosts.continuous.rollout import Driven, drive_all, summary, table
@@ -94,7 +93,7 @@ def evaluate_ce(options: EvalCe) -> None:
                 houses,
                 root,
                 instructions,
-                report=lambda episode: progress.advance(task),  # noqa: B023
+                report=lambda: progress.advance(task),  # noqa: B023
             )
             seconds[name] = (time.process_time() - since) / len(instructions)
     print(table(driven))
@@ -122,6 +121,7 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
     """
     from ghosts.cli import world
     from ghosts.continuous.agent import make_agent
+    from ghosts.continuous.drive import driven
     from ghosts.continuous.episode import houses_of, open_episode
     from ghosts.continuous.picture import filmstrip, snapshot
     from ghosts.continuous.residence import TRAINED, Residences
@@ -142,12 +142,9 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
         for note in agent.tracker.vocabulary.read(item.text).notes():
             console.print(f"   {note}", soft_wrap=True)
         pictures = [snapshot(episode)]
-        for action in agent.follow(item.text, episode):
-            episode.act(action)
+        for _ in driven(agent.follow, episode):
             if episode.over or episode.steps % 25 == 0:
                 pictures.append(snapshot(episode))
-            if episode.over:
-                break
         scores = episode.scores
         arrived += bool(scores.success)
         verdict = "[green]arrived[/green]" if scores.success else "[red]missed[/red]"
@@ -195,14 +192,14 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
     print(f"{out}: {count} pictures of a drive of episode {item.instr_id}: {done}")
 
 
-def _always(agent: ContinuousAgent, episode: ContinuousEpisode) -> ContinuousAgent:
-    return agent
+def _always(driver: Driver) -> Choose:
+    return lambda episode: driver
 
 
 def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
     """Everyone who drives, by name; what is wrong with an option is said before anybody does."""
     from ghosts.continuous.agent import make_agent
-    from ghosts.continuous.drivers import make_driver
+    from ghosts.continuous.drive import make_driver
     from ghosts.continuous.rollout import answers
     from ghosts.run.load import load_run
 
@@ -211,7 +208,7 @@ def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
         alone = options.planner and not load_run(run).acts  # without a policy, only the planner can drive
         for planner in (True,) if alone else (False, True) if options.planner else (False,):
             agent = make_agent(run, options.backbone, planner=planner)
-            found[f"{run.stem}, planner" if planner else run.stem] = partial(_always, agent)
+            found[f"{run.stem}, planner" if planner else run.stem] = _always(agent.follow)
     if options.answers is not None:
         found[f"{options.answers.stem}, walked"] = answers(options.answers, root, options.split)
     for name in options.drivers:

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ghosts.continuous.drive import Driver
-from ghosts.continuous.drivers import WayDriver
+from ghosts.continuous.drive import Driver, along, driven
 from ghosts.continuous.episode import ContinuousEpisode, open_episode
 from ghosts.continuous.residence import Residences
 from ghosts.continuous.scores import CeScores
@@ -45,21 +44,12 @@ class Driven:
         return mean_interval(values, draw_paths(self.instr_ids))
 
 
-def drive_to_end(driver: Driver, episode: ContinuousEpisode) -> CeScores:
-    """Let a driver act until it stops or has no steps left."""
-    for action in driver.follow(episode.instruction.text, episode):
-        episode.act(action)
-        if episode.over:
-            break
-    return episode.scores
-
-
 def drive_all(
     choose: Choose,
     houses: Residences,
     root: DataRoot,
     instructions: Iterable[Instruction],
-    report: Callable[[ContinuousEpisode], None] = lambda episode: None,
+    report: Callable[[], object] = lambda: None,
 ) -> Driven:
     """Drive many episodes, house by house, so that each house is opened once.
 
@@ -68,14 +58,16 @@ def drive_all(
         houses: of the data root.
         root: the data root.
         instructions: what to follow.
-        report: told of every episode when it is over.
+        report: called after every episode.
     """
     found: dict[str, CeScores] = {}
     told = list(instructions)
     for item in sorted(told, key=lambda item: item.episode.scan):
         episode = open_episode(houses, root, item)
-        found[item.instr_id] = drive_to_end(choose(episode), episode)
-        report(episode)
+        for _ in driven(choose(episode), episode):
+            pass
+        found[item.instr_id] = episode.scores
+        report()
     return Driven(tuple(item.instr_id for item in told), tuple(found[item.instr_id] for item in told))
 
 
@@ -97,10 +89,8 @@ def answers(path: Path, root: DataRoot, split: str) -> Choose:
         item = episode.instruction
         if item.instr_id not in walks:
             raise DataError("no answer", file=path, record=item.instr_id, hint="name the file of this split")
-        graph = root.graph(item.episode.scan)
-        rows = [graph.index(name) for name in walks[item.instr_id]]
-        places = [episode.residence.stand(graph.position_m[row], float(graph.height_m[row]), 0.0) for row in rows]
-        return WayDriver(episode.residence.demonstration_m(places, 0.1))
+        places = episode.residence.places(root.graph(item.episode.scan), walks[item.instr_id])
+        return along(episode.residence.demonstration_m(places, 0.1))
 
     return choose
 
