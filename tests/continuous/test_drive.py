@@ -383,7 +383,8 @@ def test_a_drive_is_filmed(
     monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=True))
     monkeypatch.setattr("ghosts.continuous.residence.TRAINED", SMALL)
     filmed: list[Drive] = []
-    monkeypatch.setattr("ghosts.view.drive_film.write_drive_film", lambda out, drive, report: filmed.append(drive) or 7)
+    monkeypatch.setattr("ghosts.view.drive_film.drive_pictures", lambda drive, report: filmed.append(drive))
+    monkeypatch.setattr("ghosts.view.film.write_pictures", lambda out, pictures, per_second: 7)
     film = ["--data", str(world), "--drive", "--out", str(tmp_path / "drive.gif")]
     with unchecked():
         film_command.main(film)

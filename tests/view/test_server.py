@@ -31,7 +31,7 @@ from fastapi.testclient import TestClient
 
 from ghosts.errors import DataError
 from ghosts.view import door, server
-from ghosts.view.film import write_film
+from ghosts.view.film import film_pictures
 from ghosts.view.guard import MOST_BYTES, Guard
 from ghosts.view.images import Served
 from ghosts.view.library import Library
@@ -183,12 +183,12 @@ def test_scene_panorama_and_painting(client: TestClient) -> None:
     assert top > 6.0
 
 
-def _asked_meanwhile(ask: Callable[[], None], *given: Any, report: Callable[[int, int], None], **more: Any) -> int:
+def _asked_meanwhile(ask: Callable[[], None], *given: Any, report: Callable[[int, int], None], **more: Any) -> Any:
     def told(done: int, total: int) -> None:
         report(done, total)
         ask()
 
-    return write_film(*given, report=told, **more)
+    return film_pictures(*given, report=told, **more)
 
 
 @pytest.mark.parametrize("kind", ["mp4", "gif"])
@@ -197,7 +197,7 @@ def test_films(client: TestClient, kind: str, monkeypatch: pytest.MonkeyPatch) -
     asked = question(header, walk=header["walk"][:1], kind=kind, beside="plain" if kind == "gif" else "")
     told: list[dict[str, int]] = []
     ask = partial(_asked_meanwhile, lambda: told.append(client.get("/api/film/mine").json()))
-    monkeypatch.setattr(server, "write_film", ask)
+    monkeypatch.setattr(server, "film_pictures", ask)
     answer = client.post("/api/film", json=asked | {"job": "mine"})
     assert answer.status_code == 200, answer.text
     # How far it is can be asked for while it is drawn, and not afterwards.

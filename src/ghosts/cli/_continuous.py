@@ -173,7 +173,8 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
     from ghosts.continuous.residence import TRAINED, Residences
     from ghosts.language.episodes import each_instruction
     from ghosts.run.load import load_run
-    from ghosts.view.drive_film import write_drive_film
+    from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
+    from ghosts.view.film import write_pictures
 
     root = houses_of(data)
     splits = [split] if split else sorted(root.splits, key=lambda name: ("unseen" not in name, name))
@@ -186,7 +187,7 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
     print("driving …", flush=True)
     drive = record_drive(agent, open_episode(Residences(data, TRAINED), root, item))
     with shown("drawing actions") as report:
-        count = write_drive_film(out, drive, report)
+        count = write_pictures(out, drive_pictures(drive, report), ACTIONS_A_SECOND)
     ended = "arrived" if drive.scores.success else "missed"
     done = f"{drive.scores.steps_taken:.0f} actions, {ended}, {drive.scores.distance_to_goal:.1f} m from the goal"
     print(f"{out}: {count} pictures of a drive of episode {item.instr_id}: {done}")

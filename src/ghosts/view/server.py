@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 
 from ghosts import __version__
 from ghosts.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
-from ghosts.view.film import write_film
+from ghosts.view.film import film_pictures, write_pictures
 from ghosts.view.guard import Guard
 from ghosts.view.house3d import Houses3D, three_js
 from ghosts.view.library import Library
@@ -234,14 +234,14 @@ def _questions(app: FastAPI, library: Library) -> None:
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"episode.{body.kind}"
             scene = library.scene(body.world, body.scan)
+            pictures = film_pictures(
+                records,
+                scene,
+                ahead=lambda step: library.ahead(records[0], body.world, step),
+                report=lambda done, total: drawn.update({body.job: (done, total)}),
+            )
             try:
-                write_film(
-                    target,
-                    records,
-                    scene,
-                    ahead=lambda step: library.ahead(records[0], body.world, step),
-                    report=lambda done, total: drawn.update({body.job: (done, total)}),
-                )
+                write_pictures(target, pictures)
             finally:
                 drawn.pop(body.job, None)
             data = target.read_bytes()
