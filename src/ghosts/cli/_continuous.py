@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
-from rich.progress import Progress
 
 from ghosts.cli._options import names_of
 from ghosts.cli._out import check_out_folder
-from ghosts.cli._progress import columns
 from ghosts.cli._progress import told as shown
 from ghosts.config import require
 from ghosts.errors import ConfigError, UnknownNameError
@@ -83,19 +81,12 @@ def evaluate_ce(options: EvalCe) -> None:
     outfit = replace(TRAINED if options.camera == "trained" else Outfit(), renderer=options.renderer)
     houses = Residences(options.data, outfit)
     instructions = evenly(list(each_instruction(root.episodes(options.split))), options.examples)
-    console, driven, seconds = Console(), dict[str, Driven](), {}
+    driven, seconds = dict[str, Driven](), {}
     for name, choose in _choosers(options, root).items():
-        with Progress(*columns(), console=console, transient=True) as progress:
-            task = progress.add_task(name, total=len(instructions))
-            since = time.process_time()
-            driven[name] = drive_all(
-                choose,
-                houses,
-                root,
-                instructions,
-                report=lambda: progress.advance(task),  # noqa: B023
-            )
-            seconds[name] = (time.process_time() - since) / len(instructions)
+        since = time.process_time()
+        with shown(name) as report:
+            driven[name] = drive_all(choose, houses, root, instructions, report)
+        seconds[name] = (time.process_time() - since) / len(instructions)
     print(table(driven))
     print("".join(f"{name}: {spent:.2f} s of processor time per episode\n" for name, spent in seconds.items()), end="")
     if options.out is not None:

@@ -51,9 +51,7 @@ def main(arguments: list[str]) -> None:
     if options.drive:
         return film_drive(options.data, options.run, options.split, options.episode, options.out)
     library, world, minds, split = open_world(options.data, options.run, options.split, options.episode)
-    question = library.question(
-        minds[0], split, options.episode or library.first(minds[0], split), fixed=options.walk == "fixed"
-    )
+    question = library.question(minds[0], split, options.episode, fixed=options.walk == "fixed")
     records = [mind.record(question) for mind in minds]
     scene = library.scene(world, question.scan)
     painting = library.painting_at(world, question.scan, records[0].walk[-1]) if options.photo else None

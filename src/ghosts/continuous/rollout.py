@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,8 @@ def drive_all(
     choose: Choose,
     houses: Residences,
     root: DataRoot,
-    instructions: Iterable[Instruction],
-    report: Callable[[], object] = lambda: None,
+    instructions: Sequence[Instruction],
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Driven:
     """Drive many episodes, house by house, so that each house is opened once.
 
@@ -58,17 +58,17 @@ def drive_all(
         houses: of the data root.
         root: the data root.
         instructions: what to follow.
-        report: called after every episode.
+        report: called with the episodes driven by now, and with all of them.
     """
     found: dict[str, CeScores] = {}
-    told = list(instructions)
-    for item in sorted(told, key=lambda item: item.episode.scan):
+    for number, item in enumerate(sorted(instructions, key=lambda item: item.episode.scan)):
         episode = open_episode(houses, root, item)
         for _ in driven(choose(episode), episode):
             pass
         found[item.instr_id] = episode.scores
-        report()
-    return Driven(tuple(item.instr_id for item in told), tuple(found[item.instr_id] for item in told))
+        report(number + 1, len(instructions))
+    names = tuple(item.instr_id for item in instructions)
+    return Driven(names, tuple(found[name] for name in names))
 
 
 def answers(path: Path, root: DataRoot, split: str) -> Choose:

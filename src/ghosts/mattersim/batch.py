@@ -100,7 +100,10 @@ class SimState:
 
 
 class Simulator(Settings):
-    """The simulator. Settings other than camera and elevation limits are fixed once it is initialised."""
+    """The simulator. Settings other than camera and elevation limits are fixed once it is initialised.
+
+    As in C++, a method never calls what a subclass may have overridden.
+    """
 
     def __init__(self) -> None:
         super().__init__("./data/v1/scans/")
@@ -163,10 +166,6 @@ class Simulator(Settings):
             IndexError: a scan is unknown, or a list is shorter than the batch; what a longer one has beyond is ignored.
             TypeError: an argument is no list.
         """
-        self._start(scanId, viewpointId, heading, elevation)
-
-    def _start(self, scanId: Texts, viewpointId: Texts, heading: Numbers, elevation: Numbers) -> None:
-        # As in C++, a method never calls what a subclass may have overridden.
         start = time.perf_counter()
         Simulator.initialize(self)
         self._check("scanId viewpointId heading elevation", scanId, viewpointId, heading, elevation)
@@ -190,7 +189,7 @@ class Simulator(Settings):
             building = self._building(scan)
             viewpoints.append(building.places[random_row(self._random, scan, building.included)][0])
             headings.append(random.heading_rad())
-        self._start(scanId, viewpoints, headings, [0.0] * len(viewpoints))
+        Simulator.newEpisode(self, scanId, viewpoints, headings, [0.0] * len(viewpoints))
 
     def getState(self) -> list[SimState]:
         """The state of every environment."""

@@ -6,11 +6,11 @@ JSON, `{"error": "…"}`, with a 4xx status.
 
 from __future__ import annotations
 
-import base64
+import re
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,43 +25,18 @@ from ghosts import __version__
 from ghosts.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
 from ghosts.view.film import film_pictures, write_pictures
 from ghosts.view.guard import Guard
-from ghosts.view.house3d import Houses3D, three_js
+from ghosts.view.house3d import Houses3D
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.packed import pack
-from ghosts.view.panorama import png
+from ghosts.view.panorama import data_address, png
 from ghosts.view.question import Question
 from ghosts.view.record_json import frame_to_json, header_to_json, to_json
 from ghosts.view.report import static_text
 from ghosts.view.requests import Ask, AskCell, AskFilm, AskFrame, Pick
 
 MOST_THREADS = 4
-STATIC = {
-    "index.html": "text/html; charset=utf-8",
-    "style.css": "text/css; charset=utf-8",
-    "house3d.css": "text/css; charset=utf-8",
-    **{
-        f"{name}.js": "text/javascript; charset=utf-8"
-        for name in (
-            "core",
-            "heat",
-            "layers",
-            "map",
-            "pano",
-            "words",
-            "inside",
-            "episodes",
-            "player",
-            "picture",
-            "saving",
-            "orbit",
-            "house3d",
-            "driving",
-            "training",
-            "viewer",
-        )
-    },
-}
+MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 NameQuery = Annotated[str, Query(min_length=1, max_length=80)]
 
 
@@ -96,17 +71,19 @@ async def _few_threads(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _pages(app: FastAPI) -> None:
-    texts = {name: static_text(name) for name in STATIC}
+    page = static_text("index.html")
+    # What the page names is what there is to serve.
+    texts = {name: static_text(name) for name in ("index.html", *re.findall(r'"/static/([\w.]+)"', page))}
 
     @app.get("/")
     def index() -> Response:
-        return Response(texts["index.html"], media_type=STATIC["index.html"])
+        return Response(page, media_type=MEDIA[".html"])
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
         if name not in texts:
             raise UnknownNameError("page", name[:80], [])
-        return Response(texts[name], media_type=STATIC[name])
+        return Response(texts[name], media_type=MEDIA[Path(name).suffix])
 
     @app.get("/favicon.ico")
     def icon() -> Response:
@@ -147,7 +124,11 @@ def _lists(app: FastAPI, library: Library) -> None:
         found = library.episodes(mind, split, scan, find)
         if sort != "listed":
             found.sort(key=lambda item: len(item.text.split()), reverse=sort == "longest")
-        return {"total": len(found), "episodes": [asdict(item) for item in found[offset : offset + limit]]}
+        listed = [
+            {"split": split, "instr_id": item.instr_id, "scan": item.scan, "text": item.text}
+            for item in found[offset : offset + limit]
+        ]
+        return {"total": len(found), "episodes": listed}
 
     @app.get("/api/scene")
     def scene(world: NameQuery, scan: NameQuery) -> dict[str, Any]:
@@ -157,11 +138,11 @@ def _lists(app: FastAPI, library: Library) -> None:
     @app.get("/api/painting")
     def painting(world: NameQuery, scan: NameQuery, storey: Annotated[int, Query(ge=0, le=50)] = 0) -> dict[str, Any]:
         _known_scan(library, world, scan)
-        if storey >= library.storeys(world, scan):
-            raise UnknownNameError("storey", str(storey), map(str, range(library.storeys(world, scan))))
+        storeys = range(len(library.scene(world, scan)["storeys"]))
+        if storey not in storeys:
+            raise UnknownNameError("storey", str(storey), map(str, storeys))
         painted = library.painting(world, scan, storey)
-        data = base64.b64encode(png(painted.rgba)).decode()
-        return {"extent_m": painted.extent_m, "image": f"data:image/png;base64,{data}"}
+        return {"extent_m": painted.extent_m, "image": data_address("png", png(painted.rgba))}
 
     @app.get("/api/panorama")
     def panorama(world: NameQuery, scan: NameQuery, viewpoint: NameQuery) -> Response:
@@ -253,7 +234,7 @@ def _houses(app: FastAPI, library: Library, houses: Houses3D) -> None:
 
     @app.get("/static/vendor/three.module.min.js")
     def three() -> Response:
-        return Response(three_js(), media_type=STATIC["core.js"], headers=kept)
+        return Response(static_text("vendor/three.module.min.js"), media_type=MEDIA[".js"], headers=kept)
 
     @app.get("/api/house")
     def house(world: NameQuery, scan: NameQuery) -> Response:
