@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Union, get_args
 
-from ghosts.cli._options import parse, parse_form
+from ghosts.cli._options import check_roots, parse_form
 from ghosts.errors import ConfigError, UnknownNameError
 
 
@@ -29,7 +29,9 @@ def parse_kind(
     word = arguments[0] if arguments else "--help"
     if word in kinds:
         # On its own: from a union, tyro's hints would name the kind without the command before it.
-        return parse(kinds[word], f"{command} {word}", arguments[1:], get_args(kinds[word])[0].__doc__)
+        found = parse_form(kinds[word], f"{command} {word}", arguments[1:], get_args(kinds[word])[0].__doc__)
+        check_roots(getattr(found, "data", None))
+        return found
     if word in ("-h", "--help"):
         every: Any = Union[tuple(kinds.values())]  # noqa: UP007 (made at run time)
         return parse_form(every, command, [word], about)
