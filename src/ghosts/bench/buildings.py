@@ -62,11 +62,6 @@ def _point(name: str, scores: dict[str, Any], experiment: dict[str, Any], path: 
 def draw_points(points: Sequence[BuildingPoint], title: str, path: Path) -> None:
     """Draw success against the number of training buildings, whole or not at all.
 
-    Args:
-        points: of `read_points`.
-        title: split and models.
-        path: ends in a suffix that matplotlib knows (`.svg`, `.png`).
-
     Raises:
         MissingExtraError: matplotlib is not installed.
     """

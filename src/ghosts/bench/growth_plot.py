@@ -33,11 +33,6 @@ _IDEALS = {
 def draw_growth(points: Sequence[Point], title: str, path: Path) -> None:
     """Draw the points of `measure_growth`, whole or not at all.
 
-    Args:
-        points: of all axes.
-        title: preset and machine.
-        path: ends in a suffix that matplotlib knows (`.svg`, `.png`).
-
     Raises:
         MissingExtraError: matplotlib is not installed.
     """

@@ -101,15 +101,7 @@ DEMO_WORLD = ("--houses", "2", "--storeys", "1", "1", "--rooms", "6", "8")
 
 
 def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -> None:
-    """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it.
-
-    Args:
-        out: where the pictures go.
-        root: the world; made where it is missing.
-        seed: of the world.
-        count: instructions to follow.
-        console: to tell it.
-    """
+    """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it."""
     from ghosts.cli import world
     from ghosts.continuous.agent import make_agent
     from ghosts.continuous.drive import driven
@@ -149,15 +141,7 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
 
 
 def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, out: Path) -> None:
-    """Run `ghosts film --drive`.
-
-    Args:
-        data: the world.
-        runs: the run that drives; the shipped agent where none is named.
-        split: an unseen one where none is named.
-        instr_id: the split's first where none is named.
-        out: the film.
-    """
+    """Run `ghosts film --drive`: by default the shipped agent, in the first episode of an unseen split."""
     from ghosts.continuous.agent import make_agent
     from ghosts.continuous.episode import houses_of, open_episode
     from ghosts.continuous.record import record_drive

@@ -184,12 +184,7 @@ def _follow(
 ) -> dict[str, NavScores]:
     """How an agent does on a split by people's words and by a speaker's.
 
-    Args:
-        options: how it walks.
-        run: the agent.
-        data: the speaker's; its split is walked, whatever the agent held out.
-        people: the paths, each with people's words.
-        said: the speaker's words for each.
+    The split is that of the speaker's data, whatever the agent held out.
     """
     from ghosts.cli._launch import launch
     from ghosts.data.dataset import open_dataset

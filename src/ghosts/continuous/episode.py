@@ -40,14 +40,7 @@ class Sight:
 
 
 class ContinuousEpisode:
-    """A body that follows one instruction.
-
-    Args:
-        residence: the house.
-        root: its data root.
-        instruction: what to follow.
-        max_steps: actions after which the episode is over.
-    """
+    """A body that follows one instruction, for at most so many actions."""
 
     def __init__(
         self, residence: Residence, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS

@@ -51,12 +51,7 @@ class Space:
 
     @staticmethod
     def around(pose: Pose, camera_m: float) -> Space:
-        """Nothing is known yet.
-
-        Args:
-            pose: of the camera.
-            camera_m: its height above the ground.
-        """
+        """Nothing is known yet; the camera is so high above the ground."""
         below = np.array([_SIDE // 2 * CELL_M, _SIDE // 2 * CELL_M, camera_m + _BELOW_M]) + CELL_M / 2
         empty = np.zeros((_SIDE, _SIDE), np.uint64)
         return Space(empty, empty > 0, np.array([pose.x_m, pose.y_m, pose.z_m]) - below)
@@ -177,16 +172,7 @@ class Reach:
 
 
 def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, height_m: float) -> Reach:
-    """Flood what is known from a place.
-
-    Args:
-        space: what is known.
-        x_m: where the body stands.
-        y_m: where the body stands.
-        z_m: height of the ground there.
-        body_m: distance that is kept from obstacles.
-        height_m: of the body.
-    """
+    """Flood what is known from a place on the ground, at a distance of `body_m` from obstacles."""
     kernels, top = [_disc(body_m), _disc(body_m + 0.2)], round(height_m / CELL_M)
 
     @cache

@@ -84,12 +84,7 @@ TRAINED = Outfit(elevation_rad=math.radians(-30.0), hfov_rad=math.radians(60.0))
 
 
 class Residence:
-    """A house with everything that an episode in it needs.
-
-    Args:
-        house: the house.
-        outfit: body and camera.
-    """
+    """A house with everything that an episode in it needs."""
 
     def __init__(self, house: House, outfit: Outfit) -> None:
         self.house, self.outfit = house, outfit

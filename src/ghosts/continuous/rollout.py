@@ -51,15 +51,7 @@ def drive_all(
     instructions: Sequence[Instruction],
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Driven:
-    """Drive many episodes, house by house, so that each house is opened once.
-
-    Args:
-        choose: who drives an episode.
-        houses: of the data root.
-        root: the data root.
-        instructions: what to follow.
-        report: called with the episodes driven by now, and with all of them.
-    """
+    """Drive many episodes, house by house, so that each house is opened once."""
     found: dict[str, CeScores] = {}
     for number, item in enumerate(sorted(instructions, key=lambda item: item.episode.scan)):
         episode = open_episode(houses, root, item)
@@ -72,12 +64,7 @@ def drive_all(
 
 
 def answers(path: Path, root: DataRoot, split: str) -> Choose:
-    """Drivers that follow the walks that an agent chose on the graph.
-
-    Args:
-        path: written by `ghosts submit`: viewpoints of every instruction.
-        root: the data root.
-        split: which the file answers.
+    """Drivers that follow the walks that an agent chose on the graph, from a file of `ghosts submit`.
 
     Raises:
         DataError: the file is missing, or does not answer the split.

@@ -36,17 +36,7 @@ _MOST = 2000
 
 
 def write_vlnce(root: DataRoot, houses: Residences, split: str, folder: Path) -> tuple[Path, Path]:
-    """Write a split.
-
-    Args:
-        root: data root of houses.
-        houses: the same root's.
-        split: which.
-        folder: where `SPLIT/SPLIT.json.gz` and `SPLIT/SPLIT_gt.json.gz` go.
-
-    Returns:
-        The two files.
-    """
+    """Write a split as `SPLIT/SPLIT.json.gz` and `SPLIT/SPLIT_gt.json.gz` in a folder; returns these two files."""
     vocabulary = training_words(root, split)
     episodes, truths = [], {}
     for number, item in enumerate(each_instruction(root.episodes(split)), start=1):

@@ -82,16 +82,7 @@ def view_box(record: EpisodeRecord, scene: dict[str, Any]) -> Box:
 def draw_map(
     axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: int, t: int, layers: MapLayers = MapLayers()
 ) -> None:
-    """Draw everything known at an agent step and a filter step.
-
-    Args:
-        axes: of matplotlib.
-        scene: the building (`scene.make_scene`).
-        record: the episode.
-        step: agent step.
-        t: filter step; 0 is the start.
-        layers: what else is shown, and how.
-    """
+    """Draw everything known at an agent step and a filter step `t`, of which 0 is the start."""
     frame = record.frames[step]
     places = places_of(scene)
     storey = places[record.walk[step]]["s"]

@@ -29,15 +29,7 @@ class CellView:
 
 
 def kernel_of(trace: FilterTrace, filter_step: int, row: int, col: int, size: int) -> Float[np.ndarray, "c k k"]:
-    """Where a unit of mass at one cell goes, for each source heading: works for every kind of kernel.
-
-    Args:
-        trace: of one walker.
-        filter_step: 1 to T.
-        row: of the cell.
-        col: of the cell.
-        size: cells per side of a kernel.
-    """
+    """Where a unit of mass at one cell goes at a filter step (1 to T), by source heading, for any kind of kernel."""
     half, kernel = size // 2, trace.kernel_at(filter_step - 1)
     headings, rows, cols = trace.posteriors.shape[3:]
     moved = np.zeros((headings, rows + 2 * half, cols + 2 * half))

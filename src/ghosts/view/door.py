@@ -82,14 +82,7 @@ async def give_back() -> None:
 
 
 def serve(app: Any, door: socket.socket, host: str, port: int) -> None:
-    """Answer until Ctrl-C.
-
-    Args:
-        app: what answers.
-        door: socket that listens.
-        host: its address, for messages.
-        port: its port, for messages.
-    """
+    """Answer at a socket that listens until Ctrl-C; host and port are for messages."""
     config = uvicorn.Config(
         app,
         host=host,

@@ -42,14 +42,7 @@ def save_figure(figure: Figure, path: Path) -> None:
 def belief_sequence(
     record: EpisodeRecord, scene: dict[str, Any], step: int = -1, *, painting: Painting | None = None
 ) -> Figure:
-    """The belief at the start and after each filter step, on the map of one agent step.
-
-    Args:
-        record: the episode.
-        scene: its building.
-        step: agent step; the last one by default.
-        painting: drawn instead of the plan.
-    """
+    """The belief at the start and after each filter step, on the map of one agent step (by default the last)."""
     step = step % len(record.frames)
     count = record.filter_steps + 1
     columns = min(4, count)
@@ -121,14 +114,8 @@ def attention_figure(record: EpisodeRecord) -> Figure:
 def inside_figure(record: EpisodeRecord, scene: dict[str, Any], step: int, t: int) -> Figure:
     """Belief before, motion kernel at its most likely cell, prediction, likelihood and posterior, side by side.
 
-    Args:
-        record: the episode.
-        scene: its building.
-        step: agent step.
-        t: filter step, 1 to T.
-
     Raises:
-        ConfigError: there is no such filter step.
+        ConfigError: the filter step `t` does not lie in 1 to T.
     """
     if not 1 <= t <= record.filter_steps:
         raise ConfigError(f"filter step must lie in 1..{record.filter_steps}, got {t}")

@@ -124,16 +124,7 @@ def _film_picture(
     *,
     named: bool,
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """One picture: instruction with the words of this filter step, map with belief, what the numbers say.
-
-    Args:
-        record: the episode.
-        scene: its building.
-        when: agent step and filter step.
-        layers: of the map.
-        view: what the camera sees, shown beside the map.
-        named: whether to say which model this is.
-    """
+    """One picture: instruction with the words of this filter step, map with belief, what the numbers say."""
     (step, t), box = when, layers.box or view_box(record, scene)
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.0))
     side = _CAMERA_IN if view is not None else 0.0

@@ -32,14 +32,6 @@ def remake_images(
 
     A world of landmarks gives its belief and the viewer on it; one with photos gives all the rest.
 
-    Args:
-        folder: where to.
-        library: what is shown.
-        world: data root's name.
-        split: the episode's.
-        record: the episode.
-        page: the report.
-
     Yields:
         A line about each picture, once it is there.
     """
@@ -70,12 +62,7 @@ def find_chromium() -> str | None:
 
 
 class Served:
-    """The viewer on a free port of this machine, for the length of a `with` block.
-
-    Args:
-        library: what is shown.
-        how: more for `server.make_app`.
-    """
+    """The viewer on a free port of this machine, for the length of a `with` block; `how` goes to `server.make_app`."""
 
     def __init__(self, library: Library, **how: Any) -> None:
         import uvicorn

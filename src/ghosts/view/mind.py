@@ -79,10 +79,7 @@ class _Explored:
 class Mind:
     """One model on one data root, on the CPU. Calls may come from several threads; they take turns.
 
-    Args:
-        run: the model.
-        data: what it reads.
-        name: shown to people; the run's by default.
+    Its name is shown to people; the run's by default.
     """
 
     def __init__(self, run: Run, data: Dataset, name: str = "") -> None:
@@ -186,16 +183,10 @@ class Mind:
 
     @torch.inference_mode()
     def cell(self, question: Question, step: int, filter_step: int, xy_m: tuple[float, float]) -> CellView:
-        """What the filter thinks about the cell under a point.
-
-        Args:
-            question: the episode so far.
-            step: agent step.
-            filter_step: 1 to T.
-            xy_m: in the world.
+        """What the filter thinks about the cell under a point of the world.
 
         Raises:
-            ConfigError: the point lies off the map, or there is no such filter step.
+            ConfigError: the point lies off the map, or the filter step does not lie in 1 to T.
         """
         trace = self._thought(question, step).trace
         steps = trace.posteriors.shape[2] if trace is not None else 0

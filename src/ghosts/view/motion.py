@@ -38,14 +38,7 @@ class MotionWeights:
     """l of each filter step, turned to each source heading."""
 
     def kernel(self, step: int, filter_step: int, row: int, col: int) -> Float[np.ndarray, "c size size"]:
-        """Where mass that leaves a cell goes, for each source heading; rows grow with +y.
-
-        Args:
-            step: agent step.
-            filter_step: 1 to T.
-            row: of the cell.
-            col: of the cell.
-        """
+        """Where mass that leaves a cell goes at a filter step (1 to T), for each source heading; rows grow with +y."""
         levels = self.map_levels[step, :, row, col].astype(float)
         weights = np.where(levels > 0, np.exp((levels - 255.0) * (RANGE_NATS / _LEVELS)), 0.0)
         product = weights * self.language[filter_step - 1]

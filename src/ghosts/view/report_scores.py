@@ -32,15 +32,10 @@ class Listed:
 
 
 def choose_episodes(names: Sequence[str], errors: Sequence[np.ndarray], count: int) -> list[tuple[str, str]]:
-    """Instructions worth looking at, with the reason.
+    """Instructions worth looking at, with the reason; errors are each model's, in metres.
 
     A third are the first model's best, a third its worst; the others are its middling ones, or where models are
     compared those on which the first and the last of them differ most.
-
-    Args:
-        names: of the instructions.
-        errors: of each model, metres for each instruction.
-        count: how many.
     """
     error = errors[0]
     order = np.argsort(error, kind="stable").tolist()
@@ -87,11 +82,7 @@ def headline_html(arrived: Mapping[str, tuple[int, int]], scores: Mapping[str, G
 
 
 def evaluation_html(scores: Mapping[str, GoalScores]) -> str:
-    """Goal prediction on the fixed walks: tables by model and by time step, calibration and error plots.
-
-    Args:
-        scores: of each model, on the same instructions.
-    """
+    """Goal prediction on the fixed walks: tables by model and by time step, calibration and error plots."""
     count = len(next(iter(scores.values())).instr_ids)
     steps = "".join(
         f"<details{' open' if len(scores) == 1 else ''}><summary>{html.escape(name)} by time step</summary>"

@@ -31,14 +31,7 @@ def require_rerun() -> Any:
 
 
 def write_rerun(path: Path, record: EpisodeRecord, scene: dict[str, Any], rerun: Any = None) -> None:
-    """Write a recording (.rrd), whole or not at all.
-
-    Args:
-        path: the file.
-        record: the episode.
-        scene: its building.
-        rerun: the SDK, or what stands in for it; imported by default.
-    """
+    """Write a recording (.rrd), whole or not at all; what stands in for the SDK may be given."""
     rerun = rerun or require_rerun()
     stream = rerun.RecordingStream("ghosts")
     with atomic_path(path) as temporary:

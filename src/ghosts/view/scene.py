@@ -56,12 +56,8 @@ def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
 def scene_from_json(value: Any, names: Sequence[str]) -> dict[str, Any]:
     """A building's plan out of a file that anybody may have written.
 
-    Args:
-        value: plain JSON values.
-        names: viewpoints that it must have.
-
     Raises:
-        DataError: it is no plan, or lacks a viewpoint.
+        DataError: it is no plan, or lacks one of the viewpoints named.
     """
     try:
         points, storeys = value["viewpoints"], range(len(value["storeys"]))
