@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ghosts.cli._out import check_out_folder
 from ghosts.config import GoalExperiment, Precision, require, to_dict
@@ -14,16 +14,12 @@ from ghosts.errors import ConfigError, UnknownNameError
 if TYPE_CHECKING:
     import torch
 
-    from ghosts.cli.eval import VlnRun
     from ghosts.data.examples import Example
-    from ghosts.evaluate.table import ScoredRun
     from ghosts.run.load import Run
     from ghosts.run.pragmatic import Pragmatist
     from ghosts.world.dataroot import DataRoot
 
     Splits = dict[str, list[Example]]
-R = TypeVar("R", bound="ScoredRun | VlnRun")
-"""Anything with the name of a run's folder."""
 Walk = Literal["agent", "fixed"]
 """Who walks an episode that is shown: the model by itself, or goal prediction's evaluation, the same for all models."""
 SEEN = "val_seen"
@@ -209,6 +205,19 @@ class EvalOptions:
             f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that {held_out.by} was trained on "
             f"({', '.join(sorted(set(away)))}); --trained-only leaves them out"
         ]
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A run that `group_runs` can group."""
+
+    @property
+    def name(self) -> str:
+        """Of the run's folder."""
+        ...
+
+
+R = TypeVar("R", bound=Named)
 
 
 def group_runs(runs: Sequence[tuple[GoalExperiment, R]]) -> dict[str, list[tuple[GoalExperiment, R]]]:
