@@ -18,8 +18,6 @@ from ghosts.errors import ConfigError
 
 @dataclass(frozen=True)
 class Options:
-    """Draw what a model believes: belief sequence, attention, the inside of the filter."""
-
     data: Path
     """Data root."""
     run: Path

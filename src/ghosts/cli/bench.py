@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ghosts import __version__
-from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
+from ghosts.cli._options import parse_kind
 from ghosts.cli._out import check_out_file
 from ghosts.config import require
 from ghosts.files import write_json

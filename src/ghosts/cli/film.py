@@ -16,8 +16,6 @@ from ghosts.errors import ConfigError
 
 @dataclass(frozen=True)
 class Options:
-    """Film an episode: the belief after every filter step, on the map of every agent step."""
-
     data: Path
     """Data root."""
     out: Path

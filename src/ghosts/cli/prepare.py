@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Make a data root from the raw Matterport3D release."""
-
     raw: tuple[Path, ...] = ()
     """Folder that holds the scans, or a zip file of the release; repeat for more."""
     out: Path = Path("data")

@@ -14,8 +14,6 @@ from ghosts.weights import FILTERS, read_about, shipped
 
 @dataclass(frozen=True)
 class Options:
-    """List the models there are: shipped weights, and runs of `ghosts train` below a folder."""
-
     folder: Path = Path("runs")
     """Folder in which to look for runs."""
 

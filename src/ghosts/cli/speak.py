@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Write directions for a walk, or for thousands of them to train on."""
-
     data: Path
     """Data root."""
     run: Path = Path("landmarks-speaker")

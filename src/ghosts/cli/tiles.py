@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Make map tiles of all panoramas with a frozen backbone, so that training reads no pixels."""
-
     data: Path
     """Data root with images."""
     backbone: Path

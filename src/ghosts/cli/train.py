@@ -8,8 +8,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
-from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import TrainOptions, launch, open_training
+from ghosts.cli._options import parse_kind
 from ghosts.cli._out import check_out_folder
 from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment, WordsExperiment
 from ghosts.presets import KINDS, preset

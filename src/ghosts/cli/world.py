@@ -27,9 +27,6 @@ from ghosts.world.houses.world import WorldConfig, make_world
 
 @dataclass(frozen=True, kw_only=True)
 class Options(WorldConfig):
-    """Make a world of procedural houses (--out), draw one (--show), export houses (--export), or measure a data root
-    (--stats)."""
-
     out: Path | None = None
     """Folder to write; with --show, the picture (PNG, SVG or PDF)."""
     seed: int = 0

@@ -168,7 +168,7 @@ def draw_heat(
 def _draw_unseen(axes: Any, record: EpisodeRecord, frame: Frame) -> None:
     grid = record.map_grid
     shade = np.zeros((grid.rows, grid.cols, 4))
-    shade[..., :3] = [int(style.UNSEEN[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]
+    shade[..., :3] = np.array(style.rgb(style.UNSEEN)) / 255.0
     shade[..., 3] = np.where(frame.observed, 0.0, 0.33)
     extent = extent_m(grid, record.origin_xy_m)
     axes.imshow(shade, extent=extent, origin="lower", interpolation="nearest", zorder=2.5)

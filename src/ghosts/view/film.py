@@ -241,7 +241,7 @@ def _gif_colours(pictures: list[np.ndarray]) -> Any:
     from PIL import Image
 
     signs = (style.AGENT, style.DEMONSTRATOR, style.GOAL, style.PREDICTED, style.START, style.CANDIDATE, style.PAPER)
-    fixed = [int(colour[k : k + 2], 16) for colour in signs for k in (1, 3, 5)]
+    fixed = [part for colour in signs for part in style.rgb(colour)]
     few = Image.fromarray(np.concatenate([pictures[0], pictures[len(pictures) // 2], pictures[-1]], 0))
     own = few.quantize(256 - len(signs)).getpalette() or []
     table = Image.new("P", (1, 1))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from anyio import CapacityLimiter, to_thread
@@ -33,7 +33,7 @@ from ghosts.view.panorama import data_address, png
 from ghosts.view.question import Question
 from ghosts.view.record_json import frame_to_json, header_to_json, to_json
 from ghosts.view.report import static_text
-from ghosts.view.requests import Ask, AskCell, AskFilm, AskFrame, Pick
+from ghosts.view.requests import Ask, AskCell, AskEpisodes, AskFilm, AskFrame, Pick
 
 MOST_THREADS = 4
 MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -108,25 +108,15 @@ def _lists(app: FastAPI, library: Library) -> None:
         return library.training()
 
     @app.get("/api/episodes")
-    def episodes(
-        world: NameQuery,
-        model: NameQuery,
-        split: NameQuery,
-        scan: Annotated[str, Query(max_length=80)] = "",
-        find: Annotated[str, Query(max_length=200)] = "",
-        offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        sort: Literal["listed", "shortest", "longest"] = "listed",
-    ) -> dict[str, Any]:
-        mind = library.mind(world, model)
-        if split not in library.splits(mind):
-            raise UnknownNameError("split", split, library.splits(mind))
-        found = library.episodes(mind, split, scan, find)
-        if sort != "listed":
-            found.sort(key=lambda item: len(item.text.split()), reverse=sort == "longest")
+    def episodes(asked: Annotated[AskEpisodes, Query()]) -> dict[str, Any]:
+        mind = library.mind(asked.world, asked.model)
+        _known_split(library, mind, asked.split)
+        found = library.episodes(mind, asked.split, asked.scan, asked.find)
+        if asked.sort != "listed":
+            found.sort(key=lambda item: len(item.text.split()), reverse=asked.sort == "longest")
         listed = [
-            {"split": split, "instr_id": item.instr_id, "scan": item.scan, "text": item.text}
-            for item in found[offset : offset + limit]
+            {"split": asked.split, "instr_id": item.instr_id, "scan": item.scan, "text": item.text}
+            for item in found[asked.offset : asked.offset + asked.limit]
         ]
         return {"total": len(found), "episodes": listed}
 
@@ -158,8 +148,7 @@ def _questions(app: FastAPI, library: Library) -> None:
 
     def picked(body: Pick) -> dict[str, Any]:
         mind = library.mind(body.world, body.model)
-        if body.split not in library.splits(mind):
-            raise UnknownNameError("split", body.split, library.splits(mind))
+        _known_split(library, mind, body.split)
         return header_to_json(mind.header(library.question(mind, body.split, body.instr_id, fixed=body.fixed)))
 
     def walked(body: Ask) -> dict[str, Any]:
@@ -247,6 +236,11 @@ def _houses(app: FastAPI, library: Library, houses: Houses3D) -> None:
         return houses.drive(body.world, body.model, question)
 
 
+def _known_split(library: Library, mind: Mind, split: str) -> None:
+    if split not in library.splits(mind):
+        raise UnknownNameError("split", split, library.splits(mind))
+
+
 def _known_scan(library: Library, world: str, scan: str) -> None:
     scans = library.root(world).scans
     if scan not in scans:
@@ -269,7 +263,8 @@ def _errors(app: FastAPI) -> None:
     def answer(status: int, text: str) -> JSONResponse:
         return JSONResponse({"error": text}, status_code=status)
 
-    def ours(request: Request, error: Exception) -> JSONResponse:
+    @app.exception_handler(GhostsError)
+    def ours(request: Request, error: GhostsError) -> JSONResponse:
         if isinstance(error, UnknownNameError):
             return answer(404, str(error))
         if isinstance(error, MissingExtraError):
@@ -277,24 +272,16 @@ def _errors(app: FastAPI) -> None:
         # A data error names files on this machine; the page is told what is wrong, the terminal where.
         return answer(400, error.problem if isinstance(error, DataError) else str(error))
 
-    def malformed(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)
+    @app.exception_handler(RequestValidationError)
+    def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
         return answer(422, f"{where}: {first['msg']}" if where else str(first["msg"]))
 
-    def missing(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
+    @app.exception_handler(HTTPException)
+    def missing(request: Request, error: HTTPException) -> JSONResponse:
         return answer(error.status_code, str(error.detail))
 
+    @app.exception_handler(Exception)
     def broken(request: Request, error: Exception) -> JSONResponse:
         return answer(500, "the server failed at this; its terminal says why")
-
-    handlers: list[tuple[type[Exception], Callable[[Request, Exception], JSONResponse]]] = [
-        (GhostsError, ours),
-        (RequestValidationError, malformed),
-        (HTTPException, missing),
-        (Exception, broken),
-    ]
-    for kind, handler in handlers:
-        app.add_exception_handler(kind, handler)
