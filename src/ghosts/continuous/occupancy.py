@@ -46,15 +46,21 @@ class Space:
     """Bit k: something at the height k."""
     blocked: Bool[np.ndarray, "y x"]
     """Where the body bumped into what it had not seen."""
-    corner_m: Float[np.ndarray, "3"]
-    """The lowest x, y and height of the first cell and bin. The start is the middle of a cell and a bin."""
+    first_m: Float[np.ndarray, "3"]
+    """Centre of the first cell, and of the first bin of heights. The start is such a centre, too."""
+
+    @property
+    def corner_m(self) -> Float[np.ndarray, "3"]:
+        """The lowest x, y and height of the first cell and bin."""
+        return self.first_m - CELL_M / 2
 
     @staticmethod
     def around(pose: Pose, camera_m: float) -> Space:
         """Nothing is known yet; the camera is so high above the ground."""
-        below = np.array([_SIDE // 2 * CELL_M, _SIDE // 2 * CELL_M, camera_m + _BELOW_M]) + CELL_M / 2
+        half = _SIDE // 2 * CELL_M
         empty = np.zeros((_SIDE, _SIDE), np.uint64)
-        return Space(empty, empty > 0, np.array([pose.x_m, pose.y_m, pose.z_m]) - below)
+        first_m = np.array([pose.x_m - half, pose.y_m - half, pose.z_m - camera_m - _BELOW_M])
+        return Space(empty, empty > 0, first_m)
 
     def cell(self, x_m: float, y_m: float) -> tuple[int, int]:
         """Row and column of a place."""
@@ -107,7 +113,7 @@ def _levelled(space: Space, ground_m: float) -> Space:
     # A shift by the whole width is not defined for 64 bits.
     shifted = space.columns >> np.uint64(min(up, 63)) if up > 0 else space.columns << np.uint64(min(-up, 63))
     columns = shifted if abs(up) < 64 else np.zeros_like(shifted)
-    return replace(space, columns=columns, corner_m=space.corner_m + np.array([0.0, 0.0, CELL_M * up]))
+    return replace(space, columns=columns, first_m=space.first_m + np.array([0.0, 0.0, CELL_M * up]))
 
 
 def _stand(space: Space, columns: np.ndarray, pose: Pose, camera_m: float) -> None:
@@ -161,7 +167,7 @@ class Reach:
         self, layer: Int[np.ndarray, " n"], row: Int[np.ndarray, " n"], col: Int[np.ndarray, " n"]
     ) -> Float[np.ndarray, "n 3"]:
         """Centres of cells, on their ground."""
-        return self.space.corner_m + CELL_M * (np.stack([col, row, self.ground[layer, row, col]], 1) + 0.5)
+        return self.space.first_m + CELL_M * np.stack([col, row, self.ground[layer, row, col]], 1)
 
     def nearest(self, x_m: float, y_m: float, z_m: float) -> tuple[int, int, int]:
         """The cell that can be reached nearest to a place on the ground."""
