@@ -41,10 +41,10 @@ def _opened_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     renderers: dict[tuple[str, str], Renderer] = {}
 
-    def renderer(name: str, made: House, *, texel_m: float, folder: Path | None) -> Renderer:
+    def renderer(name: str, made: House, *, texel_m: float) -> Renderer:
         if (name, made.name) not in renderers:
             with unchecked():
-                renderers[name, made.name] = make_renderer(name, made, texel_m=texel_m, folder=folder)
+                renderers[name, made.name] = make_renderer(name, made, texel_m=texel_m)
         return renderers[name, made.name]
 
     def grey(house: House, scene: None, faces: Faces, atlas: Atlas) -> np.ndarray:

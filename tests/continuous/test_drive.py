@@ -24,14 +24,14 @@ from ghosts.cli import eval as eval_command
 from ghosts.cli import film as film_command
 from ghosts.cli._continuous import EvalCe, _choosers, drive_demo
 from ghosts.continuous.agent import ContinuousAgent, Habits, Look, _distances, make_agent
-from ghosts.continuous.drive import drive
-from ghosts.continuous.drivers import DRIVERS, make_driver
+from ghosts.continuous.drive import DRIVERS, Driver, drive, driven, make_driver
 from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
 from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
 from ghosts.continuous.picture import filmstrip
 from ghosts.continuous.record import Drive
 from ghosts.continuous.residence import Outfit, Residences
-from ghosts.continuous.rollout import answers, drive_to_end
+from ghosts.continuous.rollout import answers
+from ghosts.continuous.scores import CeScores
 from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.geometry import TAU
 from ghosts.language.episodes import each_instruction
@@ -151,6 +151,18 @@ def test_heights_move_along_with_the_storeys(house: House) -> None:
         assert reached(reach(there, 2.5, 4.5, far_m, 0.15, 1.5), 3.5, 4.5)
 
 
+def test_a_place_on_the_border_of_two_cells_belongs_to_the_one_above() -> None:
+    space = Space.around(Pose(0.0, 0.0, 1.25, 0.0), 1.25)
+    row, col = space.cell(0.0, 0.0)
+    # Cells are 0.1 m wide around the start: these are borders, whichever cell has an even number.
+    for k in range(-4, 5):
+        there = space.corner_m + 0.1 * np.array([col + k, row + k, space.bin(0.0) + k]) + 1e-9
+        assert space.cell(*there[:2].tolist()) == (row + k, col + k)
+        assert space.bin(float(there[2])) == space.bin(0.0) + k
+        below = there - 2e-9
+        assert space.cell(*below[:2].tolist()) == (row + k - 1, col + k - 1)
+
+
 def test_a_bump_closes_a_cell(house: House) -> None:
     space = looked(house, (2.5, 4.5, 1.25))
     x, y = 3.5, 4.5
@@ -163,6 +175,11 @@ def first(world: Path, outfit: Outfit = SMALL) -> ContinuousEpisode:
     root = houses_of(world)
     instruction = next(iter(each_instruction(root.episodes("val_unseen"))))
     return open_episode(Residences(world, outfit), root, instruction)
+
+
+def drive_to_end(driver: Driver, episode: ContinuousEpisode) -> CeScores:
+    assert len(list(driven(driver, episode))) == episode.steps
+    return episode.scores
 
 
 def test_the_oracle_arrives_and_the_other_baselines_keep_to_their_rules(world: Path) -> None:
@@ -231,7 +248,7 @@ def test_an_agent_explores_and_returns_to_the_place_it_chooses(world: Path) -> N
     episode = first(world, Outfit(rgb_px=24, depth_px=128, texel_m=0.5, renderer="baked"))
     start = episode.stance
     with unchecked():
-        scores = drive_to_end(driver, episode)
+        scores = drive_to_end(driver.follow, episode)
     assert episode.stopped
     assert [int(item.visited.sum()) for item in chooser.seen][-1] == 3
     assert scores.path_length > 4.0
@@ -251,7 +268,7 @@ def test_an_agent_that_is_sure_stops_where_it_stands(world: Path) -> None:
     driver, looks = agent(Chooser(lambda candidates: candidates.visited.float()))
     episode = first(world)
     with unchecked():
-        scores = drive_to_end(driver, episode)
+        scores = drive_to_end(driver.follow, episode)
     # 12 views, two turns apart, and the stop.
     assert scores.steps_taken == 11 * 2 + 1
     assert scores.path_length == 0.0
@@ -262,7 +279,7 @@ def test_the_true_planner_drives_an_episode(world: Path) -> None:
     driver, _ = agent(Planner(), looks=2)
     episode = first(world)
     with unchecked():
-        drive_to_end(driver, episode)
+        drive_to_end(driver.follow, episode)
     assert episode.over
 
 
@@ -334,7 +351,9 @@ def test_a_run_that_cannot_act_drives_by_the_planner_alone(
     world: Path, acts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=acts))
-    monkeypatch.setattr("ghosts.continuous.agent.make_agent", lambda run, backbone, planner: planner)
+    monkeypatch.setattr(
+        "ghosts.continuous.agent.make_agent", lambda run, backbone, planner: SimpleNamespace(follow=None)
+    )
     options = EvalCe(data=world, run=(Path("filter"),), planner=True)
     names = [name for name in _choosers(options, houses_of(world)) if name.startswith("filter")]
     assert names == ["filter"] * acts + ["filter, planner"]
@@ -364,7 +383,8 @@ def test_a_drive_is_filmed(
     monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=True))
     monkeypatch.setattr("ghosts.continuous.residence.TRAINED", SMALL)
     filmed: list[Drive] = []
-    monkeypatch.setattr("ghosts.view.drive_film.write_drive_film", lambda out, drive, report: filmed.append(drive) or 7)
+    monkeypatch.setattr("ghosts.view.drive_film.drive_pictures", lambda drive, report: filmed.append(drive))
+    monkeypatch.setattr("ghosts.view.film.write_pictures", lambda out, pictures, per_second: 7)
     film = ["--data", str(world), "--drive", "--out", str(tmp_path / "drive.gif")]
     with unchecked():
         film_command.main(film)

@@ -46,7 +46,6 @@ from ghosts.view.library import Library
 from ghosts.view.paint import paint
 from ghosts.view.panorama import png
 from ghosts.view.question import Question
-from ghosts.view.report import _webp
 from ghosts.weights.checkpoint import BACKBONE, misfit, save_checkpoint
 from ghosts.world.camera_torch import PanoramaBank
 from ghosts.world.dataroot import DataRoot
@@ -177,9 +176,9 @@ def test_episodes_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         "r.json, field 'scan': an episode of a building that this data root lacks (got 'elsewhere'); "
         "name the root it was recorded in with --data"
     )
-    empty: Any = SimpleNamespace(episodes=lambda mind, split: [])
-    first: Any = inspect.unwrap(Library.first)
-    assert told(lambda: first(empty, mind, "test")) == "ROOT: split test holds no episode; choose another split"
+    empty: Any = SimpleNamespace(data=SimpleNamespace(examples=lambda split: []), root=mind.root)
+    question: Any = inspect.unwrap(Library.question)
+    assert told(lambda: question(None, empty, "test")) == "ROOT: split test holds no episode; choose another split"
 
 
 def test_weights_that_do_not_fit_are_named() -> None:
@@ -247,11 +246,6 @@ def test_pictures_of_the_viewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(cv2, "imencode", lambda *_: (False, None))
     assert told(lambda: png(np.zeros((2, 2, 4), np.uint8))) == (
         "the picture could not be encoded as png; reinstall opencv-python-headless"
-    )
-    painted: Any = SimpleNamespace(rgba=np.zeros((2, 2, 4), np.uint8))
-    unchecked = inspect.unwrap(_webp)
-    assert told(lambda: unchecked(painted)) == (
-        "the painted map could not be encoded as WebP; reinstall opencv-python-headless"
     )
 
 

@@ -25,8 +25,8 @@ from ghosts.errors import ConfigError, DataError, MissingExtraError
 from ghosts.evaluate.goal import GoalScores
 from ghosts.evaluate.navigation import NavScores
 from ghosts.view.canvas import MapLayers, choice_label, draw_map, heat_of, new_figure, view_box, walk_name
-from ghosts.view.figures import attention_figure, belief_sequence, inside_figure, save_figure, write_figures
-from ghosts.view.film import film_pictures, write_film
+from ghosts.view.figures import attention_figure, belief_sequence, episode_figures, inside_figure, save_figure
+from ghosts.view.film import film_pictures, write_pictures
 from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord, corner_m
 from ghosts.view.report import Assets, Evaluation, Shown, build_report
@@ -144,8 +144,10 @@ def test_attention_and_inside(record: EpisodeRecord, scene: dict[str, Any]) -> N
 
 
 def test_figures_are_written_in_all_kinds(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> None:
-    written = write_figures(tmp_path, record, scene, (".png", ".pdf", ".svg"), step=0)
-    assert {path.name for path in written} >= {"belief.pdf", "attention.png", "inside.svg"}
+    figures = episode_figures(record, scene, step=0)
+    assert set(figures) == {"belief", "attention", "inside"}
+    for name in ("belief.pdf", "belief.png", "inside.svg"):
+        save_figure(figures[name.split(".")[0]], tmp_path / name)
     page = (tmp_path / "belief.pdf").read_bytes()
     assert page.startswith(b"%PDF")
     assert b"/FontFile2" in page
@@ -161,7 +163,7 @@ def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> 
     assert [hold for _, hold in pictures] == [1, 1, 1, 1, 3]
     assert len({picture.shape for picture, _ in pictures}) == 1
     assert np.abs(pictures[0][0].astype(int) - pictures[-1][0]).max() > 60
-    assert write_film(tmp_path / "film.gif", [short], scene) == 7
+    assert write_pictures(tmp_path / "film.gif", pictures) == 7
     assert (tmp_path / "film.gif").read_bytes()[:6] == b"GIF89a"
     # The few pixels of a sign keep its colour.
     with Image.open(tmp_path / "film.gif") as film:
@@ -170,7 +172,7 @@ def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> 
         wanted = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
         assert np.abs(shown - wanted).sum(-1).min() < 24, colour
     with pytest.raises(DataError, match=r"\.mp4 or \.gif"):
-        write_film(tmp_path / "film.avi", [short], scene)
+        write_pictures(tmp_path / "film.avi", film_pictures([short], scene))
     assert list(tmp_path.iterdir()) == [tmp_path / "film.gif"]
 
 

@@ -27,7 +27,8 @@ from ghosts.language.episodes import Episode, Instruction
 from ghosts.language.tokens import Vocabulary
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.types import Grid
-from ghosts.view.drive_film import write_drive_film
+from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
+from ghosts.view.film import write_pictures
 from ghosts.view.house3d import Houses3D
 from ghosts.view.library import Library
 from ghosts.view.packed import unpack
@@ -166,7 +167,8 @@ def test_a_film_of_a_drive_shows_camera_map_and_belief(drive: Drive, tmp_path: P
     shown: list[tuple[int, int]] = []
     steps = drive.episode.steps
     assert steps == 12 + 1  # two views, half a turn apart, and the stop
-    count = write_drive_film(tmp_path / "drive.gif", drive, lambda *done: shown.append(done))
+    pictures = drive_pictures(drive, lambda *done: shown.append(done))
+    count = write_pictures(tmp_path / "drive.gif", pictures, ACTIONS_A_SECOND)
     assert (shown[-1], count) == ((steps + 1, steps + 1), steps - 1 + 2 * 12)
     with Image.open(tmp_path / "drive.gif") as film:
         frames = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(film)]

@@ -145,7 +145,7 @@ def test_the_documentation_s_pictures(
     assert picture.std() > 10
     library = Library([photos], [pictured], baseline=True)
     mind = library.mind("photos", "pictured")
-    record = mind.header(library.question(mind, "val_unseen", library.first(mind, "val_unseen"), fixed=True))
+    record = mind.header(library.question(mind, "val_unseen", fixed=True))
     names = [shot.name for shot in images._shots(library, "photos", record)]
     assert names == ["viewer.jpg", "viewer-dark.jpg", "viewer-phone.jpg", "viewer-compare.jpg", "report.jpg"]
 

@@ -31,13 +31,13 @@ from fastapi.testclient import TestClient
 
 from ghosts.errors import DataError
 from ghosts.view import door, server
-from ghosts.view.film import write_film
+from ghosts.view.film import film_pictures
 from ghosts.view.guard import MOST_BYTES, Guard
 from ghosts.view.images import Served
 from ghosts.view.library import Library
 from ghosts.view.packed import unpack
 from ghosts.view.record_json import from_json
-from ghosts.view.server import STATIC, make_app
+from ghosts.view.server import make_app
 from landmark_world import small_experiment
 from view_fixtures import save_untrained
 
@@ -79,9 +79,13 @@ def test_library_names_what_goes_together(client: TestClient) -> None:
 def test_pages_are_served(client: TestClient) -> None:
     page = client.get("/")
     assert "<title>Ghosts</title>" in page.text
-    for name in STATIC:
-        assert client.get(f"/static/{name}").status_code == 200
-        assert name == "index.html" or f"/static/{name}" in page.text
+    kinds = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+    files = [path for path in (Path(server.__file__).parent / "static").iterdir() if path.suffix in kinds]
+    assert len(files) > 15
+    for path in files:
+        answer = client.get(f"/static/{path.name}")
+        assert answer.status_code == (404 if path.name == "report.js" else 200)  # the report's alone
+        assert path.name == "report.js" or answer.headers["content-type"] == f"{kinds[path.suffix]}; charset=utf-8"
     assert "default-src 'self'" in page.headers["content-security-policy"]
 
 
@@ -183,12 +187,12 @@ def test_scene_panorama_and_painting(client: TestClient) -> None:
     assert top > 6.0
 
 
-def _asked_meanwhile(ask: Callable[[], None], *given: Any, report: Callable[[int, int], None], **more: Any) -> int:
+def _asked_meanwhile(ask: Callable[[], None], *given: Any, report: Callable[[int, int], None], **more: Any) -> Any:
     def told(done: int, total: int) -> None:
         report(done, total)
         ask()
 
-    return write_film(*given, report=told, **more)
+    return film_pictures(*given, report=told, **more)
 
 
 @pytest.mark.parametrize("kind", ["mp4", "gif"])
@@ -197,7 +201,7 @@ def test_films(client: TestClient, kind: str, monkeypatch: pytest.MonkeyPatch) -
     asked = question(header, walk=header["walk"][:1], kind=kind, beside="plain" if kind == "gif" else "")
     told: list[dict[str, int]] = []
     ask = partial(_asked_meanwhile, lambda: told.append(client.get("/api/film/mine").json()))
-    monkeypatch.setattr(server, "write_film", ask)
+    monkeypatch.setattr(server, "film_pictures", ask)
     answer = client.post("/api/film", json=asked | {"job": "mine"})
     assert answer.status_code == 200, answer.text
     # How far it is can be asked for while it is drawn, and not afterwards.

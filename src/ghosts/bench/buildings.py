@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ghosts.errors import DataError, UnknownNameError
-from ghosts.files import atomic_path, is_finite, read_object
+from ghosts.files import is_finite, read_object
 from ghosts.view.canvas import new_figure
+from ghosts.view.figures import save_figure
 
 _LINE, _INK = "#0072B2", "#444444"
 
@@ -61,11 +62,6 @@ def _point(name: str, scores: dict[str, Any], experiment: dict[str, Any], path: 
 def draw_points(points: Sequence[BuildingPoint], title: str, path: Path) -> None:
     """Draw success against the number of training buildings, whole or not at all.
 
-    Args:
-        points: of `read_points`.
-        title: split and models.
-        path: ends in a suffix that matplotlib knows (`.svg`, `.png`).
-
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
@@ -83,5 +79,4 @@ def draw_points(points: Sequence[BuildingPoint], title: str, path: Path) -> None
     axes.margins(x=0.1, y=0.2)
     axes.grid(color="#dddddd", linewidth=0.6)
     figure.tight_layout()
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary)
+    save_figure(figure, path)

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -70,27 +69,8 @@ class Point:
     problem: str | None = None
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The four values that a point is measured at."""
-
-    batch: int
-    map: int
-    headings: int
-    houses: int
-
-
-@dataclass(frozen=True)
-class Track:
-    """What all points share."""
-
-    experiment: GoalExperiment
-    data: Dataset
-    fabric: Fabric
-    iterations: int
-    threads: int
-    folder: Path
-    """For runs, which leave a log and a checkpoint."""
+Setting = dict[str, int]
+"""A value for each of `AXES`."""
 
 
 def measure_growth(
@@ -120,37 +100,62 @@ def measure_growth(
             whole = synthetic_data(experiment, max(ranges.houses), Path(folder) / "root", experiment.train.seed)
         else:
             whole = open_dataset(DataRoot(data), reading_of(experiment, training=True))
-        buildings = len({example.scan for example in whole.splits[TRAIN]})
-        model = experiment.model
-        base = Setting(experiment.train.batch, model.mapper.rows, model.filter.headings, buildings)
-        if data is None:
-            base = replace(base, houses=max(ranges.houses))
-        track = Track(experiment, whole, fabric, iterations, threads, Path(folder))
-        known: dict[Setting, Point] = {}
+        model, buildings = experiment.model, len({example.scan for example in whole.splits[TRAIN]})
+        own = (experiment.train.batch, model.mapper.rows, model.filter.headings)
+        base = dict(zip(AXES, (*own, buildings if data is not None else max(ranges.houses))))
+        known: dict[tuple[int, ...], Point] = {}
         for axis in AXES:
-            own = getattr(base, axis)
-            wanted = {own, *getattr(ranges, axis)}
-            for value in sorted(wanted if axis != "houses" else {value for value in wanted if value <= own}):
-                setting = replace(base, **{axis: value})
-                if setting not in known:
-                    known[setting] = measure_point(track, setting)
-                yield replace(known[setting], axis=axis, value=value, base=setting == base)
+            for value in sorted({base[axis], *getattr(ranges, axis)}):
+                if axis == "houses" and value > base[axis]:
+                    continue
+                setting = base | {axis: value}
+                key = tuple(setting.values())
+                if key not in known:
+                    part = _restricted(experiment, whole, setting, iterations)
+                    known[key] = _measure_point(*part, fabric, threads)
+                yield replace(known[key], axis=axis, value=value, base=setting == base)
 
 
-def measure_point(track: Track, setting: Setting) -> Point:
-    """Train for a moment at one setting; where memory does not suffice the point says so."""
+def _restricted(
+    experiment: GoalExperiment, data: Dataset, setting: Setting, iterations: int
+) -> tuple[GoalExperiment, Dataset]:
+    """The preset at one setting, for as many iterations to warm up as are timed, and the buildings that it reads."""
+    model, side = experiment.model, setting["map"]
+    model = replace(
+        model,
+        mapper=replace(model.mapper, rows=side, cols=side),
+        filter=replace(model.filter, headings=setting["headings"]),
+    )
+    settings = replace(
+        experiment.train,
+        batch=setting["batch"],
+        iterations=2 * iterations,
+        log_every=iterations,
+        checkpoint_every=2 * iterations,
+    )
+    scans = sorted({example.scan for example in data.splits[TRAIN]})
+    part = restrict(data, scans[: setting["houses"]])
+    part = replace(part, reading=replace(part.reading, grid=model.mapper.grid))
+    return replace(experiment, model=model, train=settings), part
+
+
+def _measure_point(experiment: GoalExperiment, data: Dataset, fabric: Fabric, threads: int) -> Point:
+    """Train for a moment; where memory does not suffice the point says so."""
     point = Point("", 0, False, None, None, None)
     try:
-        row = _log_row(track, setting)
+        with tempfile.TemporaryDirectory(prefix="ghosts-growth-") as out, redirect_stdout(io.StringIO()):
+            task = goal_task(experiment, data.to(fabric.device))
+            train(task, fabric, RunFiles.of(Path(out)), threads=threads)
+            # The log's first row covers the warm-up.
+            row = json.loads((Path(out) / LOG).read_text(encoding="utf-8").splitlines()[-1])
     except (RuntimeError, MemoryError) as error:
         if not _is_memory(error):
             raise
         point = replace(point, problem="out of memory")
     else:
         rate = float(row["episodes_per_s"])
-        point = replace(
-            point, iteration_ms=1e3 * setting.batch / rate, episodes_per_s=rate, waiting=float(row["waiting"])
-        )
+        cost_ms = 1e3 * experiment.train.batch / rate
+        point = replace(point, iteration_ms=cost_ms, episodes_per_s=rate, waiting=float(row["waiting"]))
     # A captured graph and its memory live in cycles until they are collected.
     gc.collect()
     if torch.cuda.is_available():
@@ -163,31 +168,6 @@ def _is_memory(error: Exception) -> bool:
     text = str(error).lower()
     kinds = (torch.OutOfMemoryError, MemoryError)
     return isinstance(error, kinds) or "out of memory" in text or "allocate memory" in text
-
-
-def _log_row(track: Track, setting: Setting) -> dict[str, Any]:
-    """The training log's second row: the first covers the warm-up."""
-    experiment, count = track.experiment, track.iterations
-    model = experiment.model
-    model = replace(
-        model,
-        mapper=replace(model.mapper, rows=setting.map, cols=setting.map),
-        filter=replace(model.filter, headings=setting.headings),
-    )
-    settings = replace(
-        experiment.train,
-        batch=setting.batch,
-        iterations=2 * count,
-        log_every=count,
-        checkpoint_every=2 * count,
-    )
-    scans = sorted({example.scan for example in track.data.splits[TRAIN]})
-    data = restrict(track.data, scans[: setting.houses])
-    data = replace(data, reading=replace(data.reading, grid=model.mapper.grid)).to(track.fabric.device)
-    with tempfile.TemporaryDirectory(dir=track.folder) as out, redirect_stdout(io.StringIO()):
-        task = goal_task(replace(experiment, model=model, train=settings), data)
-        train(task, track.fabric, RunFiles.of(Path(out)), threads=track.threads)
-        return json.loads((Path(out) / LOG).read_text(encoding="utf-8").splitlines()[-1])
 
 
 def restrict(data: Dataset, scans: list[str]) -> Dataset:

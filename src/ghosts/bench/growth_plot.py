@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ghosts.bench.growth import AXES, Point
-from ghosts.files import atomic_path
 from ghosts.view.canvas import new_figure
+from ghosts.view.figures import save_figure
 
 # Okabe and Ito's palette, told apart by people with any colour vision.
 _LINE, _BASE, _PROBLEM, _INK = "#0072B2", "#E69F00", "#D55E00", "#444444"
@@ -33,11 +33,6 @@ _IDEALS = {
 def draw_growth(points: Sequence[Point], title: str, path: Path) -> None:
     """Draw the points of `measure_growth`, whole or not at all.
 
-    Args:
-        points: of all axes.
-        title: preset and machine.
-        path: ends in a suffix that matplotlib knows (`.svg`, `.png`).
-
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
@@ -46,8 +41,7 @@ def draw_growth(points: Sequence[Point], title: str, path: Path) -> None:
         _draw_panel(axes, axis, [point for point in points if point.axis == axis])
     figure.suptitle(title, fontsize=12, color=_INK)
     figure.tight_layout()
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary)
+    save_figure(figure, path)
 
 
 def _draw_panel(axes: Any, axis: str, points: Sequence[Point]) -> None:

@@ -38,14 +38,7 @@ class Row:
 
 
 def measure_houses(seed: int, *, frames: int = 60, size_px: int = 256, device: str = "cpu") -> Iterator[Row]:
-    """Measure every renderer that can run here at random poses of one house.
-
-    Args:
-        seed: of the house.
-        frames: pictures per renderer.
-        size_px: side of a picture.
-        device: where `exact` draws; "cuda" measures it alone, in batches.
-    """
+    """Measure every renderer that can run here at random poses of one house; on a GPU `exact` alone, in batches."""
     threads = torch.get_num_threads(), cv2.getNumThreads()
     torch.set_num_threads(1)
     cv2.setNumThreads(1)

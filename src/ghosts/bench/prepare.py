@@ -40,12 +40,7 @@ Result = TypeVar("Result")
 
 
 def measure_prepare(count: int, face_px: int, colour: Literal["skybox", "undistorted"]) -> dict[str, Any]:
-    """Processor seconds per panorama on one core.
-
-    Args:
-        count: panoramas to make; the fastest counts.
-        face_px: side of a face.
-        colour: where colour comes from.
+    """Processor seconds per panorama on one core, the fastest of so many.
 
     Returns:
         `cpu_s`, `parts_s` by name, and the figures of `Prepared` as `found`.

@@ -33,12 +33,7 @@ class Row:
 
 
 def measure_renderer(device: str, *, seconds: float = 3.0) -> list[Row]:
-    """Measure all rows on a device ("cpu" or "cuda").
-
-    Args:
-        device: where to render.
-        seconds: how long each row is measured, after a warm-up.
-    """
+    """Measure all rows on a device ("cpu" or "cuda"), each for so many seconds after a warm-up."""
     store = _MadeUp()
     return _cpu_rows(store, seconds) if device == "cpu" else _gpu_rows(store, seconds, device)
 

@@ -16,14 +16,7 @@ FORMATS = (*SUFFIXES, "vlnce")
 
 
 def export(form: str, seed: int, root: Path | None, out: Path | None, texel_m: float) -> None:
-    """Write a house, all houses of a data root, or its episodes.
-
-    Args:
-        form: one of `FORMATS`.
-        seed: of the house, where no root is named.
-        root: data root of houses.
-        out: file of a house, folder of a root's.
-        texel_m: side of a texel of the baked light.
+    """Write the house of a seed to a file, or all houses or the episodes of a data root to a folder.
 
     Raises:
         UnknownNameError: there is no such format.

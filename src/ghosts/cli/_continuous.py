@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
-from rich.progress import Progress
 
 from ghosts.cli._options import names_of
 from ghosts.cli._out import check_out_folder
-from ghosts.cli._progress import columns
 from ghosts.cli._progress import told as shown
 from ghosts.config import require
 from ghosts.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from ghosts.continuous.agent import ContinuousAgent
-    from ghosts.continuous.episode import ContinuousEpisode
+    from ghosts.continuous.drive import Driver
     from ghosts.continuous.rollout import Choose
     from ghosts.world.dataroot import DataRoot
 
@@ -68,7 +65,7 @@ class EvalCe:
 def evaluate_ce(options: EvalCe) -> None:
     """Run `ghosts eval ce`."""
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.continuous.drivers import DRIVERS
+    from ghosts.continuous.drive import DRIVERS
     from ghosts.continuous.episode import houses_of
     from ghosts.continuous.residence import TRAINED, Outfit, Residences
     from ghosts.continuous.rollout import Driven, drive_all, summary, table
@@ -86,19 +83,12 @@ def evaluate_ce(options: EvalCe) -> None:
     outfit = replace(TRAINED if options.camera == "trained" else Outfit(), renderer=options.renderer)
     houses = Residences(options.data, outfit)
     instructions = evenly(list(each_instruction(root.episodes(options.split))), options.examples)
-    console, driven, seconds = Console(), dict[str, Driven](), {}
+    driven, seconds = dict[str, Driven](), {}
     for name, choose in _choosers(options, root).items():
-        with Progress(*columns(), console=console, transient=True) as progress:
-            task = progress.add_task(name, total=len(instructions))
-            since = time.process_time()
-            driven[name] = drive_all(
-                choose,
-                houses,
-                root,
-                instructions,
-                report=lambda episode: progress.advance(task),  # noqa: B023
-            )
-            seconds[name] = (time.process_time() - since) / len(instructions)
+        since = time.process_time()
+        with shown(name) as report:
+            driven[name] = drive_all(choose, houses, root, instructions, report)
+        seconds[name] = (time.process_time() - since) / len(instructions)
     print(table(driven))
     print("".join(f"{name}: {spent:.2f} s of processor time per episode\n" for name, spent in seconds.items()), end="")
     for run in options.run:
@@ -118,17 +108,10 @@ DEMO_WORLD = ("--houses", "2", "--storeys", "1", "1", "--rooms", "6", "8")
 
 
 def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -> None:
-    """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it.
-
-    Args:
-        out: where the pictures go.
-        root: the world; made where it is missing.
-        seed: of the world.
-        count: instructions to follow.
-        console: to tell it.
-    """
+    """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it."""
     from ghosts.cli import world
     from ghosts.continuous.agent import make_agent
+    from ghosts.continuous.drive import driven
     from ghosts.continuous.episode import houses_of, open_episode
     from ghosts.continuous.picture import filmstrip, snapshot
     from ghosts.continuous.residence import TRAINED, Residences
@@ -149,12 +132,9 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
         for note in agent.tracker.vocabulary.read(item.text).notes():
             console.print(f"   {note}", soft_wrap=True)
         pictures = [snapshot(episode)]
-        for action in agent.follow(item.text, episode):
-            episode.act(action)
+        for _ in driven(agent.follow, episode):
             if episode.over or episode.steps % 25 == 0:
                 pictures.append(snapshot(episode))
-            if episode.over:
-                break
         scores = episode.scores
         arrived += bool(scores.success)
         verdict = "[green]arrived[/green]" if scores.success else "[red]missed[/red]"
@@ -168,22 +148,15 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
 
 
 def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, out: Path) -> None:
-    """Run `ghosts film --drive`.
-
-    Args:
-        data: the world.
-        runs: the run that drives; the shipped agent where none is named.
-        split: an unseen one where none is named.
-        instr_id: the split's first where none is named.
-        out: the film.
-    """
+    """Run `ghosts film --drive`: by default the shipped agent, in the first episode of an unseen split."""
     from ghosts.continuous.agent import make_agent
     from ghosts.continuous.episode import houses_of, open_episode
     from ghosts.continuous.record import record_drive
     from ghosts.continuous.residence import TRAINED, Residences
     from ghosts.language.episodes import each_instruction
     from ghosts.run.load import load_run
-    from ghosts.view.drive_film import write_drive_film
+    from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
+    from ghosts.view.film import write_pictures
 
     root = houses_of(data)
     splits = [split] if split else sorted(root.splits, key=lambda name: ("unseen" not in name, name))
@@ -196,20 +169,20 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
     print("\n".join([*agent.tracker.vocabulary.read(item.text).notes(), "driving …"]), flush=True)
     drive = record_drive(agent, open_episode(Residences(data, TRAINED), root, item))
     with shown("drawing actions") as report:
-        count = write_drive_film(out, drive, report)
+        count = write_pictures(out, drive_pictures(drive, report), ACTIONS_A_SECOND)
     ended = "arrived" if drive.scores.success else "missed"
     done = f"{drive.scores.steps_taken:.0f} actions, {ended}, {drive.scores.distance_to_goal:.1f} m from the goal"
     print(f"{out}: {count} pictures of a drive of episode {item.instr_id}: {done}")
 
 
-def _always(agent: ContinuousAgent, episode: ContinuousEpisode) -> ContinuousAgent:
-    return agent
+def _always(driver: Driver) -> Choose:
+    return lambda episode: driver
 
 
 def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
     """Everyone who drives, by name; what is wrong with an option is said before anybody does."""
     from ghosts.continuous.agent import make_agent
-    from ghosts.continuous.drivers import make_driver
+    from ghosts.continuous.drive import make_driver
     from ghosts.continuous.rollout import answers
     from ghosts.run.load import load_run
 
@@ -218,7 +191,7 @@ def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
         alone = options.planner and not load_run(run).acts  # without a policy, only the planner can drive
         for planner in (True,) if alone else (False, True) if options.planner else (False,):
             agent = make_agent(run, options.backbone, planner=planner)
-            found[f"{run.stem}, planner" if planner else run.stem] = partial(_always, agent)
+            found[f"{run.stem}, planner" if planner else run.stem] = _always(agent.follow)
     if options.answers is not None:
         found[f"{options.answers.stem}, walked"] = answers(options.answers, root, options.split)
     for name in options.drivers:

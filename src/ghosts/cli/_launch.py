@@ -59,12 +59,7 @@ def placement(devices: int, environment: Mapping[str, str]) -> tuple[int, int]:
 
 
 def launch(device: str, devices: int = 1, precision: Precision = "32-true") -> Fabric:
-    """Start all processes.
-
-    Args:
-        device: cpu, cuda or auto.
-        devices: processes on this machine, where torchrun did not start them.
-        precision: of the networks.
+    """Start all processes: `devices` on this machine, or those of torchrun.
 
     Raises:
         ConfigError: no such device here, or no process.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, Union, get_args
 
 import tyro
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
+
+from ghosts.errors import ConfigError, UnknownNameError
 
 GRAMMAR = (tyro.conf.DisallowNone, tyro.conf.UseAppendAction)
 """A default of None is no value to type; a list is an option given several times, never commas nor spaces."""
@@ -40,6 +42,38 @@ def parse_form(form: Any, command: str, arguments: list[str], about: str | None)
     """Options in a form that tyro reads, such as a dataclass annotated with its defaults; roots are not looked at."""
     with _Quiet():
         return tyro.cli(form, args=arguments, prog=f"ghosts {command}", description=wrapped(about, 27), config=GRAMMAR)
+
+
+def parse_kind(
+    command: str, verb: str, kinds: Mapping[str, Any], arguments: list[str], about: str, likely: str = "goal"
+) -> Any:
+    """Options of `ghosts COMMAND KIND …`.
+
+    Args:
+        command: its name.
+        verb: what it does, for messages.
+        kinds: options of each kind, annotated as tyro's subcommands.
+        arguments: after the command's name; none asks for help.
+        about: for the command's own help.
+        likely: kind to propose where options come first.
+
+    Raises:
+        UnknownNameError: no such kind.
+        ConfigError: options come before the kind.
+    """
+    word = arguments[0] if arguments else "--help"
+    if word in kinds:
+        # On its own: from a union, tyro's hints would name the kind without the command before it.
+        found = parse_form(kinds[word], f"{command} {word}", arguments[1:], get_args(kinds[word])[0].__doc__)
+        check_roots(getattr(found, "data", None))
+        return found
+    if word in ("-h", "--help"):
+        every: Any = Union[tuple(kinds.values())]  # noqa: UP007 (made at run time)
+        return parse_form(every, command, [word], about)
+    if word.startswith("-"):
+        line = f"ghosts {command} {likely} {' '.join(arguments)}"
+        raise ConfigError(f"name what to {verb}, {' or '.join(kinds)}, first: {line}")
+    raise UnknownNameError(f"thing to {verb}", word, kinds)
 
 
 class _Quiet(ConstructorRegistry):

@@ -10,11 +10,7 @@ from ghosts.errors import DataError
 
 
 def check_out_folder(path: Path, option: str = "--out") -> None:
-    """Refuse a folder that cannot be written to.
-
-    Args:
-        path: folder to write, there already or not.
-        option: how the user names it.
+    """Refuse a folder that cannot be written to, there already or not.
 
     Raises:
         DataError: a file is in its place or in that of a folder above it, or nothing may be written there.
@@ -27,11 +23,7 @@ def check_out_folder(path: Path, option: str = "--out") -> None:
 
 
 def check_folder(path: Path, option: str) -> None:
-    """Refuse a folder that is to be read and is not there.
-
-    Args:
-        path: folder to read.
-        option: how the user names it.
+    """Refuse a folder that is to be read.
 
     Raises:
         DataError: there is no such folder.

@@ -19,12 +19,7 @@ def columns() -> tuple[ProgressColumn, ...]:
 
 @contextmanager
 def told(what: str, *, shown: bool = True) -> Iterator[Report]:
-    """A line with a bar for as long as the block runs; it leaves nothing behind.
-
-    Args:
-        what: is done, such as "walking (houses-agent)".
-        shown: whether to show it (of several processes, one does).
-    """
+    """A line with a bar for as long as the block runs; it leaves nothing behind. Of several processes one shows it."""
     console = Console(stderr=True)
     with Progress(*columns(), console=console, transient=True, disable=not (shown and console.is_terminal)) as progress:
         bar = progress.add_task(what, total=None)

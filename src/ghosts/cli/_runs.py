@@ -27,12 +27,7 @@ SEEN = "val_seen"
 
 
 def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
-    """Refuse episodes that are nowhere in a data root, before models are read.
-
-    Args:
-        data: the data root.
-        split: name, or empty for any.
-        names: of the episodes.
+    """Refuse episodes that are nowhere in a data root, or in its split if one is named, before models are read.
 
     Raises:
         UnknownNameError: no such episode; the nearest are named.
@@ -179,11 +174,6 @@ class EvalOptions(SymmetryOptions):
 
     def chosen(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> Splits:
         """The examples to score, by split.
-
-        Args:
-            splits: all examples of the data root.
-            root: for messages.
-            held_out: what the runs have not seen.
 
         Raises:
             ConfigError: there is nothing but a training split.

@@ -17,8 +17,6 @@ from ghosts.errors import DataError
 
 @dataclass(frozen=True)
 class Options:
-    """Train the houses' image backbone on their semantic labels."""
-
     data: Path
     """Data root of houses (with label images)."""
     out: Path

@@ -18,8 +18,6 @@ from ghosts.errors import ConfigError
 
 @dataclass(frozen=True)
 class Options:
-    """Draw what a model believes: belief sequence, attention, the inside of the filter."""
-
     data: Path
     """Data root."""
     run: Path
@@ -49,7 +47,7 @@ def main(arguments: list[str]) -> None:
     check_episodes(options.data, options.split, [options.episode] if options.episode else [])
     # Imported here: torch takes seconds, and wrong options should not wait for it.
     from ghosts.files import write_json
-    from ghosts.view.figures import write_figures
+    from ghosts.view.figures import episode_figures, save_figure
     from ghosts.view.open import open_episode
     from ghosts.view.record import crop
     from ghosts.view.record_json import to_json
@@ -62,9 +60,11 @@ def main(arguments: list[str]) -> None:
     record = opened.record
     if not -len(record.frames) <= options.step < len(record.frames):
         raise ConfigError(f"--step must lie in 0..{len(record.frames) - 1}, got {options.step}")
-    kinds = [f".{kind}" for kind in options.kind or ("png",)]
-    painting = opened.painting(options.step) if options.photo else None
-    written = write_figures(options.out, record, opened.scene, kinds, options.step, painting)
+    painting, written = opened.painting(options.step) if options.photo else None, []
+    for name, figure in episode_figures(record, opened.scene, options.step, painting).items():
+        for kind in options.kind or ("png",):
+            written.append(options.out / f"{name}.{kind}")
+            save_figure(figure, written[-1])
     written.append(options.out / "episode.json")
     write_json(written[-1], to_json(replace(crop(record), scene=opened.scene)))
     if options.rerun:

@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ghosts import __version__
-from ghosts.cli._kinds import parse_kind
+from ghosts.cli._launch import launch
+from ghosts.cli._options import parse_kind
 from ghosts.cli._out import check_out_file
 from ghosts.config import require
 from ghosts.files import write_json
@@ -151,9 +153,17 @@ class Buildings:
 
 def main(arguments: list[str]) -> None:
     """Run `ghosts bench`."""
-    kinds = {kind.__name__.lower(): kind for kind in (Simulator, Houses, Model, Growth, Viewer, Buildings)}
-    told = {name: Annotated[kind, tyro.conf.subcommand(name)] for name, kind in kinds.items()}
-    options = parse_kind("bench", "measure", told, arguments, __doc__ or "", likely="model")
+    measures: dict[type, Callable[[Any], list[dict[str, Any]]]] = {
+        Simulator: simulator_rows,
+        Houses: house_rows,
+        Model: model_rows,
+        Growth: growth_rows,
+        Viewer: viewer_rows,
+        Buildings: building_rows,
+    }
+    names = [kind.__name__.lower() for kind in measures]
+    kinds = {name: Annotated[kind, tyro.conf.subcommand(name)] for name, kind in zip(names, measures)}
+    options = parse_kind("bench", "measure", kinds, arguments, __doc__ or "", likely="model")
     if options.out is not None:
         check_out_file(options.out, "a table of figures", (".json",))
     # The profiler that counts memory writes two lines per run otherwise.
@@ -161,18 +171,7 @@ def main(arguments: list[str]) -> None:
     from ghosts.devices import choose_device  # torch: here, so that `ghosts bench --help` does not wait for it
 
     options = replace(options, device=choose_device(options.device).type)
-    if isinstance(options, Simulator):
-        rows = simulator_rows(options)
-    elif isinstance(options, Houses):
-        rows = house_rows(options)
-    elif isinstance(options, Model):
-        rows = model_rows(options)
-    elif isinstance(options, Viewer):
-        rows = viewer_rows(options)
-    elif isinstance(options, Buildings):
-        rows = building_rows(options)
-    else:
-        rows = growth_rows(options)
+    rows = measures[type(options)](options)
     if options.out is not None:
         command = " ".join(["ghosts bench", *arguments])
         write_json(options.out, {"command": command, **environment(options.device), "rows": rows}, indent=1)
@@ -287,11 +286,9 @@ def building_rows(options: Buildings) -> list[dict[str, Any]]:
 def growth_rows(options: Growth) -> list[dict[str, Any]]:
     """Measure, print and draw the growth of training's cost."""
     import torch
-    from lightning_fabric import Fabric
 
     from ghosts.bench.growth import AXES, TINY_RANGES, Ranges, measure_growth
     from ghosts.bench.growth_plot import draw_growth
-    from ghosts.precision import choose_precision
     from ghosts.presets import preset
 
     on_gpu = options.device == "cuda"
@@ -299,13 +296,11 @@ def growth_rows(options: Growth) -> list[dict[str, Any]]:
     ranges = replace(
         Ranges() if on_gpu else TINY_RANGES, **{axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
     )
-    precision = choose_precision(experiment.train.precision, torch.device(options.device))
-    fabric = Fabric(accelerator=options.device, devices=1, precision=precision)
-    fabric.launch()
+    fabric = launch(options.device, precision=experiment.train.precision)
     points = []
     print(f"{'':<9} {'':>6} {'ms':>9} {'episodes/s':>11} {'waiting':>8}")
-    settings: dict[str, Any] = {"iterations": options.iterations, "threads": options.threads}
-    for point in measure_growth(experiment, ranges, fabric, data=options.data, **settings):
+    how: dict[str, Any] = {name: getattr(options, name) for name in ("data", "iterations", "threads")}
+    for point in measure_growth(experiment, ranges, fabric, **how):
         points.append(point)
         if point.iteration_ms is None:
             figures = point.problem

@@ -29,8 +29,6 @@ AGENT, FILTER, BACKBONE = "houses-agent", "houses-improved", "houses-backbone"
 
 @dataclass(frozen=True)
 class Options:
-    """See the shipped agent follow instructions in a house it has never seen."""
-
     out: Path = Path("runs/demo")
     """Folder of the world and the report."""
     seed: int = 299

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Say what can be run on a data root, what is wrong or missing, and the next command."""
-
     data: Path
     """Data root."""
     sample: int = 0

@@ -14,8 +14,6 @@ from ghosts.world.dataroot import DataRoot
 
 @dataclass(frozen=True)
 class Options:
-    """List the episodes of a data root: identifier, split, building, length of the path, instruction."""
-
     data: Path
     """Data root."""
     split: str = ""

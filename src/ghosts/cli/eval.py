@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 import tyro
 
 from ghosts.cli._continuous import EvalCe, evaluate_ce
-from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import launch
-from ghosts.cli._options import names_of
+from ghosts.cli._options import names_of, parse_kind
 from ghosts.cli._progress import told
 from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict

@@ -11,8 +11,6 @@ from ghosts.cli._out import check_out_file
 
 @dataclass(frozen=True)
 class Options:
-    """Write a run's weights in half precision."""
-
     run: Path
     """Run folder or checkpoint."""
     out: Path

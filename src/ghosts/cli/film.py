@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ghosts.cli._continuous import film_drive
@@ -15,8 +16,6 @@ from ghosts.errors import ConfigError
 
 @dataclass(frozen=True)
 class Options:
-    """Film an episode: the belief after every filter step, on the map of every agent step."""
-
     data: Path
     """Data root."""
     out: Path
@@ -43,23 +42,20 @@ def main(arguments: list[str]) -> None:
     if options.drive and (options.photo or options.walk != "agent" or len(options.run) > 1):
         raise ConfigError("--drive films one run that drives by itself; leave out --photo, --walk and further --run")
     # Imported here: torch takes seconds, and wrong options should not wait for it.
-    from ghosts.view.film import check_film, write_film
+    from ghosts.view.film import check_film, film_pictures, write_pictures
     from ghosts.view.open import open_world
 
     check_film(options.out)
     if options.drive:
         return film_drive(options.data, options.run, options.split, options.episode, options.out)
     library, world, minds, split = open_world(options.data, options.run, options.split, options.episode)
-    question = library.question(
-        minds[0], split, options.episode or library.first(minds[0], split), fixed=options.walk == "fixed"
-    )
+    question = library.question(minds[0], split, options.episode, fixed=options.walk == "fixed")
     records = [mind.record(question) for mind in minds]
     scene = library.scene(world, question.scan)
     painting = library.painting_at(world, question.scan, records[0].walk[-1]) if options.photo else None
     with told("drawing steps") as report:
-        count = write_film(
-            options.out, records, scene, painting, lambda step: library.ahead(records[0], world, step), report
-        )
+        ahead = partial(library.ahead, records[0], world)
+        count = write_pictures(options.out, film_pictures(records, scene, painting, ahead, report))
     print("".join(f"{line}\n" for line in library.twins()), end="")
     print(f"{options.out}: {count} pictures of episode {question.instr_id}: {question.text}")
     for mind, record in zip(minds, records):

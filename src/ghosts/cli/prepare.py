@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 from rich.table import Column, Table
 
 from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
+from ghosts.cli._progress import columns
 from ghosts.config import require
 from ghosts.errors import ConfigError
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Make a data root from the raw Matterport3D release."""
-
     raw: tuple[Path, ...] = ()
     """Folder that holds the scans, or a zip file of the release; repeat for more."""
     out: Path = Path("data")
@@ -99,10 +98,9 @@ def _prepare(options: Options) -> bool:
         f"{len(plan.all)} panoramas of {len(scans)} scans, {len(plan.todo)} to make here "
         f"({workers} process{'es' if workers > 1 else ''}, part {rank + 1} of {world})"
     )
-    columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     begin = time.perf_counter()
-    with Progress(TextColumn("panoramas"), *columns, console=console) as progress:
-        bar = progress.add_task("", total=len(plan.todo))
+    with Progress(*columns(), console=console) as progress:
+        bar = progress.add_task("panoramas", total=len(plan.todo))
         failed = prepare_release(
             options.raw, options.out, config, plan.todo, workers, lambda unit: progress.advance(bar)
         )

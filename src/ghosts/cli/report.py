@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Write a report: one HTML page that needs no server and no network."""
-
     data: Path | None = None
     """Data root. Records alone need none, and have no photos without it."""
     run: tuple[Path, ...] = ()

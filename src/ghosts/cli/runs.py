@@ -14,8 +14,6 @@ from ghosts.weights import FILTERS, read_about, shipped
 
 @dataclass(frozen=True)
 class Options:
-    """List the models there are: shipped weights, and runs of `ghosts train` below a folder."""
-
     folder: Path = Path("runs")
     """Folder in which to look for runs."""
 
@@ -53,13 +51,7 @@ def _about(file: Path) -> dict[str, Any] | None:
 
 
 def row(name: str, about: dict[str, Any], only_filter: bool = False) -> tuple[str, str, str, str, str]:
-    """One model.
-
-    Args:
-        name: by which a command takes it.
-        about: what its file says of itself.
-        only_filter: whether the name means the filter of an agent's file.
-    """
+    """One model, by what its file says of itself; its name may mean the filter of an agent's file."""
     experiment = about.get("experiment") or {}
     if "model" not in experiment:
         return name, "backbone", "for ghosts tiles", "images", ""

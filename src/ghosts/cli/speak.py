@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Write directions for a walk, or for thousands of them to train on."""
-
     data: Path
     """Data root."""
     run: Path = Path("landmarks-speaker")
@@ -184,12 +182,7 @@ def _follow(
 ) -> dict[str, NavScores]:
     """How an agent does on a split by people's words and by a speaker's.
 
-    Args:
-        options: how it walks.
-        run: the agent.
-        data: the speaker's; its split is walked, whatever the agent held out.
-        people: the paths, each with people's words.
-        said: the speaker's words for each.
+    The split is that of the speaker's data, whatever the agent held out.
     """
     from ghosts.cli._launch import launch
     from ghosts.data.dataset import open_dataset

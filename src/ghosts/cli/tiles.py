@@ -13,21 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_folder
+from ghosts.cli._progress import columns
 from ghosts.config import MapperConfig, require
 
 if TYPE_CHECKING:
     from ghosts.data.tile_maker import TileMaker, Work
-    from ghosts.mapping.tiles import Tiles
 
 
 @dataclass(frozen=True)
 class Options:
-    """Make map tiles of all panoramas with a frozen backbone, so that training reads no pixels."""
-
     data: Path
     """Data root with images."""
     backbone: Path
@@ -75,14 +73,9 @@ def main(arguments: list[str]) -> None:
         console.print(f"{len(work.left_out)} buildings without pictures are left out: {names}", soft_wrap=True)
     if work.todo:
         _estimate(maker, folder, work, world, console)
-    columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    with Progress(TextColumn("viewpoints"), *columns, console=console) as progress:
-        bar = progress.add_task("", total=work.viewpoints(root))
-
-        def done(scan: str, tiles: Tiles) -> None:
-            progress.advance(bar, len(tiles))
-
-        joined = build_tiles(maker, folder, work, done)
+    with Progress(*columns(), console=console) as progress:
+        bar = progress.add_task("viewpoints", total=work.viewpoints(root))
+        joined = build_tiles(maker, folder, work, lambda scan, tiles: progress.advance(bar, len(tiles)))
     kept = len(work.scans) - work.missing
     console.print(f"{work.missing} buildings made, {kept} were up to date: {folder}", soft_wrap=True)
     if not joined:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
-from ghosts.cli._kinds import parse_kind
 from ghosts.cli._launch import TrainOptions, launch, open_training
+from ghosts.cli._options import parse_kind
 from ghosts.cli._out import check_out_folder
 from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment, WordsExperiment
 from ghosts.presets import KINDS, preset
 
+E = TypeVar("E", bound=GoalExperiment)
 DEFAULTS = {
     "goal": "houses-filter",
     "vln": "landmarks-agent",
@@ -23,15 +24,21 @@ DEFAULTS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainGoal(TrainOptions):
-    """Train a goal predictor (a row of Table 1)."""
+class Train(TrainOptions, Generic[E]):
+    """Options of a kind of training, whose experiment starts from a preset."""
 
     preset: str
     """What the other options start from (`ghosts train --help` lists the presets)."""
-    experiment: Annotated[GoalExperiment, tyro.conf.arg(name="")]
+    experiment: Annotated[E, tyro.conf.arg(name="")]
     """Everything that defines the run; starts from the preset."""
-    out: Path = Path("runs/goal")
+    out: Path
     """Folder of the run: checkpoints and log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainGoal(Train[GoalExperiment]):
+    """Train a goal predictor (a row of Table 1)."""
+
     warm_start: Path | None = None
     """Run or checkpoint from which training starts. If it had other data, words and labels are matched by name. Only
     the encoder is taken from a run of `ghosts train words`."""
@@ -40,41 +47,19 @@ class TrainGoal(TrainOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainVln(TrainOptions):
+class TrainVln(Train[VlnExperiment]):
     """Train an agent (a row of Table 2)."""
 
-    preset: str
-    """What the other options start from (`ghosts train --help` lists the presets)."""
-    experiment: Annotated[VlnExperiment, tyro.conf.arg(name="")]
-    """Everything that defines the run; starts from the preset."""
-    out: Path = Path("runs/vln")
-    """Folder of the run: checkpoints and log."""
     warm_start: Path | None = None
     """Run or checkpoint whose filter training starts from."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainSpeaker(TrainOptions):
+class TrainSpeaker(Train[SpeakerExperiment]):
     """Train a speaker, which writes directions for paths."""
 
-    preset: str
-    """What the other options start from (`ghosts train --help` lists the presets)."""
-    experiment: Annotated[SpeakerExperiment, tyro.conf.arg(name="")]
-    """Everything that defines the run; starts from the preset."""
-    out: Path = Path("runs/speaker")
-    """Folder of the run: checkpoints and log."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class TrainWords(TrainOptions):
+class TrainWords(Train[WordsExperiment]):
     """Train an encoder of instructions on hidden words, as a start for `ghosts train goal --warm-start`."""
-
-    preset: str
-    """What the other options start from (`ghosts train --help` lists the presets)."""
-    experiment: Annotated[WordsExperiment, tyro.conf.arg(name="")]
-    """Everything that defines the run; starts from the preset."""
-    out: Path = Path("runs/words")
-    """Folder of the run: checkpoints and log."""
 
 
 def main(arguments: list[str]) -> None:
@@ -84,7 +69,10 @@ def main(arguments: list[str]) -> None:
     asked = _asked_preset(arguments)
     names = {kind: asked if word == kind and asked is not None else name for kind, name in DEFAULTS.items()}
     forms: dict[str, Any] = {"goal": TrainGoal, "vln": TrainVln, "speaker": TrainSpeaker, "words": TrainWords}
-    starts = {kind: forms[kind](preset=name, experiment=preset(name, kind)) for kind, name in names.items()}
+    starts = {
+        kind: forms[kind](preset=name, experiment=preset(name, kind), out=Path("runs") / kind)
+        for kind, name in names.items()
+    }
     kinds = {kind: Annotated[forms[kind], tyro.conf.subcommand(kind, default=starts[kind])] for kind in forms}
     likely = next((kind for kind, known in KINDS.items() if asked in known), "goal")
     options = parse_kind("train", "train", kinds, arguments, _presets(), likely)

@@ -21,8 +21,6 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 @dataclass(frozen=True)
 class Options:
-    """Look into models in the browser: pick or type an instruction, step, look around, open the filter."""
-
     data: tuple[Path, ...] = ()
     """Data root; repeat for more."""
     run: tuple[Path, ...] = ()

@@ -11,8 +11,6 @@ from ghosts.cli._out import check_out_file
 
 @dataclass(frozen=True)
 class Options:
-    """Get ResNet-34's official ImageNet weights."""
-
     file: Path | None = None
     """Torchvision's resnet34-….pth, or the same tensors as safetensors. It is fetched when not given."""
     out: Path | None = None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -23,18 +22,11 @@ from ghosts.cli._out import check_out_file, check_out_folder
 from ghosts.cli._progress import columns
 from ghosts.config import require
 from ghosts.errors import ConfigError
-from ghosts.files import atomic_path
 from ghosts.world.houses.world import WorldConfig, make_world
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(WorldConfig):
-    """Make a world of procedural houses (--out), draw one (--show), export houses (--export), or measure a data root
-    (--stats)."""
-
     out: Path | None = None
     """Folder to write; with --show, the picture (PNG, SVG or PDF)."""
     seed: int = 0
@@ -131,12 +123,8 @@ def _print_statistics(root: Path) -> None:
     Console().print(table)
 
 
-def _save(figure: Figure, target: Path) -> None:
-    with atomic_path(target) as temporary:
-        figure.savefig(temporary)
-
-
 def _show(options: Options) -> None:
+    from ghosts.view.figures import save_figure
     from ghosts.view.plan import house_figure
     from ghosts.view.scene import house_scene
     from ghosts.world.graph import parse_graph
@@ -155,7 +143,7 @@ def _show(options: Options) -> None:
         from ghosts.devices import choose_device  # here: torch takes seconds, and a plan does not need it
         from ghosts.view.sheet import sheet_figure
 
-        _save(sheet_figure(house, graph, known, choose_device(options.device).type), target)
+        save_figure(sheet_figure(house, graph, known, choose_device(options.device).type), target)
         print(f"{target}: {known}")
         return
     scene = house_scene(house, parse_graph(house.name, connectivity(graph), target))
@@ -165,5 +153,5 @@ def _show(options: Options) -> None:
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
         text = Teller(house, graph, things_seen(house, graph.positions_m)).tell(path, rng, 1)[0].text
         names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
-    _save(house_figure(scene, known, names, heading_rad, text), target)
+    save_figure(house_figure(scene, known, names, heading_rad, text), target)
     print(f"{target}: {known}" + (f"; {text}" if text else ""))

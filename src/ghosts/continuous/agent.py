@@ -192,12 +192,7 @@ class ContinuousAgent:
 
 
 def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> ContinuousAgent:
-    """The agent that drives on a run's belief.
-
-    Args:
-        run: a run's folder, a checkpoint, or the name of shipped weights.
-        backbone: whose features the run was trained on.
-        planner: chooses instead of the run's policy.
+    """The agent that drives on a run's belief, by its policy or by the planner, with the backbone it was trained on.
 
     Raises:
         ConfigError: the run was not trained to act, and no planner is asked for.

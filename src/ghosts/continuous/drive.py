@@ -1,16 +1,17 @@
-"""Driving along a way in steps of 0.25 m and turns of 15°."""
+"""Driving along a way in steps of 0.25 m and turns of 15°, and drivers without a model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
-from ghosts.continuous.episode import MOVE_FORWARD, TURN_LEFT, TURN_RIGHT, Sight
+from ghosts.continuous.episode import MOVE_FORWARD, STOP, TURN_LEFT, TURN_RIGHT, ContinuousEpisode, Sight
 from ghosts.continuous.residence import Outfit
+from ghosts.errors import UnknownNameError
 from ghosts.geometry import heading_of, turn_rad
 from ghosts.types import Pose
 
@@ -22,6 +23,11 @@ _PATIENCE = 30
 """After this many actions without progress a way is given up."""
 _STUCK = 3
 """After this many steps in a row that move nothing a way is given up."""
+_STOP_SHARE = 0.02
+"""VLN-CE's random agent stops with the share of STOP among its training actions."""
+_TURNS, _STEPS = 23, 37
+"""VLN-CE's hand-coded agent turns to a random heading and goes 37 steps ahead, the average length of its paths."""
+DRIVERS = ("random", "stop", "hand-coded", "oracle")
 
 
 @runtime_checkable
@@ -43,13 +49,17 @@ class Senses(Protocol):
         ...
 
 
-@runtime_checkable
-class Driver(Protocol):
-    """Follows an instruction."""
+Driver = Callable[[str, Senses], Iterator[int]]
+"""An instruction and senses to actions, one by one; the caller takes each before it asks for the next."""
 
-    def follow(self, text: str, senses: Senses) -> Iterator[int]:
-        """Actions, one by one; the caller takes each before it asks for the next."""
-        ...
+
+def driven(driver: Driver, episode: ContinuousEpisode) -> Iterator[int]:
+    """Let a driver act until it stops or has no steps left; yields every action once it was taken."""
+    for action in driver(episode.instruction.text, episode):
+        episode.act(action)
+        yield action
+        if episode.over:
+            return
 
 
 def drive(way_m: Float[np.ndarray, "n 3"], senses: Senses) -> Generator[int, None, bool]:
@@ -58,9 +68,6 @@ def drive(way_m: Float[np.ndarray, "n 3"], senses: Senses) -> Generator[int, Non
     Args:
         way_m: points on the ground, some centimetres apart.
         senses: of the body.
-
-    Yields:
-        Actions.
 
     Returns:
         Whether the end was reached; False where the body is stuck.
@@ -100,3 +107,51 @@ def _spacing(way_m: np.ndarray) -> float:
     if len(way_m) < 2:
         return 0.1
     return max(0.02, float(np.linalg.norm(np.diff(way_m[:, :2], axis=0), axis=1).mean()))
+
+
+def make_driver(name: str, episode: ContinuousEpisode) -> Driver:
+    """A driver without a model, by name.
+
+    Raises:
+        UnknownNameError: there is no such driver.
+    """
+    if name == "oracle":
+        return along(episode.residence.way_m(episode.stance, episode.goal))
+    drivers: dict[str, Driver] = {"random": _random, "stop": _stop, "hand-coded": _hand_coded}
+    if name not in drivers:
+        raise UnknownNameError("driver", name, DRIVERS)
+    return drivers[name]
+
+
+def along(way_m: Float[np.ndarray, "n 3"]) -> Driver:
+    """A driver that follows a way on the ground, whatever it is told, and stops at its end."""
+
+    def follow(text: str, senses: Senses) -> Iterator[int]:
+        yield from drive(way_m, senses)
+        yield STOP
+
+    return follow
+
+
+def _random(text: str, senses: Senses) -> Iterator[int]:
+    """Any action, as often as in demonstrations."""
+    rng = np.random.default_rng([0, len(text)])
+    while True:
+        yield int(rng.choice(4, p=[_STOP_SHARE, 0.68, 0.15, 0.15]))
+
+
+def _stop(text: str, senses: Senses) -> Iterator[int]:
+    yield STOP
+
+
+def _hand_coded(text: str, senses: Senses) -> Iterator[int]:
+    """Turns to a random heading, goes as far as demonstrations do, and turns where it is stuck."""
+    rng = np.random.default_rng([0, len(text)])
+    for _ in range(int(rng.integers(_TURNS + 1))):
+        yield TURN_RIGHT
+    for _ in range(_STEPS):
+        before = senses.pose
+        yield MOVE_FORWARD
+        if (before.x_m, before.y_m) == (senses.pose.x_m, senses.pose.y_m):
+            yield TURN_LEFT
+    yield STOP

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import SupportsIndex
 
-import cv2
 import numpy as np
-from jaxtyping import Float32, UInt8
+from jaxtyping import Float32, Int, UInt8
 
 from ghosts.continuous.residence import Outfit, Residence, Residences
 from ghosts.continuous.scores import CeScores, ScoreKeeper
 from ghosts.errors import ConfigError
 from ghosts.files import read_object
 from ghosts.language.episodes import Instruction
+from ghosts.language.tokens import Vocabulary, build_vocabulary
 from ghosts.types import Pose
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.body.moves import Stance, forward, turn
@@ -24,6 +24,8 @@ from ghosts.world.houses.mesh.renderers import axial_m
 STOP, MOVE_FORWARD, TURN_LEFT, TURN_RIGHT = range(4)
 ACTIONS = ("STOP", "MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT")
 MAX_STEPS = 500
+MAX_TOKENS = 200
+"""VLN-CE's instructions are padded with 0 to this."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +40,16 @@ class Sight:
 
 
 class ContinuousEpisode:
-    """A body that follows one instruction.
-
-    Args:
-        residence: the house.
-        root: its data root.
-        instruction: what to follow.
-        max_steps: actions after which the episode is over.
-    """
+    """A body that follows one instruction, for at most so many actions."""
 
     def __init__(
         self, residence: Residence, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS
     ) -> None:
         self.residence, self.instruction, self.max_steps = residence, instruction, max_steps
-        graph, episode = root.graph(instruction.episode.scan), instruction.episode
-        rows = [graph.index(name) for name in episode.path]
-        places = [residence.stand(graph.position_m[row], float(graph.height_m[row]), 0.0) for row in rows]
-        self.reference_m = residence.demonstration_m(places, residence.outfit.forward_m)
-        self.goal = places[-1]
-        self.stance: Stance = turn(places[0], episode.heading_rad)
+        self.places = residence.places(root.graph(instruction.episode.scan), instruction.episode.path)
+        self.reference_m = residence.demonstration_m(self.places, residence.outfit.forward_m)
+        self.goal = self.places[-1]
+        self.stance: Stance = turn(self.places[0], instruction.episode.heading_rad)
         self.walk: list[Stance] = [self.stance]
         self.collided = self.stopped = False
         self._keeper = ScoreKeeper(residence.field(self.goal), self.reference_m, self.stance)
@@ -118,13 +111,6 @@ class ContinuousEpisode:
         return Sight(pictures.rgb[0], depth, self.pose)
 
 
-def smaller(rgb: np.ndarray, side_px: int) -> np.ndarray:
-    """A colour image of another size, averaged where it shrinks."""
-    if rgb.shape[0] == side_px:
-        return rgb
-    return cv2.resize(rgb, (side_px, side_px), interpolation=cv2.INTER_AREA)
-
-
 def open_episode(
     residences: Residences, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS
 ) -> ContinuousEpisode:
@@ -144,3 +130,15 @@ def houses_of(root: str | Path) -> DataRoot:
         hint="continuous motion needs procedural houses; make some with: ghosts world --out DIR",
     )
     return opened
+
+
+def training_words(root: DataRoot, split: str) -> Vocabulary:
+    """The words of the training split; where there is none, those of another one."""
+    episodes = root.episodes("train" if "train" in root.splits else split)
+    return build_vocabulary((text for item in episodes for text in item.instructions), min_count=1)
+
+
+def padded_tokens(vocabulary: Vocabulary, text: str) -> Int[np.ndarray, " n"]:
+    """Numbers of an instruction's words, as many as VLN-CE has."""
+    ids = vocabulary.encode([text], MAX_TOKENS)[0]
+    return np.pad(ids, (0, MAX_TOKENS - len(ids)))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, UInt64
 
-from ghosts.geometry import camera_to_world, pixel_rays
+from ghosts.geometry import camera_to_world, lattice_cells, pixel_rays
 from ghosts.types import Intrinsics, Pose
 
 CELL_M = 0.1
@@ -45,31 +46,30 @@ class Space:
     """Bit k: something at the height k."""
     blocked: Bool[np.ndarray, "y x"]
     """Where the body bumped into what it had not seen."""
-    x0_m: float
-    y0_m: float
-    """Centre of the first cell."""
-    z0_m: float
-    """Height of the middle of the first bin."""
+    first_m: Float[np.ndarray, "3"]
+    """Centre of the first cell, and of the first bin of heights. The start is such a centre, too."""
+
+    @property
+    def corner_m(self) -> Float[np.ndarray, "3"]:
+        """The lowest x, y and height of the first cell and bin."""
+        return self.first_m - CELL_M / 2
 
     @staticmethod
     def around(pose: Pose, camera_m: float) -> Space:
-        """Nothing is known yet.
-
-        Args:
-            pose: of the camera.
-            camera_m: its height above the ground.
-        """
+        """Nothing is known yet; the camera is so high above the ground."""
         half = _SIDE // 2 * CELL_M
         empty = np.zeros((_SIDE, _SIDE), np.uint64)
-        return Space(empty, empty > 0, pose.x_m - half, pose.y_m - half, pose.z_m - camera_m - _BELOW_M)
+        first_m = np.array([pose.x_m - half, pose.y_m - half, pose.z_m - camera_m - _BELOW_M])
+        return Space(empty, empty > 0, first_m)
 
     def cell(self, x_m: float, y_m: float) -> tuple[int, int]:
         """Row and column of a place."""
-        return round((y_m - self.y0_m) / CELL_M), round((x_m - self.x0_m) / CELL_M)
+        col, row = lattice_cells(np.array([x_m, y_m]) - self.corner_m[:2], CELL_M).tolist()
+        return row, col
 
     def bin(self, z_m: float) -> int:
         """Which bit a height is."""
-        return round((z_m - self.z0_m) / CELL_M)
+        return int(lattice_cells(z_m - self.corner_m[2:], CELL_M)[0])
 
 
 def see(
@@ -89,19 +89,20 @@ def see(
     rays = pixel_rays(camera)
     # One flag per cell and height: setting a flag twice costs nothing, sorting 65 000 points per view cost most of it.
     flags = np.zeros(_SIDE * _SIDE * 64, bool)
-    low = np.array([space.x0_m, space.y0_m, space.z0_m])
-    for depth, matrix in zip(depth_m, camera_to_world(*_poses(poses)), strict=True):
+    places = [(pose.x_m, pose.y_m, pose.z_m) for pose in poses]
+    turns = [pose.heading_rad for pose in poses], [pose.elevation_rad for pose in poses]
+    for depth, matrix in zip(depth_m, camera_to_world(places, *turns), strict=True):
         near = (depth > 0.05) & (depth < _FAR_M)
         x, y, z = (rays[near] * depth[near][:, None]).T
         # Axis by axis: a product of matrices this thin waits for the threads of the linear algebra library.
-        cells = ((a * x + b * y + c * z + d - first) / CELL_M for (a, b, c, d), first in zip(matrix[:3], low))
-        col, row, level = (np.round(axis).astype(np.int32) for axis in cells)
+        parts = zip(matrix[:3], space.corner_m)
+        col, row, level = (lattice_cells(a * x + b * y + c * z + (d - low), CELL_M) for (a, b, c, d), low in parts)
         inside = (col >= 0) & (col < _SIDE) & (row >= 0) & (row < _SIDE) & (level >= 0) & (level < 64)
         flags[((row * _SIDE + col) * 64 + level)[inside]] = True
     seen = np.flatnonzero(flags)
     np.bitwise_or.at(columns.reshape(-1), seen // 64, np.uint64(1) << (seen % 64).astype(np.uint64))
     _stand(space, columns, poses[0], camera_m)
-    return Space(columns, space.blocked, space.x0_m, space.y0_m, space.z0_m)
+    return replace(space, columns=columns)
 
 
 def _levelled(space: Space, ground_m: float) -> Space:
@@ -112,7 +113,7 @@ def _levelled(space: Space, ground_m: float) -> Space:
     # A shift by the whole width is not defined for 64 bits.
     shifted = space.columns >> np.uint64(min(up, 63)) if up > 0 else space.columns << np.uint64(min(-up, 63))
     columns = shifted if abs(up) < 64 else np.zeros_like(shifted)
-    return Space(columns, space.blocked, space.x0_m, space.y0_m, space.z0_m + CELL_M * up)
+    return replace(space, columns=columns, first_m=space.first_m + np.array([0.0, 0.0, CELL_M * up]))
 
 
 def _stand(space: Space, columns: np.ndarray, pose: Pose, camera_m: float) -> None:
@@ -128,18 +129,13 @@ def _stand(space: Space, columns: np.ndarray, pose: Pose, camera_m: float) -> No
     columns[window][unseen] |= np.uint64(1 << ground)
 
 
-def _poses(poses: list[Pose]) -> tuple[list[tuple[float, float, float]], list[float], list[float]]:
-    places = [(pose.x_m, pose.y_m, pose.z_m) for pose in poses]
-    return places, [pose.heading_rad for pose in poses], [pose.elevation_rad for pose in poses]
-
-
 def bump(space: Space, x_m: float, y_m: float) -> Space:
     """Remember that something unseen is at a place."""
     blocked = space.blocked.copy()
     row, col = space.cell(x_m, y_m)
     if 0 <= row < _SIDE and 0 <= col < _SIDE:
         blocked[row, col] = True
-    return Space(space.columns, blocked, space.x0_m, space.y0_m, space.z0_m)
+    return replace(space, blocked=blocked)
 
 
 @dataclass(frozen=True)
@@ -171,8 +167,7 @@ class Reach:
         self, layer: Int[np.ndarray, " n"], row: Int[np.ndarray, " n"], col: Int[np.ndarray, " n"]
     ) -> Float[np.ndarray, "n 3"]:
         """Centres of cells, on their ground."""
-        space, ground = self.space, self.ground[layer, row, col]
-        return np.stack([space.x0_m + CELL_M * col, space.y0_m + CELL_M * row, space.z0_m + CELL_M * ground], 1)
+        return self.space.first_m + CELL_M * np.stack([col, row, self.ground[layer, row, col]], 1)
 
     def nearest(self, x_m: float, y_m: float, z_m: float) -> tuple[int, int, int]:
         """The cell that can be reached nearest to a place on the ground."""
@@ -183,17 +178,16 @@ class Reach:
 
 
 def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, height_m: float) -> Reach:
-    """Flood what is known from a place.
+    """Flood what is known from a place on the ground, at a distance of `body_m` from obstacles."""
+    kernels, top = [_disc(body_m), _disc(body_m + 0.2)], round(height_m / CELL_M)
 
-    Args:
-        space: what is known.
-        x_m: where the body stands.
-        y_m: where the body stands.
-        z_m: height of the ground there.
-        body_m: distance that is kept from obstacles.
-        height_m: of the body.
-    """
-    obstacles = _Obstacles(space, body_m, height_m)
+    @cache
+    def obstacles(level: int) -> tuple[np.ndarray, np.ndarray]:
+        """Cells in which a body cannot stand whose ground has this height, and those near them."""
+        own, beside = (_between(space, level + _CLEAR + k, level + top) for k in (0, 1))
+        tight, wide = (cv2.dilate(beside.astype(np.uint8), kernel).reshape(-1) > 0 for kernel in kernels)
+        return tight | own.reshape(-1), wide
+
     columns = _without_gaps(space.columns).reshape(-1)
     row, col = space.cell(x_m, y_m)
     start = row * _SIDE + col
@@ -214,9 +208,10 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
             if there in done:
                 continue
             step = _surface(int(columns[cell]), stood)
-            if step < 0 or obstacles.at(step)[cell]:
+            if step < 0 or obstacles(step)[0][cell]:
                 continue
-            total = far + math.hypot(length, CELL_M * (step - stood)) * (1.0 + obstacles.crowded(step)[cell])
+            # Near an obstacle a metre counts twice, so that ways keep to the middle of doors.
+            total = far + math.hypot(length, CELL_M * (step - stood)) * (1.0 + obstacles(step)[1][cell])
             if total < best.get(there, math.inf):
                 best[there], ground[there], before[there] = total, step, here
                 heapq.heappush(queue, (total, there))
@@ -248,32 +243,10 @@ def _surface(column: int, stood: int) -> int:
     return -1
 
 
-class _Obstacles:
-    """Which cells a body cannot stand in, by the height of their ground; made when first asked for."""
-
-    def __init__(self, space: Space, body_m: float, height_m: float) -> None:
-        self.space, self.top = space, round(height_m / CELL_M)
-        self.kernels = [_disc(body_m), _disc(body_m + 0.2)]
-        self._maps: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-
-    def at(self, level: int) -> np.ndarray:
-        return self._map(level)[0]
-
-    def crowded(self, level: int) -> np.ndarray:
-        return self._map(level)[1]
-
-    def _map(self, level: int) -> tuple[np.ndarray, np.ndarray]:
-        if level not in self._maps:
-            own, beside = (self._between(level + _CLEAR + k, level + self.top) for k in (0, 1))
-            tight, wide = (cv2.dilate(beside.astype(np.uint8), kernel) for kernel in self.kernels)
-            # Near an obstacle a metre counts twice, so that ways keep to the middle of doors.
-            self._maps[level] = ((tight > 0) | own).reshape(-1), wide.reshape(-1).astype(float)
-        return self._maps[level]
-
-    def _between(self, low: int, high: int) -> np.ndarray:
-        """Cells with something between two heights."""
-        mask = sum(1 << k for k in range(max(0, min(64, low)), max(0, min(64, high + 1))))
-        return ((self.space.columns & np.uint64(mask)) > 0) | self.space.blocked
+def _between(space: Space, low: int, high: int) -> Bool[np.ndarray, "y x"]:
+    """Cells with something between two heights, or where the body bumped into something."""
+    mask = sum(1 << k for k in range(max(0, min(64, low)), max(0, min(64, high + 1))))
+    return ((space.columns & np.uint64(mask)) > 0) | space.blocked
 
 
 def _disc(radius_m: float) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts.continuous.agent import ContinuousAgent, Look
+from ghosts.continuous.drive import driven
 from ghosts.continuous.episode import ContinuousEpisode
 from ghosts.continuous.scores import CeScores
 
@@ -35,12 +36,9 @@ def record_drive(agent: ContinuousAgent, episode: ContinuousEpisode) -> Drive:
     looks: list[tuple[int, Look]] = []
     bumps: list[int] = []
     watching = replace(agent, watch=lambda look: looks.append((episode.steps, look)))
-    for action in watching.follow(episode.instruction.text, episode):
-        episode.act(action)
+    for _ in driven(watching.follow, episode):
         if episode.collided:
             bumps.append(episode.steps)
-        if episode.over:
-            break
     return Drive(episode, episode.scores, tuple(bumps), tuple(looks))
 
 

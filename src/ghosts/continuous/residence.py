@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from jaxtyping import Float
 from ghosts.config import require
 from ghosts.errors import UnknownNameError
 from ghosts.types import Intrinsics
+from ghosts.world.graph import NavGraph
 from ghosts.world.houses.body.geodesic import Field, Geodesic
 from ghosts.world.houses.body.ground import Body, Ground, make_ground
 from ghosts.world.houses.body.moves import Stance, stand
@@ -82,50 +84,29 @@ TRAINED = Outfit(elevation_rad=math.radians(-30.0), hfov_rad=math.radians(60.0))
 
 
 class Residence:
-    """A house with everything that an episode in it needs.
+    """A house with everything that an episode in it needs."""
 
-    Args:
-        house: the house.
-        outfit: body and camera.
-        folder: where baked light is kept; None for the cache folder.
-    """
-
-    def __init__(self, house: House, outfit: Outfit, folder: Path | None = None) -> None:
-        self.house, self.outfit, self.folder = house, outfit, folder
+    def __init__(self, house: House, outfit: Outfit) -> None:
+        self.house, self.outfit = house, outfit
         self.ground: Ground = make_ground(house, outfit.body)
         self.geodesic = Geodesic(self.ground)
         self._roomy = [Geodesic(self.ground, outfit.body.radius_m + berth_m) for berth_m in _BERTHS_M]
-        self._renderer: Renderer | None = None
-        self._fields: OrderedDict[tuple[int, int, int], Field] = OrderedDict()
+        self._field = lru_cache(maxsize=_MOST_FIELDS)(self.geodesic.field)
 
-    @property
+    @cached_property
     def renderer(self) -> Renderer:
         """Made when the first picture is asked for: baking takes seconds."""
-        if self._renderer is None:
-            name, texel_m = self.outfit.chosen_renderer, self.outfit.texel_m
-            self._renderer = make_renderer(name, self.house, texel_m=texel_m, folder=self.folder)
-        return self._renderer
+        return make_renderer(self.outfit.chosen_renderer, self.house, texel_m=self.outfit.texel_m)
 
-    def stand(self, camera_m: Float[np.ndarray, "3"], height_m: float, heading_rad: float) -> Stance:
-        """A body below a viewpoint's camera.
-
-        Args:
-            camera_m: the camera's centre.
-            height_m: its height above the ground.
-            heading_rad: of the body.
-        """
-        x, y, z = (float(value) for value in camera_m)
-        return stand(self.ground, x, y, z - height_m, heading_rad)
+    def places(self, graph: NavGraph, names: Sequence[str]) -> list[Stance]:
+        """Bodies below the cameras of viewpoints, all looking north."""
+        rows = [graph.index(name) for name in names]
+        ground_m = graph.position_m[rows] - np.array([0.0, 0.0, 1.0]) * graph.height_m[rows, None]
+        return [stand(self.ground, x, y, z, 0.0) for x, y, z in ground_m.tolist()]
 
     def field(self, place: Stance) -> Field:
         """Distances to a goal; asked for at every step of an episode."""
-        key = self.geodesic.nearest(place.x_m, place.y_m, place.layer)
-        if key not in self._fields:
-            self._fields[key] = self.geodesic.field(place.x_m, place.y_m, place.layer)
-            if len(self._fields) > _MOST_FIELDS:
-                self._fields.popitem(last=False)
-        self._fields.move_to_end(key)
-        return self._fields[key]
+        return self._field(place.x_m, place.y_m, place.layer)
 
     def way_m(self, here: Stance, there: Stance) -> Float[np.ndarray, "n 3"]:
         """The shortest way that keeps off walls, points on the ground; where there is none, the shortest one."""
@@ -157,8 +138,8 @@ class Residences:
     """
 
     def __init__(self, root: Path, outfit: Outfit, most: int = 4) -> None:
-        self.root, self.outfit, self.most = root, outfit, most
-        self._open: OrderedDict[str, Residence] = OrderedDict()
+        self.root, self.outfit = root, outfit
+        self._opened = lru_cache(maxsize=most)(self._open)
 
     def __getitem__(self, scan: str) -> Residence:
         """A house.
@@ -166,9 +147,7 @@ class Residences:
         Raises:
             DataError: the root holds no procedural houses, or of another version.
         """
-        if scan not in self._open:
-            self._open[scan] = Residence(load_house(self.root, scan), self.outfit)
-            if len(self._open) > self.most:
-                self._open.popitem(last=False)
-        self._open.move_to_end(scan)
-        return self._open[scan]
+        return self._opened(scan)
+
+    def _open(self, scan: str) -> Residence:
+        return Residence(load_house(self.root, scan), self.outfit)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ghosts.continuous.drive import Driver
-from ghosts.continuous.drivers import WayDriver
+from ghosts.continuous.drive import Driver, along, driven
 from ghosts.continuous.episode import ContinuousEpisode, open_episode
 from ghosts.continuous.residence import Residences
 from ghosts.continuous.scores import CeScores
@@ -45,47 +44,27 @@ class Driven:
         return mean_interval(values, draw_paths(self.instr_ids))
 
 
-def drive_to_end(driver: Driver, episode: ContinuousEpisode) -> CeScores:
-    """Let a driver act until it stops or has no steps left."""
-    for action in driver.follow(episode.instruction.text, episode):
-        episode.act(action)
-        if episode.over:
-            break
-    return episode.scores
-
-
 def drive_all(
     choose: Choose,
     houses: Residences,
     root: DataRoot,
-    instructions: Iterable[Instruction],
-    report: Callable[[ContinuousEpisode], None] = lambda episode: None,
+    instructions: Sequence[Instruction],
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Driven:
-    """Drive many episodes, house by house, so that each house is opened once.
-
-    Args:
-        choose: who drives an episode.
-        houses: of the data root.
-        root: the data root.
-        instructions: what to follow.
-        report: told of every episode when it is over.
-    """
+    """Drive many episodes, house by house, so that each house is opened once."""
     found: dict[str, CeScores] = {}
-    told = list(instructions)
-    for item in sorted(told, key=lambda item: item.episode.scan):
+    for number, item in enumerate(sorted(instructions, key=lambda item: item.episode.scan)):
         episode = open_episode(houses, root, item)
-        found[item.instr_id] = drive_to_end(choose(episode), episode)
-        report(episode)
-    return Driven(tuple(item.instr_id for item in told), tuple(found[item.instr_id] for item in told))
+        for _ in driven(choose(episode), episode):
+            pass
+        found[item.instr_id] = episode.scores
+        report(number + 1, len(instructions))
+    names = tuple(item.instr_id for item in instructions)
+    return Driven(names, tuple(found[name] for name in names))
 
 
 def answers(path: Path, root: DataRoot, split: str) -> Choose:
-    """Drivers that follow the walks that an agent chose on the graph.
-
-    Args:
-        path: written by `ghosts submit`: viewpoints of every instruction.
-        root: the data root.
-        split: which the file answers.
+    """Drivers that follow the walks that an agent chose on the graph, from a file of `ghosts submit`.
 
     Raises:
         DataError: the file is missing, or does not answer the split.
@@ -97,10 +76,8 @@ def answers(path: Path, root: DataRoot, split: str) -> Choose:
         item = episode.instruction
         if item.instr_id not in walks:
             raise DataError("no answer", file=path, record=item.instr_id, hint="name the file of this split")
-        graph = root.graph(item.episode.scan)
-        rows = [graph.index(name) for name in walks[item.instr_id]]
-        places = [episode.residence.stand(graph.position_m[row], float(graph.height_m[row]), 0.0) for row in rows]
-        return WayDriver(episode.residence.demonstration_m(places, 0.1))
+        places = episode.residence.places(root.graph(item.episode.scan), walks[item.instr_id])
+        return along(episode.residence.demonstration_m(places, 0.1))
 
     return choose
 

@@ -12,20 +12,27 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, SupportsIndex
 
+import cv2
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from ghosts.config import require
-from ghosts.continuous.episode import ACTIONS, MAX_STEPS, ContinuousEpisode, Sight, houses_of, open_episode, smaller
+from ghosts.continuous.episode import (
+    ACTIONS,
+    MAX_STEPS,
+    MAX_TOKENS,
+    ContinuousEpisode,
+    Sight,
+    houses_of,
+    open_episode,
+    padded_tokens,
+    training_words,
+)
 from ghosts.continuous.picture import top_down
 from ghosts.continuous.residence import Outfit, Residences
 from ghosts.errors import UnknownNameError
 from ghosts.language.episodes import each_instruction
-from ghosts.language.tokens import build_vocabulary
-
-MAX_TOKENS = 200
-"""VLN-CE's instructions are padded with 0 to this."""
 
 
 class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
@@ -68,8 +75,7 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._by_id = {item.instr_id: item for item in self._instructions}
         self._outfit, self._max_steps = outfit or Outfit(), max_steps
         self._houses = Residences(Path(root), self._outfit)
-        words = self._root.episodes("train") if "train" in self._root.splits else self._root.episodes(split)
-        self._vocabulary = build_vocabulary((text for item in words for text in item.instructions), min_count=1)
+        self._vocabulary = training_words(self._root, split)
         self._episode: ContinuousEpisode | None = None
         self._sight: Sight | None = None
         self.action_space = spaces.Discrete(len(ACTIONS))
@@ -129,13 +135,13 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
         low, high = self._outfit.depth_range_m
         depth = np.clip((self._sight.depth_m - low) / (high - low), 0.0, 1.0)
         item = self.episode.instruction
-        ids = self._vocabulary.encode([item.text], MAX_TOKENS)[0]
+        size = self._outfit.rgb_px, self._outfit.rgb_px
         return {
-            "rgb": smaller(self._sight.rgb, self._outfit.rgb_px),
+            "rgb": cv2.resize(self._sight.rgb, size, interpolation=cv2.INTER_AREA),
             "depth": depth[..., None].astype(np.float32),
             "instruction": {
                 "text": item.text,
-                "tokens": np.pad(ids, (0, MAX_TOKENS - len(ids))),
+                "tokens": padded_tokens(self._vocabulary, item.text),
                 "trajectory_id": np.array([item.episode.path_id], np.int64),
             },
         }

@@ -14,39 +14,34 @@ from typing import Any
 
 import numpy as np
 
-from ghosts.continuous.drivers import WayDriver
-from ghosts.continuous.episode import MOVE_FORWARD, STOP, ContinuousEpisode, open_episode
+from ghosts.continuous.drive import along, driven
+from ghosts.continuous.episode import (
+    MOVE_FORWARD,
+    STOP,
+    ContinuousEpisode,
+    open_episode,
+    padded_tokens,
+    training_words,
+)
 from ghosts.continuous.residence import Residences
 from ghosts.files import atomic_path
 from ghosts.language.episodes import Instruction, each_instruction
-from ghosts.language.tokens import Vocabulary, build_vocabulary, tokenise
+from ghosts.language.tokens import Vocabulary
 from ghosts.types import SUCCESS_M
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.assets.glb import y_up
 
-_LONGEST = 200
 _MOST = 2000
 """Actions of a ground truth; the longest of VLN-CE has 486."""
 
 
 def write_vlnce(root: DataRoot, houses: Residences, split: str, folder: Path) -> tuple[Path, Path]:
-    """Write a split.
-
-    Args:
-        root: data root of houses.
-        houses: the same root's.
-        split: which.
-        folder: where `SPLIT/SPLIT.json.gz` and `SPLIT/SPLIT_gt.json.gz` go.
-
-    Returns:
-        The two files.
-    """
-    words = root.episodes("train") if "train" in root.splits else root.episodes(split)
-    vocabulary = build_vocabulary((text for item in words for text in item.instructions), min_count=1)
+    """Write a split as `SPLIT/SPLIT.json.gz` and `SPLIT/SPLIT_gt.json.gz` in a folder; returns these two files."""
+    vocabulary = training_words(root, split)
     episodes, truths = [], {}
     for number, item in enumerate(each_instruction(root.episodes(split)), start=1):
         episode = open_episode(houses, root, item, _MOST)
-        episodes.append(_record(number, item, episode, root, vocabulary))
+        episodes.append(_record(number, item, episode, vocabulary))
         truths[str(number)] = _truth(episode)
     told = {"episodes": episodes, "instruction_vocab": _vocabulary(vocabulary)}
     files = folder / split / f"{split}.json.gz", folder / split / f"{split}_gt.json.gz"
@@ -57,15 +52,10 @@ def write_vlnce(root: DataRoot, houses: Residences, split: str, folder: Path) ->
     return files
 
 
-def _record(
-    number: int, item: Instruction, episode: ContinuousEpisode, root: DataRoot, vocabulary: Vocabulary
-) -> dict[str, Any]:
+def _record(number: int, item: Instruction, episode: ContinuousEpisode, vocabulary: Vocabulary) -> dict[str, Any]:
     """One episode as VLN-CE has it."""
-    scan, graph = item.episode.scan, root.graph(item.episode.scan)
-    rows = [graph.index(name) for name in item.episode.path]
-    places = [episode.residence.stand(graph.position_m[row], float(graph.height_m[row]), 0.0) for row in rows]
-    way = y_up(np.array([(place.x_m, place.y_m, place.z_m) for place in places])).tolist()
-    ids = [vocabulary.id(word) for word in tokenise(item.text)][:_LONGEST]
+    scan, tokens = item.episode.scan, padded_tokens(vocabulary, item.text).tolist()
+    way = y_up(np.array([(place.x_m, place.y_m, place.z_m) for place in episode.places])).tolist()
     return {
         "episode_id": number,
         "trajectory_id": item.episode.path_id,
@@ -74,7 +64,7 @@ def _record(
         "start_rotation": rotation(item.episode.heading_rad),
         "info": {"geodesic_distance": episode.scores.distance_to_goal},
         "goals": [{"position": way[-1], "radius": SUCCESS_M}],
-        "instruction": {"instruction_text": item.text, "instruction_tokens": ids + [0] * (_LONGEST - len(ids))},
+        "instruction": {"instruction_text": item.text, "instruction_tokens": tokens},
         "reference_path": way,
     }
 
@@ -91,10 +81,7 @@ def rotation(heading_rad: float) -> list[float]:
 
 def _truth(episode: ContinuousEpisode) -> dict[str, Any]:
     """The oracle's places, actions and how many of them go ahead."""
-    actions = []
-    for action in WayDriver(episode.reference_m).follow(episode.instruction.text, episode):
-        episode.act(action)
-        actions.append(action)
+    actions = list(driven(along(episode.reference_m), episode))
     # Turning and stopping add no place.
     moves = [0, *(k + 1 for k, action in enumerate(actions) if action == MOVE_FORWARD)]
     places = np.array([(s.x_m, s.y_m, s.z_m) for s in episode.walk])[moves]
@@ -104,10 +91,11 @@ def _truth(episode: ContinuousEpisode) -> dict[str, Any]:
 
 def _vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
     words = list(vocabulary.words)
+    numbers = {word: number for number, word in enumerate(words)}
     return {
         "word_list": words,
-        "word2idx_dict": {word: number for number, word in enumerate(words)},
-        "stoi": {word: number for number, word in enumerate(words)},
+        "word2idx_dict": numbers,
+        "stoi": numbers,
         "itos": words,
         "num_vocab": len(words),
         "PAD_INDEX": 0,

@@ -6,6 +6,7 @@ import operator
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, SupportsFloat, SupportsIndex
 
@@ -100,7 +101,10 @@ class SimState:
 
 
 class Simulator(Settings):
-    """The simulator. Settings other than camera and elevation limits are fixed once it is initialised."""
+    """The simulator. Settings other than camera and elevation limits are fixed once it is initialised.
+
+    As in C++, a method never calls what a subclass may have overridden.
+    """
 
     def __init__(self) -> None:
         super().__init__("./data/v1/scans/")
@@ -150,7 +154,7 @@ class Simulator(Settings):
         self._buildings: dict[str, Building] = {}
         self._random = Minstd(self._seed)
         scans, count = Path(self._dataset_path), max(self._cache_size, 1)
-        read = _Reader(PanoramaStore(scans, depth=self._depth, cache_bytes=0))
+        read = partial(_read, PanoramaStore(scans, depth=self._depth, cache_bytes=0))
         panoramas = open_panoramas(scans, (self._depth, count), lambda: Panoramas(read, count, lambda _: 1))
         self._painter = Painter(panoramas, self._camera(), keep=self._discretised)
         self._initialised = True
@@ -163,10 +167,6 @@ class Simulator(Settings):
             IndexError: a scan is unknown, or a list is shorter than the batch; what a longer one has beyond is ignored.
             TypeError: an argument is no list.
         """
-        self._start(scanId, viewpointId, heading, elevation)
-
-    def _start(self, scanId: Texts, viewpointId: Texts, heading: Numbers, elevation: Numbers) -> None:
-        # As in C++, a method never calls what a subclass may have overridden.
         start = time.perf_counter()
         Simulator.initialize(self)
         self._check("scanId viewpointId heading elevation", scanId, viewpointId, heading, elevation)
@@ -190,7 +190,7 @@ class Simulator(Settings):
             building = self._building(scan)
             viewpoints.append(building.places[random_row(self._random, scan, building.included)][0])
             headings.append(random.heading_rad())
-        self._start(scanId, viewpoints, headings, [0.0] * len(viewpoints))
+        Simulator.newEpisode(self, scanId, viewpoints, headings, [0.0] * len(viewpoints))
 
     def getState(self) -> list[SimState]:
         """The state of every environment."""
@@ -314,18 +314,13 @@ class Simulator(Settings):
         self._render_s += time.perf_counter() - loaded
 
 
-class _Reader:
-    """Reads panoramas; what is wrong with a file is said as the original says it."""
-
-    def __init__(self, store: PanoramaStore) -> None:
-        self._store = store
-
-    def __call__(self, scan: str, viewpoint: str) -> Panorama:
-        try:
-            return self._store.load(scan, viewpoint)
-        except DataError as error:
-            kind = "depth" if "depth" in str(error.file) else "RGB"
-            raise ValueError(f"MatterSim: Could not open skybox {kind} files at: {error.file} ({error})") from error
+def _read(store: PanoramaStore, scan: str, viewpoint: str) -> Panorama:
+    """Read a panorama; what is wrong with a file is said as the original says it."""
+    try:
+        return store.load(scan, viewpoint)
+    except DataError as error:
+        kind = "depth" if "depth" in str(error.file) else "RGB"
+        raise ValueError(f"MatterSim: Could not open skybox {kind} files at: {error.file} ({error})") from error
 
 
 def cbf(depth: np.ndarray, intensity: np.ndarray, mask: np.ndarray, result: np.ndarray) -> None:

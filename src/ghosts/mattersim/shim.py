@@ -49,11 +49,7 @@ def site_packages() -> Path:
 
 
 def find(folder: Path | None = None) -> Found:
-    """Look for a module `MatterSim` on the path of imports.
-
-    Args:
-        folder: where to look before that.
-    """
+    """Look for a module `MatterSim` on the path of imports, in a folder of one's own first."""
     importlib.invalidate_caches()
     before = [] if folder is None else [str(folder)]
     spec = PathFinder.find_spec("MatterSim", [*before, *sys.path])

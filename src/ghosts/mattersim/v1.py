@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import SupportsFloat, SupportsIndex
 
@@ -85,8 +86,9 @@ class Simulator(Settings):
 
     def _open(self, camera: Intrinsics) -> None:
         scans = Path(self._dataset_path) / "v1" / "scans"
+        read = partial(_read, PanoramaStore(scans, depth=False, cache_bytes=0))
         panoramas = open_panoramas(
-            scans, ("v1",), lambda: Panoramas(_Reader(scans), DEFAULT_CACHE_BYTES, lambda item: item.nbytes)
+            scans, ("v1",), lambda: Panoramas(read, DEFAULT_CACHE_BYTES, lambda item: item.nbytes)
         )
         self._painter = Painter(panoramas, camera, keep=self._discretised)
 
@@ -167,19 +169,14 @@ class Simulator(Settings):
             self._painter.draw([self._walker], [self._rgb], None)
 
 
-class _Reader:
-    """Reads the release's own six images of a panorama, or the strip that the newer interface reads."""
-
-    def __init__(self, scans: Path) -> None:
-        self._scans, self._strips = scans, PanoramaStore(scans, depth=False, cache_bytes=0)
-
-    def __call__(self, scan: str, viewpoint: str) -> Panorama:
-        strip = self._strips.paths(scan, viewpoint).colour
-        pattern = strip.with_name(f"{viewpoint}_skybox*_sami.jpg")
-        faces = [strip.with_name(f"{viewpoint}_skybox{face}_sami.jpg") for face in range(FACES)]
-        try:
-            if strip.exists() and not faces[0].exists():
-                return self._strips.load(scan, viewpoint)
-            return Panorama.from_rgb(read_skybox_faces(faces), None)
-        except DataError as error:
-            raise ValueError(f"MatterSim: Could not open skybox files at: {pattern} ({error})") from error
+def _read(strips: PanoramaStore, scan: str, viewpoint: str) -> Panorama:
+    """Read the release's own six images of a panorama, or the strip that the newer interface reads."""
+    strip = strips.paths(scan, viewpoint).colour
+    pattern = strip.with_name(f"{viewpoint}_skybox*_sami.jpg")
+    faces = [strip.with_name(f"{viewpoint}_skybox{face}_sami.jpg") for face in range(FACES)]
+    try:
+        if strip.exists() and not faces[0].exists():
+            return strips.load(scan, viewpoint)
+        return Panorama.from_rgb(read_skybox_faces(faces), None)
+    except DataError as error:
+        raise ValueError(f"MatterSim: Could not open skybox files at: {pattern} ({error})") from error

@@ -15,8 +15,8 @@ from ghosts.types import Grid
 from ghosts.view import style
 from ghosts.view.paint import Painting
 from ghosts.view.question import FIXED_WALK, VISITOR
-from ghosts.view.record import Choice, EpisodeRecord, Frame, corner_m
-from ghosts.view.scene import route
+from ghosts.view.record import Choice, EpisodeRecord, Frame, corner_m, extent_m
+from ghosts.view.scene import places_of, route
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,39 +69,22 @@ def heat_of(frame: Frame, layer: str, t: int) -> np.ndarray:
 
 def view_box(record: EpisodeRecord, scene: dict[str, Any]) -> Box:
     """What a figure of this episode should show."""
-    places = {point["id"]: point for point in scene["viewpoints"]}
+    places = places_of(scene)
     points = [(places[name]["x"], places[name]["y"]) for name in {*record.walk, *record.path}]
-    left, bottom = corner_m(record.grid, record.origin_xy_m)
     for frame in record.frames:
         mass = frame.beliefs[-1].sum(0)
-        rows, cols = np.nonzero(mass > 0.3 * mass.max())
-        points += [
-            (left + (c + 0.5) * record.grid.cell_m, bottom + (r + 0.5) * record.grid.cell_m) for r, c in zip(rows, cols)
-        ]
+        likely = np.argwhere(mass > 0.3 * mass.max())[:, ::-1] + 0.5
+        points += (corner_m(record.grid, record.origin_xy_m) + likely * record.grid.cell_m).tolist()
     x, y = np.array(points, float).T
     return float(x.min() - 2.0), float(x.max() + 2.0), float(y.min() - 2.0), float(y.max() + 2.0)
 
 
 def draw_map(
-    axes: Any,
-    scene: dict[str, Any],
-    record: EpisodeRecord,
-    step: int,
-    t: int,
-    layers: MapLayers = MapLayers(),
+    axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: int, t: int, layers: MapLayers = MapLayers()
 ) -> None:
-    """Draw everything known at an agent step and a filter step.
-
-    Args:
-        axes: of matplotlib.
-        scene: the building (`scene.make_scene`).
-        record: the episode.
-        step: agent step.
-        t: filter step; 0 is the start.
-        layers: what else is shown, and how.
-    """
+    """Draw everything known at an agent step and a filter step `t`, of which 0 is the start."""
     frame = record.frames[step]
-    places = {point["id"]: point for point in scene["viewpoints"]}
+    places = places_of(scene)
     storey = places[record.walk[step]]["s"]
     left, right, bottom, top = layers.box or view_box(record, scene)
     axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
@@ -161,11 +144,10 @@ def draw_heat(
     """A belief (or a likelihood) as a heat map, with a wedge per heading where there is most of it."""
     mass = belief.sum(0)
     top = float(mass.max()) if likely else max(0.02, float(mass.max()))
-    left, bottom = corner_m(grid, origin_xy_m)
-    extent = (left, left + grid.cols * grid.cell_m, bottom, bottom + grid.rows * grid.cell_m)
+    left, right, bottom, high = extent_m(grid, origin_xy_m)
     # A likelihood is no density: it is drawn on a linear scale, which the squares give.
     rgba = style.heat_rgba(mass**2, top**2, style.LIKELIHOOD) if likely else style.heat_rgba(mass, top)
-    axes.imshow(rgba, extent=extent, origin="lower", interpolation="nearest", zorder=3)
+    axes.imshow(rgba, extent=(left, right, bottom, high), origin="lower", interpolation="nearest", zorder=3)
     if likely or len(belief) == 1:
         return
     from matplotlib.collections import PolyCollection
@@ -185,11 +167,10 @@ def draw_heat(
 
 def _draw_unseen(axes: Any, record: EpisodeRecord, frame: Frame) -> None:
     grid = record.map_grid
-    left, bottom = corner_m(grid, record.origin_xy_m)
-    extent = (left, left + grid.cols * grid.cell_m, bottom, bottom + grid.rows * grid.cell_m)
     shade = np.zeros((grid.rows, grid.cols, 4))
-    shade[..., :3] = [int(style.UNSEEN[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]
+    shade[..., :3] = np.array(style.rgb(style.UNSEEN)) / 255.0
     shade[..., 3] = np.where(frame.observed, 0.0, 0.33)
+    extent = extent_m(grid, record.origin_xy_m)
     axes.imshow(shade, extent=extent, origin="lower", interpolation="nearest", zorder=2.5)
 
 
@@ -215,7 +196,7 @@ def draw_graph(axes: Any, scene: dict[str, Any], storey: int, values: Mapping[st
 
 def _draw_choice(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: int, storey: int) -> None:
     """Values of the best candidates, a ring around the chosen one, and the way there."""
-    places, choice = {point["id"]: point for point in scene["viewpoints"]}, record.frames[step].choice
+    places, choice = places_of(scene), record.frames[step].choice
     good = [name for name, value in choice.candidates.items() if value > 0.005]
     best = sorted(good, key=lambda name: -choice.candidates[name])[:MOST_LABELS]
     for name in {*best, choice.chosen}:
@@ -243,7 +224,7 @@ def choice_label(choice: Choice, name: str) -> str:
 
 
 def _draw_paths(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: int) -> None:
-    places = {point["id"]: point for point in scene["viewpoints"]}
+    places = places_of(scene)
 
     def line(names: Sequence[str]) -> np.ndarray:
         return np.array([(places[name]["x"], places[name]["y"]) for name in names]).T
@@ -253,8 +234,7 @@ def _draw_paths(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: i
     axes.plot(*line(record.walk[:1]), "s", color=style.START, ms=6, mec="white", mew=0.8, zorder=7)
     x, y = line(record.walk[step : step + 1])[:, 0]
     ahead = direction(record.walk_heading_rad[step])[:2] * 0.8
-    arrow = {"arrowstyle": "-|>", "color": colour, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=(x + ahead[0], y + ahead[1]), xytext=(x, y), arrowprops=arrow, zorder=8)
+    draw_arrow(axes, (x, y), (x + ahead[0], y + ahead[1]), colour)
     axes.plot(x, y, "o", color=colour, ms=6.5, mec="white", mew=1.0, zorder=8.5)
     if record.path:
         draw_demonstrator(axes, [places[name] for name in record.path])
@@ -277,10 +257,14 @@ def walk_name(record: EpisodeRecord) -> str:
 def draw_demonstrator(axes: Any, points: Sequence[dict[str, Any]], *, goal: bool = True) -> None:
     """The demonstrator's path over viewpoints of a scene, and a star where it ends."""
     x, y = [point["x"] for point in points], [point["y"] for point in points]
-    dashes: dict[str, Any] = {"ls": (0, (3, 2)), "path_effects": _outline(2.6, "#3a2800")}
-    axes.plot(x, y, color=style.DEMONSTRATOR, lw=1.6, zorder=6.8, **dashes)
+    axes.plot(x, y, color=style.DEMONSTRATOR, lw=1.6, zorder=6.8, **_dashes())
     if goal:
         axes.plot(x[-1], y[-1], "*", color=style.GOAL, ms=13, mec="white", mew=0.8, zorder=8.8)
+
+
+def _dashes() -> dict[str, Any]:
+    """The demonstrator's line."""
+    return {"ls": (0, (3, 2)), "path_effects": _outline(2.6, "#3a2800")}
 
 
 def _outline(width: float, colour: str = "white") -> list[Any]:
@@ -301,9 +285,21 @@ def draw_scale(axes: Any, left: float, right: float, bottom: float, top: float) 
     outline = _outline(2.0)
     axes.text(x, y + 1.6 * high, f"{length} m", fontsize=6.5, color=style.INK, zorder=10.2, path_effects=outline)
     north = x + length + 0.05 * wide
-    arrow = {"arrowstyle": "-|>", "color": style.INK, "lw": 1.0, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=(north, y + 0.07 * wide), xytext=(north, y), arrowprops=arrow, zorder=10)
+    draw_arrow(axes, (north, y), (north, y + 0.07 * wide), style.INK, 1.0, 10.0)
     axes.text(north + 0.012 * wide, y, "N", fontsize=6.5, color=style.INK, zorder=10.2, path_effects=outline)
+
+
+def draw_arrow(
+    axes: Any,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    colour: str,
+    width: float = 1.4,
+    order: float = 8.0,
+) -> None:
+    """An arrow from one place to another."""
+    arrow = {"arrowstyle": "-|>", "color": colour, "lw": width, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", xy=end, xytext=start, arrowprops=arrow, zorder=order)
 
 
 def draw_legend(axes: Any, record: EpisodeRecord) -> None:
@@ -325,11 +321,10 @@ def _signs(record: EpisodeRecord) -> list[Any]:
     from matplotlib.patches import Patch
 
     pale, dark = style.BELIEF[1], style.BELIEF[3]
-    demonstrator: dict[str, Any] = {"ls": (0, (3, 2)), "path_effects": _outline(2.6, "#3a2800")}
     line, sign = ([0], [0]), dict[str, Any](ls="", mec="white", mew=0.8)
     return [
         Line2D(*line, color=walk_colour(record), lw=3.2, marker="o", ms=6.5, mec="white", label=walk_name(record)),
-        Line2D(*line, color=style.DEMONSTRATOR, lw=1.6, label="demonstrator's path", **demonstrator),
+        Line2D(*line, color=style.DEMONSTRATOR, lw=1.6, label="demonstrator's path", **_dashes()),
         Line2D(*line, color=style.START, marker="s", ms=7, label="start", **sign),
         Line2D(*line, color=style.GOAL, marker="*", ms=13, label="true goal", **sign),
         Line2D(*line, color=style.PREDICTED, marker="x", ms=6, mew=1.8, ls="", label="predicted goal"),

@@ -20,15 +20,7 @@ from ghosts.world.graph import NavGraph
 def choice_of(
     agent: GhostAgent, thought: Thought, start_xy_m: Float[Tensor, "1 2"], graph: NavGraph, first: int
 ) -> Choice:
-    """The agent's choice.
-
-    Args:
-        agent: whose thought it is.
-        thought: of one walker.
-        start_xy_m: metres from the map's origin.
-        graph: the building's.
-        first: number of its first viewpoint.
-    """
+    """The agent's choice; `first` is the number of the building's first viewpoint."""
     shown = thought.scores.exp()
     if agent.planner is not None:
         # A planner that is sure lifts all visited viewpoints by 1; what is shown is their worth.
@@ -48,13 +40,7 @@ def choose_by_mass(
 ) -> Choice:
     """The choice of a model without a filter: the viewpoint with the most goal mass around it.
 
-    Args:
-        graph: the building's.
-        first: number of its first viewpoint.
-        known: what the walker knows of it.
-        prediction: where the goal is.
-        origin: world position of the map's centre.
-        step_limit: panoramas it may look at; at the last one it stops at the best visited viewpoint, as agents do.
+    After `step_limit` panoramas it stops at the best visited viewpoint, as agents do.
     """
     rows = known.viewpoint[0][known.filled[0]] - first
     mass = torch.from_numpy(_nearest_mass(prediction, origin, graph.position_m[rows, :2]))

@@ -15,10 +15,10 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from ghosts.view.guard import ASK_S
+
 MOST_CONNECTIONS = 128
 """Connections at a time. A browser opens six; later ones are closed, and browsers try again."""
-ASK_S = 10.0
-"""Seconds in which a request must be complete; half a request could otherwise keep a connection for ever."""
 CLOSE_S = 2.0
 """Seconds after Ctrl-C in which answers may still be finished; a film takes a minute."""
 TIDY_S = 1
@@ -82,14 +82,7 @@ async def give_back() -> None:
 
 
 def serve(app: Any, door: socket.socket, host: str, port: int) -> None:
-    """Answer until Ctrl-C.
-
-    Args:
-        app: what answers.
-        door: socket that listens.
-        host: its address, for messages.
-        port: its port, for messages.
-    """
+    """Answer at a socket that listens until Ctrl-C; host and port are for messages."""
     config = uvicorn.Config(
         app,
         host=host,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8
@@ -15,7 +14,7 @@ from ghosts.continuous.record import Drive, beliefs_of
 from ghosts.types import SUCCESS_M
 from ghosts.view import style
 from ghosts.view.canvas import new_figure
-from ghosts.view.film import check_film, write_pictures
+from ghosts.view.film import even_picture
 
 ACTIONS_A_SECOND = 12
 _SIDE_PX = 448
@@ -23,33 +22,10 @@ _HOLD = ACTIONS_A_SECOND
 """A look around, and the end, stay for a second."""
 
 
-def write_drive_film(path: Path, drive: Drive, report: Callable[[int, int], None] = lambda done, total: None) -> int:
-    """Write a film, whole or not at all.
-
-    Args:
-        path: ends in .mp4 or .gif.
-        drive: over.
-        report: called with the actions drawn by now, and with all of them.
-
-    Returns:
-        The number of pictures.
-
-    Raises:
-        DataError: another suffix.
-        MissingExtraError: matplotlib, imageio-ffmpeg or its program is not installed.
-    """
-    check_film(path)
-    pictures = []
-    for picture, hold in drive_pictures(drive):
-        pictures.append((picture, hold))
-        report(len(pictures), len(drive.episode.walk))
-    return write_pictures(path, pictures, ACTIONS_A_SECOND)
-
-
-def drive_pictures(drive: Drive) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], int]]:
-    """A picture after every action, and for how many frames each is shown."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
+def drive_pictures(
+    drive: Drive, report: Callable[[int, int], None] = lambda done, total: None
+) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], int]]:
+    """A picture after every action, and for how many frames each is shown; `report` is told how many are drawn."""
     episode = drive.episode
     words = textwrap.fill(f"“{episode.instruction.text}”", 92)
     head = 0.2 + 0.22 * (words.count("\n") + 1)
@@ -63,17 +39,14 @@ def drive_pictures(drive: Drive) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], i
         images.append(axes.imshow(blank, interpolation="bilinear"))
     figure.text(0.5, 1 - 0.1 / height, words, ha="center", va="top", fontsize=10, color=style.INK)
     note = figure.text(0.5, 0.38 / height, "", ha="center", va="top", fontsize=9, color=style.INK)
-    canvas = FigureCanvasAgg(figure)
     stops = {taken for taken, _ in drive.looks} | {episode.steps}
     for step in range(len(episode.walk)):
         look = drive.look_at(step)
         images[0].set_data(_camera(drive, step))
         images[1].set_data(top_down(episode, _SIDE_PX, step, _carpet(look) if look is not None else None))
         note.set_text(_note(drive, step, look))
-        canvas.draw()
-        picture = np.asarray(canvas.buffer_rgba())[..., :3]
-        even = picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]  # video codecs want even sizes
-        yield np.ascontiguousarray(even), _HOLD if step in stops else 1
+        yield even_picture(figure), _HOLD if step in stops else 1
+        report(step + 1, len(episode.walk))
 
 
 def _camera(drive: Drive, step: int) -> UInt8[np.ndarray, "h w 3"]:

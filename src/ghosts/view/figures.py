@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from jaxtyping import Float
 
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import atomic_path
+from ghosts.types import Grid
 from ghosts.view import style
 from ghosts.view.canvas import MapLayers, draw_heat, draw_legend, draw_map, new_figure, view_box
 from ghosts.view.paint import Painting
@@ -40,20 +40,9 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def belief_sequence(
-    record: EpisodeRecord,
-    scene: dict[str, Any],
-    step: int = -1,
-    *,
-    painting: Painting | None = None,
+    record: EpisodeRecord, scene: dict[str, Any], step: int = -1, *, painting: Painting | None = None
 ) -> Figure:
-    """The belief at the start and after each filter step, on the map of one agent step.
-
-    Args:
-        record: the episode.
-        scene: its building.
-        step: agent step; the last one by default.
-        painting: drawn instead of the plan.
-    """
+    """The belief at the start and after each filter step, on the map of one agent step (by default the last)."""
     step = step % len(record.frames)
     count = record.filter_steps + 1
     columns = min(4, count)
@@ -108,7 +97,7 @@ def attention_figure(record: EpisodeRecord) -> Figure:
     )
     for number, (title, attention, stops) in enumerate(panels):
         axes = figure.add_subplot(2, 1, number + 1)
-        axes.imshow(_opaque(attention, stops), aspect="auto", interpolation="nearest")
+        axes.imshow(style.heat_rgba(attention, 1.0, stops)[..., :3], aspect="auto", interpolation="nearest")
         axes.set_yticks(range(len(attention)), [f"t = {t + 1}" for t in range(len(attention))], fontsize=7)
         axes.set_ylabel(title, fontsize=8)
         axes.set_xticks(range(words), record.words if number else [""] * words, rotation=90, fontsize=8)
@@ -122,21 +111,11 @@ def attention_figure(record: EpisodeRecord) -> Figure:
     return figure
 
 
-def _opaque(values: Float[np.ndarray, "y x"], stops: tuple[tuple[float, float, float], ...]) -> np.ndarray:
-    return style.heat_rgba(values, 1.0, stops)[..., :3]
-
-
 def inside_figure(record: EpisodeRecord, scene: dict[str, Any], step: int, t: int) -> Figure:
     """Belief before, motion kernel at its most likely cell, prediction, likelihood and posterior, side by side.
 
-    Args:
-        record: the episode.
-        scene: its building.
-        step: agent step.
-        t: filter step, 1 to T.
-
     Raises:
-        ConfigError: there is no such filter step.
+        ConfigError: the filter step `t` does not lie in 1 to T.
     """
     if not 1 <= t <= record.filter_steps:
         raise ConfigError(f"filter step must lie in 1..{record.filter_steps}, got {t}")
@@ -171,8 +150,6 @@ def inside_figure(record: EpisodeRecord, scene: dict[str, Any], step: int, t: in
 
 
 def _draw_kernel(axes: Any, kernel: Float[np.ndarray, "k k"], cell_m: float) -> None:
-    from ghosts.types import Grid
-
     size = len(kernel)
     draw_heat(axes, kernel[None], Grid(size, size, cell_m), (0.0, 0.0))
     half = size * cell_m / 2
@@ -183,15 +160,10 @@ def _draw_kernel(axes: Any, kernel: Float[np.ndarray, "k k"], cell_m: float) -> 
     axes.plot(0, 0, "s", mfc="none", mec=style.INK, ms=9, zorder=5)
 
 
-def write_figures(
-    folder: Path, record: EpisodeRecord, scene: dict[str, Any], kinds: Sequence[str] = (".png",), step: int = -1,
-    painting: Painting | None = None,
-) -> list[Path]:  # fmt: skip
-    """All figures of an episode: belief, attention, inside.
-
-    Returns:
-        The files written.
-    """
+def episode_figures(
+    record: EpisodeRecord, scene: dict[str, Any], step: int = -1, painting: Painting | None = None
+) -> dict[str, Figure]:
+    """All figures of an episode by name: belief, attention, inside."""
     step = step % len(record.frames)
     figures = {"belief": belief_sequence(record, scene, step)}
     if painting is not None:
@@ -199,9 +171,4 @@ def write_figures(
     if record.filter_steps:
         figures["attention"] = attention_figure(record)
         figures["inside"] = inside_figure(record, scene, step, max(1, record.filter_steps // 2))
-    written = []
-    for name, figure in figures.items():
-        for kind in kinds:
-            save_figure(figure, folder / f"{name}{kind}")
-            written.append(folder / f"{name}{kind}")
-    return written
+    return figures

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
@@ -19,6 +19,9 @@ from ghosts.view.canvas import MapLayers, draw_legend, draw_map, draw_signs, new
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Ahead = Callable[[int], UInt8[np.ndarray, "y x 3"] | None]
 """Agent step to what the camera sees there."""
 FRAMES_A_SECOND = 4
@@ -30,41 +33,8 @@ _LETTER_IN, _LINE_IN = 0.0814, 0.3
 """Width of a letter of the instruction, and height of its lines."""
 
 
-def write_film(
-    path: Path,
-    records: Sequence[EpisodeRecord],
-    scene: dict[str, Any],
-    painting: Painting | None = None,
-    ahead: Ahead | None = None,
-    report: Callable[[int, int], None] = lambda done, total: None,
-) -> int:
-    """Write a film, whole or not at all.
-
-    Args:
-        path: ends in .mp4 or .gif.
-        records: the episode, of one model or of several side by side, on the same walk.
-        scene: its building.
-        painting: drawn instead of the plan.
-        ahead: what the camera sees at a step, shown beside the map; None without images.
-        report: called with the agent steps drawn by now, and with all of them.
-
-    Returns:
-        The number of pictures.
-
-    Raises:
-        DataError: another suffix.
-        MissingExtraError: matplotlib, imageio-ffmpeg or its program is not installed.
-    """
-    check_film(path)
-    pictures = []
-    for picture, hold in film_pictures(records, scene, painting, ahead):
-        pictures.append((picture, hold))
-        report(sum(hold == _HOLD for _, hold in pictures), len(records[0].frames))
-    return write_pictures(path, pictures)
-
-
-def write_pictures(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int = FRAMES_A_SECOND) -> int:
-    """Write pictures as a film, whole or not at all.
+def write_pictures(path: Path, pictures: Iterable[tuple[np.ndarray, int]], per_second: int = FRAMES_A_SECOND) -> int:
+    """Write pictures (`film_pictures`, `drive_film.drive_pictures`) as a film, whole or not at all.
 
     Args:
         path: ends in .mp4 or .gif.
@@ -73,10 +43,16 @@ def write_pictures(path: Path, pictures: list[tuple[np.ndarray, int]], per_secon
 
     Returns:
         The number of frames.
+
+    Raises:
+        DataError: another suffix.
+        MissingExtraError: matplotlib, imageio-ffmpeg or its program is not installed.
     """
+    check_film(path)
+    drawn = list(pictures)
     with atomic_path(path) as temporary:
-        (_write_mp4 if path.suffix.lower() == ".mp4" else _write_gif)(temporary, pictures, per_second)
-    return sum(hold for _, hold in pictures)
+        (_write_mp4 if path.suffix.lower() == ".mp4" else _write_gif)(temporary, drawn, per_second)
+    return sum(hold for _, hold in drawn)
 
 
 def check_film(path: Path) -> None:
@@ -107,16 +83,25 @@ def film_pictures(
     records: Sequence[EpisodeRecord],
     scene: dict[str, Any],
     painting: Painting | None = None,
-    ahead: Ahead | None = None,
+    ahead: Ahead = lambda step: None,
+    report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], int]]:
-    """Pictures of all filter steps at every agent step, and for how many frames each is shown."""
+    """Pictures of all filter steps at every agent step, and for how many frames each is shown.
+
+    Args:
+        records: the episode, of one model or of several side by side, on the same walk.
+        scene: its building.
+        painting: drawn instead of the plan.
+        ahead: what the camera sees at a step, shown beside the map; None without images.
+        report: called with the agent steps drawn by now, and with all of them.
+    """
     corners = np.array([view_box(record, scene) for record in records])
     low, high = corners.min(0), corners.max(0)
     box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
     steps = max(record.filter_steps for record in records)
     for step in range(len(records[0].frames)):
         # What the camera sees is the same for all models: once, at the right.
-        views = [None] * (len(records) - 1) + [ahead(step) if ahead is not None else None]
+        views = [None] * (len(records) - 1) + [ahead(step)]
         for t in range(steps + 1):
             # Between agent steps the filter is run again; its early steps change little, so they are shown once.
             if step and 0 < t < steps and t % 2:
@@ -127,6 +112,7 @@ def film_pictures(
                 layers = MapLayers(painting=painting, names=painting is None, choices=last, box=box)
                 parts.append(_film_picture(item, scene, (step, at), layers, view, named=len(records) > 1))
             yield np.concatenate(parts, 1), _HOLD if t == steps else 1
+            report(step + (t == steps), len(records[0].frames))
 
 
 def _film_picture(
@@ -138,18 +124,7 @@ def _film_picture(
     *,
     named: bool,
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """One picture: instruction with the words of this filter step, map with belief, what the numbers say.
-
-    Args:
-        record: the episode.
-        scene: its building.
-        when: agent step and filter step.
-        layers: of the map.
-        view: what the camera sees, shown beside the map.
-        named: whether to say which model this is.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
+    """One picture: instruction with the words of this filter step, map with belief, what the numbers say."""
     (step, t), box = when, layers.box or view_box(record, scene)
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.0))
     side = _CAMERA_IN if view is not None else 0.0
@@ -180,11 +155,17 @@ def _film_picture(
         ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
         note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
     figure.text(0.5, (0.44 if view is None else 0.6) / height, note, ha="center", va="top", fontsize=9, color=style.INK)
+    return even_picture(figure)
+
+
+def even_picture(figure: Figure) -> UInt8[np.ndarray, "h w 3"]:
+    """A figure as pixels; video codecs want even sizes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = np.asarray(canvas.buffer_rgba())[..., :3]
-    even = picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]  # video codecs want even sizes
-    return np.ascontiguousarray(even)
+    return np.ascontiguousarray(picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2])
 
 
 def _lines(words: tuple[str, ...], width_in: float) -> list[list[int]]:
@@ -260,7 +241,7 @@ def _gif_colours(pictures: list[np.ndarray]) -> Any:
     from PIL import Image
 
     signs = (style.AGENT, style.DEMONSTRATOR, style.GOAL, style.PREDICTED, style.START, style.CANDIDATE, style.PAPER)
-    fixed = [int(colour[k : k + 2], 16) for colour in signs for k in (1, 3, 5)]
+    fixed = [part for colour in signs for part in style.rgb(colour)]
     few = Image.fromarray(np.concatenate([pictures[0], pictures[len(pictures) // 2], pictures[-1]], 0))
     own = few.quantize(256 - len(signs)).getpalette() or []
     table = Image.new("P", (1, 1))

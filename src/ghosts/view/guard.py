@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 MOST_BYTES = 64 << 10
 ASK_S = 10.0
-"""Seconds in which a request's body must be there."""
+"""Seconds in which a request must be complete; half a request could otherwise keep a connection for ever."""
 COOKIE = "ghosts_token"
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _HEADERS = [

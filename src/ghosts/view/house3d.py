@@ -9,13 +9,12 @@ from __future__ import annotations
 import threading
 from dataclasses import asdict
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ghosts.continuous.agent import ContinuousAgent, Look, make_agent
+from ghosts.continuous.agent import Look, make_agent
 from ghosts.continuous.episode import ContinuousEpisode
 from ghosts.continuous.record import Drive, beliefs_of, record_drive
 from ghosts.continuous.residence import TRAINED, Outfit, Residences
@@ -46,11 +45,11 @@ class Houses3D:
         self._baking, self._driving = threading.Lock(), threading.Lock()
         self._file = lru_cache(maxsize=_HOUSES)(self._make_file)
         self._drive = lru_cache(maxsize=_DRIVES)(self._make_drive)
-        self._agent = lru_cache(maxsize=_AGENTS)(self._make_agent)
+        self._agent = lru_cache(maxsize=_AGENTS)(make_agent)
         self._residences = {
             name: Residences(root.path, outfit, most=2)
             for name, root in library.roots.items()
-            if _has_houses(root.path)
+            if (root.path / "world.json").is_file()
         }
 
     def file(self, world: str, scan: str) -> bytes:
@@ -87,9 +86,6 @@ class Houses3D:
     def _make_file(self, world: str, scan: str) -> bytes:
         return glb_bytes(bake(load_house(self._library.root(world).path, scan), self._texel_m))
 
-    def _make_agent(self, file: Path, planner: bool) -> ContinuousAgent:
-        return make_agent(file, BACKBONE, planner=planner)
-
     def _make_drive(self, world: str, model: str, question: Question) -> dict[str, Any]:
         mind, root = self._library.mind(world, model), self._library.root(world)
         file = self._library.file(model)
@@ -99,12 +95,8 @@ class Houses3D:
         path = tuple(ids[row] for row in question.path or question.walk)
         told = Episode(0, question.scan, path, question.heading_rad, (question.text,), None)
         episode = ContinuousEpisode(self._houses(world)[question.scan], root, Instruction(told, 0))
-        drive = record_drive(self._agent(file, mind.acts == "planner"), episode)
+        drive = record_drive(self._agent(file, BACKBONE, planner=mind.acts == "planner"), episode)
         return drive_to_json(drive, goal_known=bool(question.path))
-
-
-def _has_houses(root: Path) -> bool:
-    return (root / "world.json").is_file()
 
 
 def drive_to_json(drive: Drive, *, goal_known: bool = True) -> dict[str, Any]:
@@ -135,9 +127,3 @@ def _look(taken: int, look: Look) -> dict[str, Any]:
         "places": [[*np.round(place.xyz_m, 3).tolist(), place.visited] for place in look.places],
         "chosen": look.chosen,
     }
-
-
-def three_js() -> str:
-    """The vendored three.js."""
-    file = resources.files("ghosts.view") / "static" / "vendor" / "three.module.min.js"
-    return file.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from ghosts.errors import GhostsError, MissingExtraError
 from ghosts.files import atomic_path
-from ghosts.view.figures import attention_figure, belief_sequence, inside_figure, save_figure
+from ghosts.view.figures import belief_sequence, episode_figures, save_figure
 from ghosts.view.library import Library
 from ghosts.view.record import EpisodeRecord
 
@@ -32,28 +32,17 @@ def remake_images(
 
     A world of landmarks gives its belief and the viewer on it; one with photos gives all the rest.
 
-    Args:
-        folder: where to.
-        library: what is shown.
-        world: data root's name.
-        split: the episode's.
-        record: the episode.
-        page: the report.
-
     Yields:
         A line about each picture, once it is there.
     """
     scene = library.scene(world, record.scan)
     if library.root(world).has_images:
-        painting = library.painting_at(world, record.scan, record.walk[-1])
-        figures = {"belief-photo.jpg": belief_sequence(record, scene, painting=painting)}
-        if record.filter_steps:
-            middle = max(1, record.filter_steps // 2)
-            figures["attention.png"] = attention_figure(record)
-            figures["inside.png"] = inside_figure(record, scene, len(record.frames) - 1, middle)
+        figures = episode_figures(record, scene, painting=library.painting_at(world, record.scan, record.walk[-1]))
+        wanted = ["belief-photo.jpg", *(["attention.png", "inside.png"] if record.filter_steps else [])]
     else:
-        figures = {"belief.png": belief_sequence(record, scene)}
-    for name, figure in figures.items():
+        figures, wanted = {"belief": belief_sequence(record, scene)}, ["belief.png"]
+    for name in wanted:
+        figure = figures[Path(name).stem]
         figure.set_dpi(96)
         save_figure(figure, folder / name)
         yield _size(folder / name)
@@ -73,12 +62,7 @@ def find_chromium() -> str | None:
 
 
 class Served:
-    """The viewer on a free port of this machine, for the length of a `with` block.
-
-    Args:
-        library: what is shown.
-        how: more for `server.make_app`.
-    """
+    """The viewer on a free port of this machine, for the length of a `with` block; `how` goes to `server.make_app`."""
 
     def __init__(self, library: Library, **how: Any) -> None:
         import uvicorn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from ghosts.act.baselines import HandCoded
 from ghosts.act.seq2seq import Seq2Seq
 from ghosts.act.speaker import Speaker
 from ghosts.data.dataset import DataShelf
-from ghosts.data.examples import TRAIN
+from ghosts.data.examples import TRAIN, Example
 from ghosts.errors import ConfigError, DataError, GhostsError, UnknownNameError
 from ghosts.language.episodes import nearest_episodes
 from ghosts.language.hidden import HiddenWords
@@ -28,22 +28,13 @@ from ghosts.view.paint import Painting, paint
 from ghosts.view.panorama import equirect, jpeg, straight_ahead
 from ghosts.view.question import Question
 from ghosts.view.record import EpisodeRecord
-from ghosts.view.scene import make_scene
+from ghosts.view.scene import make_scene, places_of
 from ghosts.view.watch import Watched
 from ghosts.world.dataroot import DataRoot
+from ghosts.world.store import PanoramaStore
 
 _PANORAMA_BYTES = 96 << 20
 HAND_CODED = "hand-coded"
-
-
-@dataclass(frozen=True)
-class Listing:
-    """An episode in a list to choose from."""
-
-    split: str
-    instr_id: str
-    scan: str
-    text: str
 
 
 class Library:
@@ -116,9 +107,12 @@ class Library:
                 return Mind(run, self._shelf.get(self.roots[world], run.reading), model)
         for other in self._runs:
             try:
-                return hand_coded_mind(model, self.mind(world, other))
+                seen = self.mind(world, other)
             except GhostsError:
                 continue
+            # On the same map and the same observations as another model.
+            experiment = replace(hand_coded(), model=seen.run.experiment.model, landmarks=seen.run.experiment.landmarks)
+            return Mind(Run(model, experiment, HandCoded(experiment.model), seen.data.reading), seen.data)
         raise ConfigError(
             f"the hand-coded baseline sees what a run sees, and none can read {world}; name one with --run"
         )
@@ -153,10 +147,8 @@ class Library:
 
     def why_not(self) -> str:
         """For each model that cannot read a world, the reason."""
-        lines = [
-            f"{key[1]} on {key[0]}: {value}" for key, value in self._minds.items() if isinstance(value, GhostsError)
-        ]
-        return "\n  ".join(["", *lines])
+        failed = [(key, value) for key, value in self._minds.items() if isinstance(value, GhostsError)]
+        return "".join(f"\n  {model} on {world}: {value}" for (world, model), value in failed)
 
     def file(self, model: str) -> Path | None:
         """The checkpoint of a model; None for the hand-coded baseline."""
@@ -176,13 +168,12 @@ class Library:
         """Splits of a world, unseen ones first."""
         return sorted(mind.data.splits, key=lambda name: ("unseen" not in name, name == TRAIN, name))
 
-    def episodes(self, mind: Mind, split: str, scan: str = "", find: str = "") -> list[Listing]:
+    def episodes(self, mind: Mind, split: str, scan: str = "", find: str = "") -> list[Example]:
         """Episodes of a split, filtered by building and by words."""
-        examples = mind.data.examples(split)
         words = find.lower().split()
         return [
-            Listing(split, item.instr_id, item.scan, item.text)
-            for item in examples
+            item
+            for item in mind.data.examples(split)
             if (not scan or item.scan == scan) and all(word in f"{item.instr_id} {item.text}".lower() for word in words)
         ]
 
@@ -193,67 +184,58 @@ class Library:
         holding = (name for name in self.splits(mind) if any(e.instr_id == instr_id for e in mind.data.examples(name)))
         return next(holding, self.splits(mind)[0])
 
-    def first(self, mind: Mind, split: str) -> str:
-        """The first episode of a split.
-
-        Raises:
-            DataError: there is none.
-        """
-        listed = self.episodes(mind, split)
-        if not listed:
-            raise DataError(f"split {split} holds no episode", file=mind.root.path, hint="choose another split")
-        return listed[0].instr_id
-
-    def question(self, mind: Mind, split: str, instr_id: str, *, fixed: bool = False) -> Question:
+    def question(self, mind: Mind, split: str, instr_id: str = "", *, fixed: bool = False) -> Question:
         """An episode with its demonstration and the walk that the model takes by itself.
 
         Args:
             mind: the model.
             split: name.
-            instr_id: episode.
+            instr_id: episode; the split's first by default.
             fixed: with the evaluation's fixed walk instead.
 
         Raises:
             UnknownNameError: no such split or episode.
+            DataError: the split is empty.
         """
-        for example in mind.data.examples(split):
-            if example.instr_id == instr_id:
-                return mind.question(example, fixed=fixed)
-        known = [example.instr_id for example in mind.data.examples(split)]
-        raise UnknownNameError("episode", instr_id, nearest_episodes(instr_id, known), f"split {split}")
-
-    def storeys(self, world: str, scan: str) -> int:
-        """How many storeys a building has."""
-        return len(self.scene(world, scan)["storeys"])
+        examples = {example.instr_id: example for example in mind.data.examples(split)}
+        if instr_id and instr_id not in examples:
+            raise UnknownNameError("episode", instr_id, nearest_episodes(instr_id, list(examples)), f"split {split}")
+        if not examples:
+            raise DataError(f"split {split} holds no episode", file=mind.root.path, hint="choose another split")
+        return mind.question(examples[instr_id or next(iter(examples))], fixed=fixed)
 
     def painting_at(self, world: str, scan: str, viewpoint: str) -> Painting:
         """The storey of a viewpoint, painted from photos."""
-        places = {point["id"]: point["s"] for point in self.scene(world, scan)["viewpoints"]}
-        return self.painting(world, scan, places[viewpoint])
+        return self.painting(world, scan, places_of(self.scene(world, scan))[viewpoint]["s"])
 
     def ahead(self, record: EpisodeRecord, world: str, step: int) -> UInt8[np.ndarray, "h w 3"] | None:
         """What a camera sees straight ahead of the agent, 120° wide; None in a world without images."""
         if world not in self._stores:
             return None
-        graph = self.root(world).graph(record.scan)
-        name = record.walk[step]
-        picture = equirect(self._stores[world].load(record.scan, name), graph.rotation[graph.index(name)], 1536)
-        return straight_ahead(picture, record.walk_heading_rad[step])
+        return straight_ahead(self.equirect(world, record.scan, record.walk[step]), record.walk_heading_rad[step])
+
+    def equirect(self, world: str, scan: str, viewpoint: str, width: int = 1536) -> UInt8[np.ndarray, "h w 3"]:
+        """A panorama as an equirectangular picture.
+
+        Raises:
+            DataError: the world has no images.
+        """
+        graph = self.root(world).graph(scan)
+        return equirect(self._store(world).load(scan, viewpoint), graph.rotation[graph.index(viewpoint)], width)
+
+    def _store(self, world: str) -> PanoramaStore:
+        if world not in self._stores:
+            raise DataError("there are no images in this world", file=self.root(world).path, hint="leave out --photo")
+        return self._stores[world]
 
     def _scene(self, world: str, scan: str) -> dict[str, Any]:
         return make_scene(self.root(world), scan)
 
     def _painting(self, world: str, scan: str, storey: int) -> Painting:
-        if world not in self._stores:
-            raise DataError("there are no images in this world", file=self.root(world).path, hint="leave out --photo")
-        return paint(self.root(world).graph(scan), self._stores[world], storey)
+        return paint(self.root(world).graph(scan), self._store(world), storey)
 
-    def _panorama(self, world: str, scan: str, viewpoint: str, width: int = 1536) -> bytes:
-        if world not in self._stores:
-            raise DataError("there are no images in this world", file=self.root(world).path, hint="leave out --photo")
-        graph = self.root(world).graph(scan)
-        row = graph.index(viewpoint)
-        return jpeg(equirect(self._stores[world].load(scan, viewpoint), graph.rotation[row], width))
+    def _panorama(self, world: str, scan: str, viewpoint: str) -> bytes:
+        return jpeg(self.equirect(world, scan, viewpoint))
 
 
 def require_models(runs: Sequence[Path]) -> None:
@@ -279,12 +261,6 @@ def load_model(path: Path) -> Run:
         hint = "name a run of the filter; an agent without one can be scored with: ghosts eval vln"
         raise DataError("has no belief to look into", file=path, hint=hint)
     return run
-
-
-def hand_coded_mind(name: str, other: Mind) -> Mind:
-    """The hand-coded baseline on the same map and the same observations as another model."""
-    experiment = replace(hand_coded(), model=other.run.experiment.model, landmarks=other.run.experiment.landmarks)
-    return Mind(Run(name, experiment, HandCoded(experiment.model), other.data.reading), other.data)
 
 
 def _names(paths: Sequence[Path]) -> list[str]:

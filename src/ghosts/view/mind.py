@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from ghosts import geometry
@@ -36,9 +34,10 @@ from ghosts.mapping.mapper import MapState
 from ghosts.run.load import Run
 from ghosts.run.rollout import World
 from ghosts.types import Grid
+from ghosts.view.cell import CellView, kernel_of
 from ghosts.view.choice import choice_of, choose_by_mass
 from ghosts.view.motion import motion_weights
-from ghosts.view.question import FIXED_WALK, CellView, Question
+from ghosts.view.question import FIXED_WALK, Question
 from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
 from ghosts.view.sight import labels_at, marks_at
 from ghosts.world.graph import NavGraph
@@ -56,13 +55,11 @@ class _Thought:
     @property
     def nbytes(self) -> int:
         """Bytes in memory: of the arrays shown, of the filter's own, and of the motion kernels behind them."""
-        frame, trace = self.frame, self.trace
-        arrays = (frame.beliefs, frame.predictions, frame.likelihoods, frame.smoothed, frame.kernels, frame.observed)
-        shown = sum(array.nbytes for array in arrays)
-        if trace is None:
-            return shown
-        held = trace.start, trace.predictions, trace.likelihoods, trace.posteriors
-        return shown + sum(tensor.nbytes for tensor in held) + _held_bytes(trace.kernel_at)
+        held = [*vars(self.frame).values()]
+        if self.trace is not None:
+            behind = getattr(inspect.unwrap(self.trace.kernel_at), "__closure__", None) or ()
+            held += [*vars(self.trace).values(), *(cell.cell_contents for cell in behind)]
+        return sum(value.nbytes for value in held if isinstance(value, np.ndarray | Tensor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +79,7 @@ class _Explored:
 class Mind:
     """One model on one data root, on the CPU. Calls may come from several threads; they take turns.
 
-    Args:
-        run: the model.
-        data: what it reads.
-        name: shown to people; the run's by default.
+    Its name is shown to people; the run's by default.
     """
 
     def __init__(self, run: Run, data: Dataset, name: str = "") -> None:
@@ -189,16 +183,10 @@ class Mind:
 
     @torch.inference_mode()
     def cell(self, question: Question, step: int, filter_step: int, xy_m: tuple[float, float]) -> CellView:
-        """What the filter thinks about the cell under a point.
-
-        Args:
-            question: the episode so far.
-            step: agent step.
-            filter_step: 1 to T.
-            xy_m: in the world.
+        """What the filter thinks about the cell under a point of the world.
 
         Raises:
-            ConfigError: the point lies off the map, or there is no such filter step.
+            ConfigError: the point lies off the map, or the filter step does not lie in 1 to T.
         """
         trace = self._thought(question, step).trace
         steps = trace.posteriors.shape[2] if trace is not None else 0
@@ -212,34 +200,12 @@ class Mind:
             )
         col, row = place.tolist()
         with self._lock:
-            kernel = self._kernel(trace, filter_step - 1, row, col)
+            kernel = kernel_of(trace, filter_step, row, col, self.model.config.filter.motion.kernel)
         x_m, y_m = (geometry.from_cells(np.array([col, row], float), self.grid) + origin).tolist()
 
-        def there(values: Tensor) -> np.ndarray:
-            return values[0, 0, filter_step - 1, :, row, col].double().numpy()
-
-        return CellView(
-            row=row,
-            col=col,
-            xy_m=(x_m, y_m),
-            kernel=kernel,
-            before=trace.beliefs[0, 0, filter_step - 1, :, row, col].double().numpy(),
-            prediction=there(trace.predictions),
-            likelihood=there(trace.likelihoods),
-            posterior=there(trace.posteriors),
-        )
-
-    def _kernel(self, trace: FilterTrace, index: int, row: int, col: int) -> Float[np.ndarray, "c k k"]:
-        """Where a unit of mass at one cell goes, for each source heading: works for every kind of kernel."""
-        settings = self.model.config.filter
-        size, headings = settings.motion.kernel, settings.headings
-        half, kernel = size // 2, trace.kernel_at(index)
-        moved = np.zeros((headings, self.grid.rows + 2 * half, self.grid.cols + 2 * half))
-        for heading in range(headings):
-            unit = torch.zeros(1, headings, self.grid.rows, self.grid.cols)
-            unit[0, heading, row, col] = 1.0
-            moved[heading, half:-half, half:-half] = marginal(kernel.propagate(unit))[0].double().numpy()
-        return moved[:, row : row + size, col : col + size].copy()
+        values = (trace.beliefs, trace.predictions, trace.likelihoods, trace.posteriors)
+        there = (item[0, 0, filter_step - 1, :, row, col].double().numpy() for item in values)
+        return CellView(row, col, (x_m, y_m), kernel, *there)
 
     @torch.inference_mode()
     def _read(self, text: str) -> Heard:
@@ -261,10 +227,13 @@ class Mind:
         def make() -> _Explored:
             before = self._explore(question, step - 1) if step else None
             number = np.array([self._world.first[question.scan] + walk[-1]])
-            known = _standing_at(before.known, number) if before else start_graph(number)
-            if known is None:
-                name = self.root.graph(question.scan).ids[walk[-1]]
-                raise ConfigError(f"a walk goes from neighbour to neighbour; {name} was not seen on the way")
+            known = start_graph(number)
+            if before:
+                here = np.flatnonzero(before.known.viewpoint[0] == number)
+                if not len(here):
+                    name = self.root.graph(question.scan).ids[walk[-1]]
+                    raise ConfigError(f"a walk goes from neighbour to neighbour; {name} was not seen on the way")
+                known = replace(before.known, here=here)
             episodes = self._world.begin([self._example(replace(question, path=question.walk[:1]))])
             percept = self._world.perceive(episodes, number, np.ones(1, bool))
             if self.agent is None:
@@ -303,19 +272,16 @@ class Mind:
         prediction = Prediction(arg_max_m(trace.goal, self.grid, radius=1), marginal(trace.goal), self.grid)
         beliefs = trace.beliefs[0, 0].double().numpy()
         cells = np.array([np.unravel_index(belief.sum(0).argmax(), belief.shape[1:]) for belief in beliefs[:-1]])
-        observed = explored.map.observed[0, 0].numpy()
+        observed, size = explored.map.observed[0, 0].numpy(), self.model.config.filter.motion.kernel
         choice = choice_of(self.agent, thought, heard.start_xy_m, graph, first)
         frame = Frame(
             beliefs=beliefs,
             predictions=trace.predictions[0, 0].double().numpy(),
             likelihoods=trace.likelihoods[0, 0].double().numpy(),
             smoothed=trace.smoothed()[0, 0].double().numpy(),
-            observed=observed,
-            kernels=np.stack([self._kernel(trace, t, *cell) for t, cell in enumerate(cells.tolist())]),
+            kernels=np.stack([kernel_of(trace, t + 1, row, col, size) for t, (row, col) in enumerate(cells.tolist())]),
             kernel_cells=cells.astype(np.int64),
-            choice=choice,
-            left_m=_left_m(graph, question, choice),
-            **self._scores(question, step, prediction, observed, float(entropy(trace.goal))),
+            **self._scores(question, choice, prediction, observed, float(entropy(trace.goal))),
         )
         return _Thought(frame, trace)
 
@@ -336,18 +302,16 @@ class Mind:
             predictions=none,
             likelihoods=none,
             smoothed=beliefs,
-            observed=observed,
             kernels=np.zeros((0, 1, 1, 1)),
             kernel_cells=np.zeros((0, 2), np.int64),
-            choice=choice,
-            left_m=_left_m(graph, question, choice),
-            **self._scores(question, step, last, observed, float(entropy(mass))),
+            **self._scores(question, choice, last, observed, float(entropy(mass))),
         )
         return _Thought(frame, None)
 
     def _scores(
-        self, question: Question, step: int, prediction: Prediction, observed: np.ndarray, nats: float
+        self, question: Question, choice: Choice, prediction: Prediction, observed: np.ndarray, nats: float
     ) -> dict[str, Any]:
+        """Fields of a frame that all models have."""
         graph, origin = self.root.graph(question.scan), np.array(self.origin(question))
         goal = graph.position_m[question.path[-1] if question.path else question.walk[0], :2] - origin
         error, nll, confidence = score_goal(prediction, torch.from_numpy(goal).float()[None])
@@ -355,6 +319,9 @@ class Mind:
         place = geometry.map_cells(goal, self.map_grid)
         inside = geometry.on_map(place, self.map_grid)
         return {
+            "observed": observed,
+            "choice": choice,
+            "left_m": _left_m(graph, question, choice),
             "goal_xy_m": (float(at[0]), float(at[1])),
             "confidence": float(confidence[0, 0]) * self.data.vocabulary.read(question.text).trust,
             "entropy_nats": nats,
@@ -370,15 +337,3 @@ def _left_m(graph: NavGraph, question: Question, choice: Choice) -> float | None
     if not (choice.stops and question.path):
         return None
     return min(float(graph.distance_m[graph.index(choice.chosen), question.path[-1]]), 9999.0)
-
-
-def _held_bytes(function: Callable[..., object]) -> int:
-    """Bytes of the tensors that a function keeps from where it was made."""
-    cells = [cell.cell_contents for cell in getattr(inspect.unwrap(function), "__closure__", None) or ()]
-    return sum(value.nbytes for value in cells if isinstance(value, Tensor))
-
-
-def _standing_at(known: KnownGraph, viewpoint: np.ndarray) -> KnownGraph | None:
-    """The walker moved to a viewpoint it has seen; None where it has not."""
-    slot = np.flatnonzero(known.viewpoint[0] == viewpoint[0])
-    return replace(known, here=slot) if len(slot) else None

@@ -9,7 +9,6 @@ most likely cells alone.
 
 from __future__ import annotations
 
-import base64
 import math
 import zlib
 from collections.abc import Sequence
@@ -22,13 +21,11 @@ from jaxtyping import Float, UInt8
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.kernel import FactorisedKernel
 from ghosts.errors import DataError
-
-EXPORT = "write one with: ghosts belief --data ROOT --run RUN --out DIR (or the viewer's export)"
+from ghosts.view.packed import EXPORT, deflate, inflate
 
 RANGE_NATS = 12.0
 """Weights below e⁻¹² of a cell's largest one count as that; a level is 0.047 nats, an error of 2.4 % at most."""
 _LEVELS = 254
-_MOST_VALUES = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +38,7 @@ class MotionWeights:
     """l of each filter step, turned to each source heading."""
 
     def kernel(self, step: int, filter_step: int, row: int, col: int) -> Float[np.ndarray, "c size size"]:
-        """Where mass that leaves a cell goes, for each source heading; rows grow with +y.
-
-        Args:
-            step: agent step.
-            filter_step: 1 to T.
-            row: of the cell.
-            col: of the cell.
-        """
+        """Where mass that leaves a cell goes at a filter step (1 to T), for each source heading; rows grow with +y."""
         levels = self.map_levels[step, :, row, col].astype(float)
         weights = np.where(levels > 0, np.exp((levels - 255.0) * (RANGE_NATS / _LEVELS)), 0.0)
         product = weights * self.language[filter_step - 1]
@@ -66,10 +56,10 @@ def motion_weights(traces: Sequence[FilterTrace]) -> MotionWeights | None:
     levels = []
     language: list[np.ndarray] = []
     for trace in traces:
-        kernels = [trace.kernel_at(t) for t in range(trace.posteriors.shape[2])]
-        if not all(isinstance(kernel, FactorisedKernel) for kernel in kernels):
+        steps = range(trace.posteriors.shape[2])
+        parts = [kernel for t in steps if isinstance(kernel := trace.kernel_at(t), FactorisedKernel)]
+        if len(parts) < len(steps):
             return None
-        parts = [kernel for kernel in kernels if isinstance(kernel, FactorisedKernel)]
         weights = parts[0].map_weights[0].double().numpy()
         nats = np.log(np.where(weights > 0.0, weights, 1.0))
         scaled = np.clip(np.rint(255.0 + nats * (_LEVELS / RANGE_NATS)), 1, 255)
@@ -86,7 +76,7 @@ def motion_to_json(motion: MotionWeights | None) -> dict[str, Any] | None:
     levels[1:] -= motion.map_levels[:-1]  # modulo 256
     return {
         "shape": list(levels.shape),
-        "map": base64.b64encode(zlib.compress(levels.tobytes(), 9)).decode(),
+        "map": deflate(levels),
         "language": [[[float(f"{x:.4g}") for x in row] for row in step] for step in motion.language.tolist()],
         "range_nats": RANGE_NATS,
     }
@@ -101,14 +91,10 @@ def motion_from_json(value: Any) -> MotionWeights | None:
     if value is None:
         return None
     try:
-        shape = [int(size) for size in value["shape"]]
-        count = math.prod(shape)
-        if len(shape) != 4 or min(shape) < 0 or count > _MOST_VALUES or value["range_nats"] != RANGE_NATS:
+        levels, language = inflate(value["map"], value["shape"]), np.array(value["language"], float)
+        if levels.ndim != 4 or value["range_nats"] != RANGE_NATS:
             raise ValueError
-        raw = zlib.decompressobj().decompress(base64.b64decode(value["map"], validate=True), count + 1)
-        levels = np.frombuffer(raw, np.uint8).reshape(shape)
-        language = np.array(value["language"], float)
-        if language.ndim != 3 or language.shape[2] != shape[1] or not np.isfinite(language).all():
+        if language.ndim != 3 or language.shape[2] != levels.shape[1] or not np.isfinite(language).all():
             raise ValueError
     except (LookupError, TypeError, ValueError, OverflowError, zlib.error):
         raise DataError("not the weights of a motion model", field="motion", hint=EXPORT) from None

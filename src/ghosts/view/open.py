@@ -65,5 +65,5 @@ def open_episode(data: Path, run: Path, split: str = "", instr_id: str = "", *, 
         UnknownNameError: no such split or episode.
     """
     library, world, (mind,), split = open_world(data, [run], split, instr_id)
-    record = mind.record(library.question(mind, split, instr_id or library.first(mind, split), fixed=fixed))
+    record = mind.record(library.question(mind, split, instr_id, fixed=fixed))
     return Opened(library, world, mind, record, library.scene(world, record.scan))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import math
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from ghosts.errors import DataError
-from ghosts.view.motion import EXPORT
 
+EXPORT = "write one with: ghosts belief --data ROOT --run RUN --out DIR (or the viewer's export)"
 LARGEST = 1e30
 """Larger numbers in a record are refused."""
 _MOST_VALUES = 1 << 27
@@ -30,7 +31,7 @@ def pack(values: np.ndarray) -> dict[str, Any]:
     return {
         "shape": list(values.shape),
         "scale": [float(f"{value:.6g}") for value in top],
-        "data": base64.b64encode(zlib.compress(np.round(share * 255.0).astype(np.uint8).tobytes(), 9)).decode(),
+        "data": deflate(np.round(share * 255.0).astype(np.uint8)),
     }
 
 
@@ -41,17 +42,25 @@ def unpack(value: Any, where: str) -> Float[np.ndarray, "..."]:
         DataError: the value is no packed array.
     """
     try:
-        shape, scale = [int(size) for size in value["shape"]], np.array(value["scale"], float)
-        count = math.prod(shape)
-        if min(shape, default=0) < 0 or count > _MOST_VALUES or scale.shape != (shape[0],):
+        shape, scale = value["shape"], np.array(value["scale"], float)
+        if scale.shape != (int(shape[0]),) or not (np.abs(scale) <= LARGEST).all():
             raise ValueError
-        if not (np.abs(scale) <= LARGEST).all():
-            raise ValueError
-        unzip = zlib.decompressobj()
-        raw = np.frombuffer(unzip.decompress(base64.b64decode(value["data"], validate=True), count + 1), np.uint8)
-        if len(raw) != count:
-            raise ValueError
+        levels = inflate(value["data"], shape)
     except (TypeError, LookupError, ValueError, OverflowError, zlib.error):
         raise DataError("not a packed array of an episode record", field=where, hint=EXPORT) from None
-    share = (raw.astype(np.float64) / 255.0) ** 2
-    return share.reshape(shape) * scale.reshape(-1, *[1] * (len(shape) - 1))
+    return (levels / 255.0) ** 2 * scale.reshape(-1, *[1] * (levels.ndim - 1))
+
+
+def deflate(values: UInt8[np.ndarray, "..."]) -> str:
+    """Bytes as text."""
+    return base64.b64encode(zlib.compress(values.tobytes(), 9)).decode()
+
+
+def inflate(text: str, shape: Sequence[Any]) -> UInt8[np.ndarray, "..."]:
+    """Inverse of `deflate`; a text that is none, or does not fit the shape, raises what `unpack` catches."""
+    sizes = [int(size) for size in shape]
+    count = math.prod(sizes)
+    if min(sizes) < 0 or count > _MOST_VALUES:
+        raise ValueError
+    raw = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), count + 1)
+    return np.frombuffer(raw, np.uint8).reshape(sizes)

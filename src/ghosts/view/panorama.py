@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from functools import lru_cache
 
 import cv2
@@ -25,13 +26,7 @@ def equirect_rays(width: int, height: int) -> Float[np.ndarray, "h w 3"]:
 def cube_texels(
     rays: Float[np.ndarray, "*n 3"], rotation: Float[np.ndarray, "3 3"], face_px: int
 ) -> tuple[Float32[np.ndarray, "*n"], Float32[np.ndarray, "*n"]]:
-    """Column and row in a viewpoint's strip of faces that world directions look at (`world.camera`'s rule).
-
-    Args:
-        rays: world directions, any length.
-        rotation: 3 × 3 part of the viewpoint's pose.
-        face_px: side of a face.
-    """
+    """Column and row in a viewpoint's strip of faces that world directions look at (`world.camera`'s rule)."""
     cube = rays @ -rotation  # (−Rᵀ d) as rows
     column, row = np.zeros((2, *rays.shape[:-1]), np.float32)
     size = np.abs(cube).max(-1)
@@ -75,6 +70,16 @@ def jpeg(rgb: UInt8[np.ndarray, "h w 3"], quality: int = 80) -> bytes:
 def png(rgba: UInt8[np.ndarray, "h w 4"]) -> bytes:
     """A picture with opacity as PNG bytes."""
     return _encode(".png", rgba[..., [2, 1, 0, 3]], [cv2.IMWRITE_PNG_COMPRESSION, 6])
+
+
+def webp(rgba: UInt8[np.ndarray, "h w 4"]) -> bytes:
+    """A picture with opacity as WebP bytes, for pages that should stay small."""
+    return _encode(".webp", rgba[..., [2, 1, 0, 3]], [cv2.IMWRITE_WEBP_QUALITY, 82])
+
+
+def data_address(kind: str, data: bytes) -> str:
+    """A picture in the address itself; kind as in `image/png`."""
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def _encode(kind: str, pixels: np.ndarray, options: list[int]) -> bytes:

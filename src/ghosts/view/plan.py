@@ -11,7 +11,8 @@ import numpy as np
 
 from ghosts.geometry import direction
 from ghosts.view import style
-from ghosts.view.canvas import draw_demonstrator, draw_graph, draw_plan, draw_scale, new_figure
+from ghosts.view.canvas import draw_arrow, draw_demonstrator, draw_graph, draw_plan, draw_scale, new_figure
+from ghosts.view.scene import places_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +38,7 @@ def house_figure(
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    places = {point["id"]: point for point in scene["viewpoints"]}
+    places = places_of(scene)
     walls = [shape["p"] for shape in scene["shapes"] if shape["k"] == "wall"]
     if walls:
         x, y = np.concatenate(walls).T
@@ -64,14 +65,9 @@ def house_figure(
             if storey in (here["s"], there["s"]):
                 draw_demonstrator(axes, [here, there], goal=there["id"] == path[-1] and there["s"] == storey)
         if path and places[path[0]]["s"] == storey:
-            _draw_start(axes, places[path[0]], heading_rad)
+            x, y = places[path[0]]["x"], places[path[0]]["y"]
+            ahead = direction(heading_rad)[:2] * 0.8
+            draw_arrow(axes, (x, y), (x + ahead[0], y + ahead[1]), style.START)
+            axes.plot(x, y, "s", color=style.START, ms=6, mec="white", mew=0.8, zorder=8.5)
         draw_scale(axes, left, right, bottom, top)
     return figure
-
-
-def _draw_start(axes: Any, point: dict[str, Any], heading_rad: float) -> None:
-    x, y = point["x"], point["y"]
-    ahead = direction(heading_rad)[:2] * 0.8
-    arrow = {"arrowstyle": "-|>", "color": style.START, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", xy=(x + ahead[0], y + ahead[1]), xytext=(x, y), arrowprops=arrow, zorder=8)
-    axes.plot(x, y, "s", color=style.START, ms=6, mec="white", mew=0.8, zorder=8.5)

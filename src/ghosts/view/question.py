@@ -1,11 +1,8 @@
-"""What a model is asked, and what it answers about one cell."""
+"""What a model is asked."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
-from jaxtyping import Float
 
 from ghosts.errors import ConfigError
 from ghosts.language.tokens import tokenise
@@ -36,19 +33,3 @@ class Question:
             raise ConfigError(
                 f"the instruction has no words, got {self.text[:80]!r}; write a sentence, such as 'walk to the sofa'"
             )
-
-
-@dataclass(frozen=True, eq=False)
-class CellView:
-    """What the filter thinks about one cell at one filter step."""
-
-    row: int
-    col: int
-    xy_m: tuple[float, float]
-    """The cell's centre in the world."""
-    kernel: Float[np.ndarray, "c k k"]
-    """Where mass that leaves this cell goes, for each source heading; rows grow with +y."""
-    before: Float[np.ndarray, " c"]
-    prediction: Float[np.ndarray, " c"]
-    likelihood: Float[np.ndarray, " c"]
-    posterior: Float[np.ndarray, " c"]

@@ -136,6 +136,12 @@ def corner_m(grid: Grid, origin_xy_m: tuple[float, float]) -> tuple[float, float
     return origin_xy_m[0] - grid.cols * grid.cell_m / 2.0, origin_xy_m[1] - grid.rows * grid.cell_m / 2.0
 
 
+def extent_m(grid: Grid, origin_xy_m: tuple[float, float]) -> tuple[float, float, float, float]:
+    """Left, right, bottom and top of a grid in the world."""
+    left, bottom = corner_m(grid, origin_xy_m)
+    return left, left + grid.cols * grid.cell_m, bottom, bottom + grid.rows * grid.cell_m
+
+
 def crop(record: EpisodeRecord, margin_cells: int = 3, least: float = 1e-4) -> EpisodeRecord:
     """The record on the smallest window that holds what was seen and where mass is, so that it takes little room.
 

@@ -14,8 +14,8 @@ import numpy as np
 from ghosts.errors import ConfigError, DataError
 from ghosts.files import is_finite, read_json
 from ghosts.types import Grid
-from ghosts.view.motion import EXPORT, motion_from_json, motion_to_json
-from ghosts.view.packed import LARGEST, pack, unpack
+from ghosts.view.motion import motion_from_json, motion_to_json
+from ghosts.view.packed import EXPORT, LARGEST, pack, unpack
 from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
 from ghosts.view.scene import scene_from_json
 

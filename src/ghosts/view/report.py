@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,15 +9,12 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
-import cv2
-
 from ghosts.errors import ConfigError, GhostsError
 from ghosts.evaluate.goal import GoalScores
 from ghosts.evaluate.navigation import NavScores
 from ghosts.types import SUCCESS_M
 from ghosts.view.library import Library
-from ghosts.view.paint import Painting
-from ghosts.view.panorama import equirect, jpeg
+from ghosts.view.panorama import data_address, jpeg, webp
 from ghosts.view.record import EpisodeRecord, crop
 from ghosts.view.record_json import to_json
 from ghosts.view.report_scores import Listed, evaluation_html, headline_html
@@ -70,15 +66,13 @@ def gather_assets(
     scenes = {record.scan: library.scene(world, record.scan) for record in records}
     if not pictures or not library.root(world).has_images:
         return Assets({scan: {**scene, "images": False} for scan, scene in scenes.items()})
-    store = library.root(world).panoramas()
     panoramas, paintings = {}, {}
     for number, record in enumerate(records):
         report(number, len(records))
-        graph = library.root(world).graph(record.scan)
         for name in record.walk:
             if f"{record.scan}/{name}" not in panoramas:
-                picture = equirect(store.load(record.scan, name), graph.rotation[graph.index(name)], _PANORAMA_PX)
-                panoramas[f"{record.scan}/{name}"] = _address("image/jpeg", jpeg(picture, 72))
+                picture = library.equirect(world, record.scan, name, _PANORAMA_PX)
+                panoramas[f"{record.scan}/{name}"] = data_address("jpeg", jpeg(picture, 72))
         for storey in range(len(scenes[record.scan]["storeys"])):
             key = f"{record.scan}/{storey}"
             if key not in paintings:
@@ -86,19 +80,8 @@ def gather_assets(
                     painting = library.painting(world, record.scan, storey)
                 except GhostsError:
                     continue  # a storey without depth is drawn from its plan
-                paintings[key] = {"extent_m": painting.extent_m, "image": _webp(painting)}
+                paintings[key] = {"extent_m": painting.extent_m, "image": data_address("webp", webp(painting.rgba))}
     return Assets(scenes, panoramas, paintings)
-
-
-def _address(kind: str, data: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
-
-
-def _webp(painting: Painting) -> str:
-    done, data = cv2.imencode(".webp", painting.rgba[..., [2, 1, 0, 3]], [cv2.IMWRITE_WEBP_QUALITY, 82])
-    if not done:
-        raise GhostsError("the painted map could not be encoded as WebP; reinstall opencv-python-headless")
-    return _address("image/webp", data.tobytes())
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ghosts.types import SUCCESS_M
 from ghosts.view.style import model_colour
 
 _FAR_M = 20
+_PERCENT = (0, 25, 50, 75, 100)
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,10 @@ class Listed:
 
 
 def choose_episodes(names: Sequence[str], errors: Sequence[np.ndarray], count: int) -> list[tuple[str, str]]:
-    """Instructions worth looking at, with the reason.
+    """Instructions worth looking at, with the reason; errors are each model's, in metres.
 
     A third are the first model's best, a third its worst; the others are its middling ones, or where models are
     compared those on which the first and the last of them differ most.
-
-    Args:
-        names: of the instructions.
-        errors: of each model, metres for each instruction.
-        count: how many.
     """
     error = errors[0]
     order = np.argsort(error, kind="stable").tolist()
@@ -86,11 +82,7 @@ def headline_html(arrived: Mapping[str, tuple[int, int]], scores: Mapping[str, G
 
 
 def evaluation_html(scores: Mapping[str, GoalScores]) -> str:
-    """Goal prediction on the fixed walks: tables by model and by time step, calibration and error plots.
-
-    Args:
-        scores: of each model, on the same instructions.
-    """
+    """Goal prediction on the fixed walks: tables by model and by time step, calibration and error plots."""
     count = len(next(iter(scores.values())).instr_ids)
     steps = "".join(
         f"<details{' open' if len(scores) == 1 else ''}><summary>{html.escape(name)} by time step</summary>"
@@ -150,7 +142,7 @@ def calibration_points(confidence: Float[np.ndarray, " n"], success: Bool[np.nda
 
 
 def _calibration_svg(scores: Mapping[str, GoalScores]) -> str:
-    drawn = []
+    drawn = ["<path d='M44 284 L304 24' stroke='#999' stroke-dasharray='4 4'/>"]
     for number, item in enumerate(scores.values()):
         points = calibration_points(item.confidence.ravel().astype(float), item.success.ravel())
         spots = [(44 + 260 * p["confidence"], 284 - 260 * p["success"], 3 + 12 * p["share"] ** 0.5) for p in points]
@@ -160,40 +152,38 @@ def _calibration_svg(scores: Mapping[str, GoalScores]) -> str:
         drawn += [
             f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{r:.1f}' fill='{colour}' fill-opacity='.75'/>" for x, y, r in spots
         ]
-    ticks = "".join(
-        f"<text x='{44 + 260 * v:.0f}' y='299' text-anchor='middle'>{100 * v:.0f}</text>"
-        f"<text x='38' y='{288 - 260 * v:.0f}' text-anchor='end'>{100 * v:.0f}</text>"
-        for v in (0.0, 0.25, 0.5, 0.75, 1.0)
-    )
-    return (
-        "<svg viewBox='0 0 324 326' width='324' height='326' font-size='11' role='img' aria-label='calibration'>"
-        "<rect x='44' y='24' width='260' height='260' fill='none' stroke='#ccc'/>"
-        f"<path d='M44 284 L304 24' stroke='#999' stroke-dasharray='4 4'/>{ticks}{''.join(drawn)}"
-        "<text x='174' y='15' text-anchor='middle' font-weight='600'>Calibration</text>"
-        "<text x='174' y='318' text-anchor='middle'>model's own estimate of success (%)</text>"
-        "<text x='12' y='154' text-anchor='middle' transform='rotate(-90 12 154)'>came true (%)</text></svg>"
+    across = {percent: percent / 100 for percent in _PERCENT}
+    return _plot_svg(
+        "calibration", "Calibration", across, "model's own estimate of success (%)", "came true (%)", drawn
     )
 
 
 def _error_svg(scores: Mapping[str, GoalScores]) -> str:
     """Share of instructions whose error is below a distance, at the last time step."""
-    drawn = []
+    success = 260 * SUCCESS_M / _FAR_M
+    drawn = [f"<rect x='44' y='24' width='{success:.1f}' height='260' fill='#009E73' fill-opacity='.12'/>"]
     for number, item in enumerate(scores.values()):
         last = np.sort(item.error_m[:, -1])
         at = np.linspace(0.0, _FAR_M, 101)
         share = np.searchsorted(last, at, side="right") / len(last)
         line = " ".join(f"{44 + 260 * x / _FAR_M:.1f},{284 - 260 * y:.1f}" for x, y in zip(at, share))
         drawn.append(f"<polyline points='{line}' fill='none' stroke='{model_colour(number)}' stroke-width='2'/>")
-    ticks = "".join(
-        f"<text x='{44 + 260 * x / _FAR_M:.0f}' y='299' text-anchor='middle'>{x}</text>" for x in (0, 3, 5, 10, 15, 20)
-    ) + "".join(f"<text x='38' y='{288 - 2.6 * v:.0f}' text-anchor='end'>{v}</text>" for v in (0, 25, 50, 75, 100))
-    success = 44 + 260 * SUCCESS_M / _FAR_M
+    across = {metres: metres / _FAR_M for metres in (0, 3, 5, 10, 15, 20)}
+    titles = "Errors at the last time step", across, "metres to the goal (green: success)", "instructions below (%)"
+    return _plot_svg("errors", *titles, drawn)
+
+
+def _plot_svg(
+    label: str, title: str, across: Mapping[int, float], x_title: str, y_title: str, drawn: Sequence[str]
+) -> str:
+    """A square plot of percentages; `across` says at which share of its width a number of the x axis stands."""
+    ticks = [f"<text x='{44 + 260 * at:.0f}' y='299' text-anchor='middle'>{text}</text>" for text, at in across.items()]
+    ticks += [f"<text x='38' y='{288 - 2.6 * value:.0f}' text-anchor='end'>{value}</text>" for value in _PERCENT]
     return (
-        "<svg viewBox='0 0 324 326' width='324' height='326' font-size='11' role='img' aria-label='errors'>"
+        f"<svg viewBox='0 0 324 326' width='324' height='326' font-size='11' role='img' aria-label='{label}'>"
         "<rect x='44' y='24' width='260' height='260' fill='none' stroke='#ccc'/>"
-        f"<rect x='44' y='24' width='{success - 44:.1f}' height='260' fill='#009E73' fill-opacity='.12'/>"
-        f"{ticks}{''.join(drawn)}"
-        "<text x='174' y='15' text-anchor='middle' font-weight='600'>Errors at the last time step</text>"
-        "<text x='174' y='318' text-anchor='middle'>metres to the goal (green: success)</text>"
-        "<text x='12' y='154' text-anchor='middle' transform='rotate(-90 12 154)'>instructions below (%)</text></svg>"
+        f"{''.join(ticks)}{''.join(drawn)}"
+        f"<text x='174' y='15' text-anchor='middle' font-weight='600'>{title}</text>"
+        f"<text x='174' y='318' text-anchor='middle'>{x_title}</text>"
+        f"<text x='12' y='154' text-anchor='middle' transform='rotate(-90 12 154)'>{y_title}</text></svg>"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +16,19 @@ class Strict(BaseModel):
     """Unknown fields are refused, and so are NaN and infinity."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class AskEpisodes(BaseModel):
+    """Some episodes of a split, in its address."""
+
+    world: Name
+    model: Name
+    split: Name
+    scan: Annotated[str, Field(max_length=80)] = ""
+    find: Annotated[str, Field(max_length=200)] = ""
+    offset: Annotated[int, Field(ge=0, le=10**6)] = 0
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    sort: Literal["listed", "shortest", "longest"] = "listed"
 
 
 class Pick(Strict):

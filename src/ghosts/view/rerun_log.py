@@ -14,7 +14,7 @@ from ghosts.files import atomic_path
 from ghosts.view.canvas import choice_label, walk_colour
 from ghosts.view.record import EpisodeRecord, corner_m
 from ghosts.view.scene import route
-from ghosts.view.style import AGENT, CANDIDATE, DEMONSTRATOR, EDGE, GOAL, PREDICTED, heat_rgba
+from ghosts.view.style import AGENT, CANDIDATE, DEMONSTRATOR, EDGE, GOAL, PREDICTED, heat_rgba, rgb
 
 
 def require_rerun() -> Any:
@@ -31,14 +31,7 @@ def require_rerun() -> Any:
 
 
 def write_rerun(path: Path, record: EpisodeRecord, scene: dict[str, Any], rerun: Any = None) -> None:
-    """Write a recording (.rrd), whole or not at all.
-
-    Args:
-        path: the file.
-        record: the episode.
-        scene: its building.
-        rerun: the SDK, or what stands in for it; imported by default.
-    """
+    """Write a recording (.rrd), whole or not at all; what stands in for the SDK may be given."""
     rerun = rerun or require_rerun()
     stream = rerun.RecordingStream("ghosts")
     with atomic_path(path) as temporary:
@@ -54,28 +47,26 @@ def _log(rerun: Any, stream: Any, record: EpisodeRecord, scene: dict[str, Any]) 
     places = {point["id"]: place for point, place in zip(scene["viewpoints"], points)}
     lines = [[points[a], points[b]] for a, b in scene["edges"]]
     stream.log("instruction", rerun.TextDocument(record.text), static=True)
-    stream.log("map/graph", rerun.LineStrips2D(lines, colors=_rgb(EDGE), radii=0.02, draw_order=10.0), static=True)
+    stream.log("map/graph", rerun.LineStrips2D(lines, colors=rgb(EDGE), radii=0.02, draw_order=10.0), static=True)
     if record.path:
         path = [places[name] for name in record.path]
         stream.log(
             "map/demonstrator",
-            rerun.LineStrips2D([path], colors=_rgb(DEMONSTRATOR), radii=0.05, draw_order=12.0),
+            rerun.LineStrips2D([path], colors=rgb(DEMONSTRATOR), radii=0.05, draw_order=12.0),
             static=True,
         )
-        stream.log("map/goal", rerun.Points2D([path[-1]], colors=_rgb(GOAL), radii=0.3), static=True)
+        stream.log("map/goal", rerun.Points2D([path[-1]], colors=rgb(GOAL), radii=0.3), static=True)
     corner, cell = np.array(corner_m(record.grid, record.origin_xy_m)), record.grid.cell_m
     for step, frame in enumerate(record.frames):
         stream.set_time("agent_step", sequence=step)
         walk = [places[name] for name in route(scene, record.walk[: step + 1])]
-        stream.log(
-            "map/agent", rerun.LineStrips2D([walk], colors=_rgb(walk_colour(record)), radii=0.1, draw_order=11.0)
-        )
+        stream.log("map/agent", rerun.LineStrips2D([walk], colors=rgb(walk_colour(record)), radii=0.1, draw_order=11.0))
         goal = frame.goal_xy_m[0], -frame.goal_xy_m[1]
-        stream.log("map/predicted", rerun.Points2D([goal], colors=_rgb(PREDICTED), radii=0.2))
+        stream.log("map/predicted", rerun.Points2D([goal], colors=rgb(PREDICTED), radii=0.2))
         known = frame.choice.candidates
         labels = [choice_label(frame.choice, name) for name in known]
         radii = [0.1 + 0.25 * min(1.0, max(0.0, value)) ** 0.5 for value in known.values()]
-        spots = rerun.Points2D([places[name] for name in known], colors=_rgb(CANDIDATE), radii=radii, labels=labels)
+        spots = rerun.Points2D([places[name] for name in known], colors=rgb(CANDIDATE), radii=radii, labels=labels)
         stream.log("map/candidates", spots)
         if frame.error_m is not None:
             stream.log("error_m", rerun.Scalars(frame.error_m))
@@ -111,12 +102,8 @@ def log_goal(estimate: GoalEstimate, step: int, rerun: Any = None) -> None:
     cell = float(estimate.x_m[1] - estimate.x_m[0])
     rerun.log("map/belief", _discs(rerun, estimate.mass, np.array([estimate.x_m[0], estimate.y_m[0]]), cell))
     trajectory = (estimate.trajectory_xy_m * [1.0, -1.0]).tolist()
-    rerun.log("map/trajectory", rerun.LineStrips2D([trajectory], colors=_rgb(AGENT), radii=0.05, draw_order=11.0))
+    rerun.log("map/trajectory", rerun.LineStrips2D([trajectory], colors=rgb(AGENT), radii=0.05, draw_order=11.0))
     goal = estimate.position_m[0], -estimate.position_m[1]
-    rerun.log("map/predicted", rerun.Points2D([goal], colors=_rgb(PREDICTED), radii=0.2))
+    rerun.log("map/predicted", rerun.Points2D([goal], colors=rgb(PREDICTED), radii=0.2))
     rerun.log("confidence", rerun.Scalars(estimate.confidence))
     rerun.log("notes", rerun.TextDocument("\n".join(estimate.notes) or "all understood"))
-
-
-def _rgb(colour: str) -> list[int]:
-    return [int(colour[k : k + 2], 16) for k in (1, 3, 5)]

@@ -38,12 +38,7 @@ Shape = dict[str, Any]
 
 
 def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
-    """All that can be drawn of a building, as plain JSON values.
-
-    Args:
-        root: data root.
-        scan: building.
-    """
+    """All that can be drawn of a building, as plain JSON values."""
     graph = root.graph(scan)
     if (root.path / "world.json").is_file():
         try:
@@ -61,12 +56,8 @@ def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
 def scene_from_json(value: Any, names: Sequence[str]) -> dict[str, Any]:
     """A building's plan out of a file that anybody may have written.
 
-    Args:
-        value: plain JSON values.
-        names: viewpoints that it must have.
-
     Raises:
-        DataError: it is no plan, or lacks a viewpoint.
+        DataError: it is no plan, or lacks one of the viewpoints named.
     """
     try:
         points, storeys = value["viewpoints"], range(len(value["storeys"]))
@@ -104,13 +95,7 @@ def scene_from_json(value: Any, names: Sequence[str]) -> dict[str, Any]:
 
 
 def house_scene(house: House, graph: NavGraph, images: bool = False) -> dict[str, Any]:
-    """The scene of a house, which needs no data root.
-
-    Args:
-        house: the house.
-        graph: its navigation graph.
-        images: whether there are panoramas of it.
-    """
+    """The scene of a house, which needs no data root; `images` says whether there are panoramas of it."""
     rooms = [_room_at(house, *place) for place in graph.position_m.tolist()]
     return _scene("house", graph, _house_shapes(house, storey_levels(graph)), rooms=rooms, images=images)
 
@@ -146,17 +131,13 @@ def _scene(
         "images": images,
         "storeys": [round(float(level), 3) for level in levels],
         "viewpoints": [
-            {
-                "id": name,
-                "x": round(float(x), 3),
-                "y": round(float(y), 3),
-                "z": round(float(z), 3),
-                "s": int(level),
-                "ok": bool(included),
-                "r": room,
-            }
-            for name, (x, y, z), level, included, room in zip(
-                graph.ids, graph.position_m, _storeys(graph), graph.included, rooms or [""] * len(graph.ids)
+            {"id": name, **{axis: round(value, 3) for axis, value in zip("xyz", xyz)}, "s": level, "ok": ok, "r": room}
+            for name, xyz, level, ok, room in zip(
+                graph.ids,
+                graph.position_m.tolist(),
+                _storeys(graph).tolist(),
+                graph.included.tolist(),
+                rooms or [""] * len(graph.ids),
             )
         ],
         "edges": [[int(a), int(b)] for a, b in zip(rows, others)],
@@ -168,6 +149,11 @@ def _scene(
 def _storeys(graph: NavGraph) -> Int[np.ndarray, " n"]:
     """The storey whose floor is nearest to the ground under each viewpoint."""
     return np.abs((graph.position_m[:, 2] - graph.height_m)[:, None] - storey_levels(graph)).argmin(1)
+
+
+def places_of(scene: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Viewpoints by name."""
+    return {point["id"]: point for point in scene["viewpoints"]}
 
 
 def route(scene: dict[str, Any], names: Sequence[str]) -> list[str]:
@@ -204,7 +190,8 @@ def storey_levels(graph: NavGraph) -> Float[np.ndarray, " n"]:
 
 def _house_shapes(house: House, levels: np.ndarray) -> list[Shape]:
     storey = [int(np.abs(levels - room.floor_z_m).argmin()) for room in house.rooms]
-    shapes = [_room_wall(room, storey[room.index]) for room in house.rooms]
+    around = [_short(room.corners(_WALL_M / 2)) for room in house.rooms]
+    shapes: list[Shape] = [{"s": s, "k": "wall", "f": WALL, "p": corners} for s, corners in zip(storey, around)]
     shapes += [_room(room, storey[room.index]) for room in house.rooms]
     shapes += [_opening(item, storey[item.rooms[0]]) for item in house.openings]
     for stair in house.stairs:
@@ -215,16 +202,8 @@ def _house_shapes(house: House, levels: np.ndarray) -> list[Shape]:
     return shapes
 
 
-def _rectangle(x0: float, y0: float, x1: float, y1: float) -> list[list[float]]:
-    return _short([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
-
-
 def _short(points: Any) -> list[list[float]]:
     return [[round(float(x), 3), round(float(y), 3)] for x, y in points]
-
-
-def _room_wall(room: Room, storey: int) -> Shape:
-    return {"s": storey, "k": "wall", "f": WALL, "p": _short(room.corners(_WALL_M / 2))}
 
 
 def _room(room: Room, storey: int) -> Shape:
@@ -233,12 +212,12 @@ def _room(room: Room, storey: int) -> Shape:
 
 
 def _opening(opening: Opening, storey: int) -> Shape:
-    along, across = opening.width_m, _WALL_M + 0.04
-    width, depth = (along, across) if opening.along == "x" else (across, along)
+    size = opening.width_m, _WALL_M + 0.04
+    half = np.array(size if opening.along == "x" else size[::-1]) / 2
     outside = min(opening.rooms) < 0
     fill = "#bfe0f2" if opening.kind == "window" else "#c9a26b" if outside else "#f4f1ea"
-    x0, y0 = opening.x_m - width / 2, opening.y_m - depth / 2
-    return {"s": storey, "k": opening.kind, "f": fill, "p": _rectangle(x0, y0, x0 + width, y0 + depth)}
+    corners = (opening.x_m, opening.y_m) + half * [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    return {"s": storey, "k": opening.kind, "f": fill, "p": _short(corners)}
 
 
 def _stair(stair: Stair, storey: int) -> Shape:
@@ -269,11 +248,15 @@ def _outline(solid: Primitive) -> list[list[float]]:
     if solid.shape == "box":
         local = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1)], float)
     else:
-        angle = np.linspace(0.0, 2 * math.pi, 15)[:-1]
-        local = np.stack([np.cos(angle), np.sin(angle)], 1)
+        local = _circle(14)
     local = local * np.array(solid.half_m[:2])
     turned = np.stack([local[:, 0] * cos - local[:, 1] * sin, local[:, 0] * sin + local[:, 1] * cos], 1)
     return _short(turned + np.array(solid.center_m[:2]))
+
+
+def _circle(corners: int) -> Float[np.ndarray, "n 2"]:
+    angle = np.arange(corners) * (2 * math.pi / corners)
+    return np.stack([np.cos(angle), np.sin(angle)], 1)
 
 
 def placed(scene: SceneLandmarks) -> list[Landmark]:
@@ -291,8 +274,7 @@ def _landmark_shapes(scene: SceneLandmarks, graph: NavGraph) -> tuple[list[Shape
         if region is None or not graph.included[row]:
             continue
         kind = ROOM_NAMES[region.room]
-        angle = np.linspace(0.0, 2 * math.pi, 19)[:-1]
-        disc = graph.position_m[row, :2] + _ROOM_M * np.stack([np.cos(angle), np.sin(angle)], 1)
+        disc = graph.position_m[row, :2] + _ROOM_M * _circle(18)
         shapes.append({"s": int(storey[row]), "k": "region", "f": room_tint(kind), "p": _short(disc)})
         named.setdefault((int(storey[row]), f"{region.region} {kind}"), []).append(row)
     for (level, name), rows in named.items():

@@ -6,13 +6,13 @@ JSON, `{"error": "…"}`, with a 4xx status.
 
 from __future__ import annotations
 
-import base64
+import re
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from anyio import CapacityLimiter, to_thread
@@ -23,45 +23,20 @@ from starlette.exceptions import HTTPException
 
 from ghosts import __version__
 from ghosts.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
-from ghosts.view.film import write_film
+from ghosts.view.film import film_pictures, write_pictures
 from ghosts.view.guard import Guard
-from ghosts.view.house3d import Houses3D, three_js
+from ghosts.view.house3d import Houses3D
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.packed import pack
-from ghosts.view.panorama import png
+from ghosts.view.panorama import data_address, png
 from ghosts.view.question import Question
 from ghosts.view.record_json import frame_to_json, header_to_json, to_json
 from ghosts.view.report import static_text
-from ghosts.view.requests import Ask, AskCell, AskFilm, AskFrame, Pick
+from ghosts.view.requests import Ask, AskCell, AskEpisodes, AskFilm, AskFrame, Pick
 
 MOST_THREADS = 4
-STATIC = {
-    "index.html": "text/html; charset=utf-8",
-    "style.css": "text/css; charset=utf-8",
-    "house3d.css": "text/css; charset=utf-8",
-    **{
-        f"{name}.js": "text/javascript; charset=utf-8"
-        for name in (
-            "core",
-            "heat",
-            "layers",
-            "map",
-            "pano",
-            "words",
-            "inside",
-            "episodes",
-            "player",
-            "picture",
-            "saving",
-            "orbit",
-            "house3d",
-            "driving",
-            "training",
-            "viewer",
-        )
-    },
-}
+MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 NameQuery = Annotated[str, Query(min_length=1, max_length=80)]
 
 
@@ -96,17 +71,19 @@ async def _few_threads(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _pages(app: FastAPI) -> None:
-    texts = {name: static_text(name) for name in STATIC}
+    page = static_text("index.html")
+    # What the page names is what there is to serve.
+    texts = {name: static_text(name) for name in ("index.html", *re.findall(r'"/static/([\w.]+)"', page))}
 
     @app.get("/")
     def index() -> Response:
-        return Response(texts["index.html"], media_type=STATIC["index.html"])
+        return Response(page, media_type=MEDIA[".html"])
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
         if name not in texts:
             raise UnknownNameError("page", name[:80], [])
-        return Response(texts[name], media_type=STATIC[name])
+        return Response(texts[name], media_type=MEDIA[Path(name).suffix])
 
     @app.get("/favicon.ico")
     def icon() -> Response:
@@ -131,23 +108,17 @@ def _lists(app: FastAPI, library: Library) -> None:
         return library.training()
 
     @app.get("/api/episodes")
-    def episodes(
-        world: NameQuery,
-        model: NameQuery,
-        split: NameQuery,
-        scan: Annotated[str, Query(max_length=80)] = "",
-        find: Annotated[str, Query(max_length=200)] = "",
-        offset: Annotated[int, Query(ge=0, le=10**6)] = 0,
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        sort: Literal["listed", "shortest", "longest"] = "listed",
-    ) -> dict[str, Any]:
-        mind = library.mind(world, model)
-        if split not in library.splits(mind):
-            raise UnknownNameError("split", split, library.splits(mind))
-        found = library.episodes(mind, split, scan, find)
-        if sort != "listed":
-            found.sort(key=lambda item: len(item.text.split()), reverse=sort == "longest")
-        return {"total": len(found), "episodes": [asdict(item) for item in found[offset : offset + limit]]}
+    def episodes(asked: Annotated[AskEpisodes, Query()]) -> dict[str, Any]:
+        mind = library.mind(asked.world, asked.model)
+        _known_split(library, mind, asked.split)
+        found = library.episodes(mind, asked.split, asked.scan, asked.find)
+        if asked.sort != "listed":
+            found.sort(key=lambda item: len(item.text.split()), reverse=asked.sort == "longest")
+        listed = [
+            {"split": asked.split, "instr_id": item.instr_id, "scan": item.scan, "text": item.text}
+            for item in found[asked.offset : asked.offset + asked.limit]
+        ]
+        return {"total": len(found), "episodes": listed}
 
     @app.get("/api/scene")
     def scene(world: NameQuery, scan: NameQuery) -> dict[str, Any]:
@@ -157,11 +128,11 @@ def _lists(app: FastAPI, library: Library) -> None:
     @app.get("/api/painting")
     def painting(world: NameQuery, scan: NameQuery, storey: Annotated[int, Query(ge=0, le=50)] = 0) -> dict[str, Any]:
         _known_scan(library, world, scan)
-        if storey >= library.storeys(world, scan):
-            raise UnknownNameError("storey", str(storey), map(str, range(library.storeys(world, scan))))
+        storeys = range(len(library.scene(world, scan)["storeys"]))
+        if storey not in storeys:
+            raise UnknownNameError("storey", str(storey), map(str, storeys))
         painted = library.painting(world, scan, storey)
-        data = base64.b64encode(png(painted.rgba)).decode()
-        return {"extent_m": painted.extent_m, "image": f"data:image/png;base64,{data}"}
+        return {"extent_m": painted.extent_m, "image": data_address("png", png(painted.rgba))}
 
     @app.get("/api/panorama")
     def panorama(world: NameQuery, scan: NameQuery, viewpoint: NameQuery) -> Response:
@@ -177,8 +148,7 @@ def _questions(app: FastAPI, library: Library) -> None:
 
     def picked(body: Pick) -> dict[str, Any]:
         mind = library.mind(body.world, body.model)
-        if body.split not in library.splits(mind):
-            raise UnknownNameError("split", body.split, library.splits(mind))
+        _known_split(library, mind, body.split)
         return header_to_json(mind.header(library.question(mind, body.split, body.instr_id, fixed=body.fixed)))
 
     def walked(body: Ask) -> dict[str, Any]:
@@ -234,14 +204,14 @@ def _questions(app: FastAPI, library: Library) -> None:
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"episode.{body.kind}"
             scene = library.scene(body.world, body.scan)
+            pictures = film_pictures(
+                records,
+                scene,
+                ahead=lambda step: library.ahead(records[0], body.world, step),
+                report=lambda done, total: drawn.update({body.job: (done, total)}),
+            )
             try:
-                write_film(
-                    target,
-                    records,
-                    scene,
-                    ahead=lambda step: library.ahead(records[0], body.world, step),
-                    report=lambda done, total: drawn.update({body.job: (done, total)}),
-                )
+                write_pictures(target, pictures)
             finally:
                 drawn.pop(body.job, None)
             data = target.read_bytes()
@@ -253,7 +223,7 @@ def _houses(app: FastAPI, library: Library, houses: Houses3D) -> None:
 
     @app.get("/static/vendor/three.module.min.js")
     def three() -> Response:
-        return Response(three_js(), media_type=STATIC["core.js"], headers=kept)
+        return Response(static_text("vendor/three.module.min.js"), media_type=MEDIA[".js"], headers=kept)
 
     @app.get("/api/house")
     def house(world: NameQuery, scan: NameQuery) -> Response:
@@ -264,6 +234,11 @@ def _houses(app: FastAPI, library: Library, houses: Houses3D) -> None:
     def drive(body: Ask) -> dict[str, Any]:
         _, question = _question(library, body)
         return houses.drive(body.world, body.model, question)
+
+
+def _known_split(library: Library, mind: Mind, split: str) -> None:
+    if split not in library.splits(mind):
+        raise UnknownNameError("split", split, library.splits(mind))
 
 
 def _known_scan(library: Library, world: str, scan: str) -> None:
@@ -288,7 +263,8 @@ def _errors(app: FastAPI) -> None:
     def answer(status: int, text: str) -> JSONResponse:
         return JSONResponse({"error": text}, status_code=status)
 
-    def ours(request: Request, error: Exception) -> JSONResponse:
+    @app.exception_handler(GhostsError)
+    def ours(request: Request, error: GhostsError) -> JSONResponse:
         if isinstance(error, UnknownNameError):
             return answer(404, str(error))
         if isinstance(error, MissingExtraError):
@@ -296,24 +272,16 @@ def _errors(app: FastAPI) -> None:
         # A data error names files on this machine; the page is told what is wrong, the terminal where.
         return answer(400, error.problem if isinstance(error, DataError) else str(error))
 
-    def malformed(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, RequestValidationError)
+    @app.exception_handler(RequestValidationError)
+    def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
         return answer(422, f"{where}: {first['msg']}" if where else str(first["msg"]))
 
-    def missing(request: Request, error: Exception) -> JSONResponse:
-        assert isinstance(error, HTTPException)
+    @app.exception_handler(HTTPException)
+    def missing(request: Request, error: HTTPException) -> JSONResponse:
         return answer(error.status_code, str(error.detail))
 
+    @app.exception_handler(Exception)
     def broken(request: Request, error: Exception) -> JSONResponse:
         return answer(500, "the server failed at this; its terminal says why")
-
-    handlers: list[tuple[type[Exception], Callable[[Request, Exception], JSONResponse]]] = [
-        (GhostsError, ours),
-        (RequestValidationError, malformed),
-        (HTTPException, missing),
-        (Exception, broken),
-    ]
-    for kind, handler in handlers:
-        app.add_exception_handler(kind, handler)

@@ -30,12 +30,6 @@ _IN_PER_PX = 1 / 120
 def sheet_figure(house: House, graph: HouseGraph, title: str, device: str = "cpu") -> Figure:
     """Draw every room of a house from the viewpoints in it.
 
-    Args:
-        house: the house.
-        graph: its viewpoints.
-        title: above the pictures.
-        device: where to render.
-
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
@@ -78,14 +72,7 @@ def _pictures(house: House, graph: HouseGraph, device: str) -> list[tuple[Room, 
 def choose_views(
     house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n things"], room: int
 ) -> list[tuple[int, float]]:
-    """Viewpoint and heading of each picture of a room: those that show most of its things, each thing once if possible.
-
-    Args:
-        house: the house.
-        graph: its viewpoints.
-        seen: which thing is in sight of which viewpoint (`sight.things_seen`).
-        room: index of the room.
-    """
+    """Viewpoint and heading of each picture of a room: those that show most of its things, each once if possible."""
     half = math.atan(math.tan(_CAMERA.vfov_rad / 2) * _CAMERA.width / _CAMERA.height)
     mine = np.array([thing.room == room for thing in house.things], bool)
     center = np.array([thing.center_m[:2] for thing in house.things], float).reshape(-1, 2)

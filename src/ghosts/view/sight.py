@@ -15,13 +15,7 @@ from ghosts.world.landmarks.source import viewpoints_in_sight
 
 
 def labels_at(data: Dataset, scan: str, row: int) -> tuple[str, ...]:
-    """Rooms and objects that are seen from a viewpoint, rooms first, then what covers most cells; none with images.
-
-    Args:
-        data: what a model reads.
-        scan: building.
-        row: viewpoint of its graph.
-    """
+    """Rooms and objects that are seen from a viewpoint, rooms first, then what covers most cells; none with images."""
     bank, known = data.bank, data.labels
     if bank.labels is None or known is None or (scan, row) not in bank.numbers:
         return ()
@@ -33,13 +27,7 @@ def labels_at(data: Dataset, scan: str, row: int) -> tuple[str, ...]:
 
 
 def marks_at(data: Dataset, scan: str, row: int) -> tuple[int, ...]:
-    """Objects that are seen from a viewpoint, as numbers of the scene's marks; none with images.
-
-    Args:
-        data: what a model reads.
-        scan: building.
-        row: viewpoint of its graph.
-    """
+    """Objects that are seen from a viewpoint, as numbers of the scene's marks; none with images."""
     config = data.reading.landmarks
     if data.bank.labels is None or not config.objects:
         return ()

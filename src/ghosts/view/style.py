@@ -22,25 +22,18 @@ LIKELIHOOD = ((0.97, 0.97, 1.0), (0.62, 0.79, 0.88), (0.19, 0.51, 0.74), (0.03, 
 MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Of models beside each other in a plot."""
 ROOM_TINTS = {
-    "hallway": "#f4f1ea",
-    "stair hall": "#f4f1ea",
-    "stairs": "#efe8d8",
-    "entryway": "#efe9dc",
-    "bathroom": "#dcebf2",
-    "toilet": "#dcebf2",
-    "laundry room": "#dcebf2",
-    "kitchen": "#f8efd2",
-    "dining room": "#f6e7d3",
-    "bedroom": "#e9e4f1",
-    "closet": "#ebe8e4",
-    "living room": "#e4efe1",
-    "family room": "#e4efe1",
-    "lounge": "#e4efe1",
-    "library": "#e6eadb",
-    "office": "#e2e8ec",
-    "porch": "#e8efe0",
-    "outdoor": "#e8efe0",
-    "balcony": "#e8efe0",
+    "#f4f1ea": ("hallway", "stair hall"),
+    "#efe8d8": ("stairs",),
+    "#efe9dc": ("entryway",),
+    "#dcebf2": ("bathroom", "toilet", "laundry room"),
+    "#f8efd2": ("kitchen",),
+    "#f6e7d3": ("dining room",),
+    "#e9e4f1": ("bedroom",),
+    "#ebe8e4": ("closet",),
+    "#e4efe1": ("living room", "family room", "lounge"),
+    "#e6eadb": ("library",),
+    "#e2e8ec": ("office",),
+    "#e8efe0": ("porch", "outdoor", "balcony"),
 }
 OTHER_ROOM = "#eeeeee"
 
@@ -52,10 +45,13 @@ def model_colour(number: int) -> str:
 
 def room_tint(kind: str) -> str:
     """Colour of a room's floor; long names ("entryway foyer lobby") by their first words."""
-    for name, colour in ROOM_TINTS.items():
-        if kind.startswith(name):
-            return colour
-    return OTHER_ROOM
+    return next((colour for colour, names in ROOM_TINTS.items() if kind.startswith(names)), OTHER_ROOM)
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of a colour such as "#0072B2", in 0..255."""
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
 
 
 def heat_rgba(

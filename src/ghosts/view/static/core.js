@@ -13,6 +13,14 @@ Ghosts.element = (tag, attributes = {}, ...children) => {
   return node;
 };
 
+// Paint once with the next picture of the screen, however often it is asked for until then.
+Ghosts.soon = (shown) => {
+  shown.drawing ??= requestAnimationFrame(() => {
+    shown.drawing = null;
+    shown.paint();
+  });
+};
+
 Ghosts.ask = async (path, body) => {
   const options = body === undefined ? {} : {
     method: "POST",

@@ -151,11 +151,7 @@ Ghosts.House3D = class {
   }
 
   draw() {
-    if (this.drawing) return;
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = null;
-      this.paint();
-    });
+    Ghosts.soon(this);
   }
 
   paint() {

@@ -119,11 +119,7 @@ Ghosts.MapView = class extends Ghosts.Layers {
   }
 
   draw() {
-    if (this.drawing) return;
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = null;
-      this.paint();
-    });
+    Ghosts.soon(this);
   }
 
   paint() {

@@ -61,14 +61,10 @@ Ghosts.PanoView = class {
   }
 
   draw() {
-    if (this.drawing || !this.source) return;
-    this.drawing = requestAnimationFrame(() => {
-      this.drawing = null;
-      this.render();
-    });
+    if (this.source) Ghosts.soon(this);
   }
 
-  render() {
+  paint() {
     const box = this.canvas.getBoundingClientRect();
     if (!box.width) return;
     const shrink = Math.min(1, 640 / box.width), width = Math.round(box.width * shrink), height = Math.round(box.height * shrink);
