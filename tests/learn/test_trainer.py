@@ -23,8 +23,8 @@ from ghosts.data.dataset import Dataset
 from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.learn.goal import GoalTask, goal_task
-from ghosts.learn.schedule import batch_numbers, learning_rate
-from ghosts.learn.trainer import LOG, RunFiles, train, update_average
+from ghosts.learn.task import batch_numbers
+from ghosts.learn.trainer import LOG, RunFiles, learning_rate, train, update_average
 from ghosts.precision import choose_precision
 from ghosts.presets import PRESETS, preset
 from ghosts.run.load import load_run

@@ -15,7 +15,8 @@ from jaxtyping import Float, Int, Int32, Int64
 from torch import Tensor
 
 from ghosts.data.tile_store import StoredTiles
-from ghosts.mapping.label_tiles import LabelTiles, join_label_tiles, label_tiles, ragged_rows, starts_of
+from ghosts.mapping.cells import ragged_rows, starts_of
+from ghosts.mapping.label_tiles import LabelTiles, join_label_tiles, label_tiles
 from ghosts.world.landmarks.source import LandmarkSource, landmark_tile
 
 

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from ghosts.config import LanguageConfig
 from ghosts.language.attention import Attention, padding_penalty
-from ghosts.language.encoder import Encoded, Encoder
-from ghosts.language.positions import positional_encoding
+from ghosts.language.encoder import Encoded, Encoder, positional_encoding
 
 
 @dataclass(frozen=True)
