@@ -18,7 +18,7 @@ from ghosts.cli._progress import told
 from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
-from ghosts.presets import PRESETS, preset
+from ghosts.presets import KINDS, preset
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -139,7 +139,7 @@ def _goal_runs(options: EvalGoal) -> list[Run]:
     for name in options.preset:
         experiment = preset(name)
         if experiment.kind != "hand-coded":
-            free = [known for known, make in PRESETS.items() if make().kind == "hand-coded"]
+            free = [known for known, make in KINDS["goal"].items() if make().kind == "hand-coded"]
             raise ConfigError(
                 f"preset {name!r} needs training; run: ghosts train goal --preset {name}, then name --run "
                 f"(without training: {', '.join(free)})"
