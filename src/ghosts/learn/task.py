@@ -100,6 +100,17 @@ class EpisodeTask(Task[Drawn, Ready]):
             "tiles": self.data.reading.tiles,
         }
 
+    def score(self, fabric: Fabric) -> dict[str, float]:
+        """Scores on the selection, under the name of its split."""
+        if self.selection is None:
+            return {}
+        scores = self.scores_of(self.selection.examples, fabric)
+        return {f"{self.selection.split} {name}": value for name, value in scores.items()}
+
+    @abstractmethod
+    def scores_of(self, examples: list[Example], fabric: Fabric) -> dict[str, float]:
+        """Scores on some episodes; see `score`."""
+
     def examples(self, iteration: int, share: Share, stream: int) -> list[tuple[Example, np.random.Generator]]:
         """This process's episodes of an iteration, each with random numbers of its own.
 
