@@ -32,19 +32,11 @@ class Window:
         """The window's own grid."""
         return Grid(self.rows, self.cols, old.cell_m)
 
-    def shift_m(self, old: Grid) -> tuple[float, float]:
-        """What to add to a map's origin (x, y): the window's centre seen from the old map's."""
-        return (
-            (self.col + self.cols / 2.0 - old.cols / 2.0) * old.cell_m,
-            (self.row + self.rows / 2.0 - old.rows / 2.0) * old.cell_m,
-        )
-
     def origin(self, origin_xy_m: Any, old: Grid) -> Any:
         """The map's origin after the change of frame; array or tensor of shape `... 2`."""
         moved = origin_xy_m * 1.0
-        x_m, y_m = self.shift_m(old)
-        moved[..., 0] += x_m
-        moved[..., 1] += y_m
+        moved[..., 0] += (self.col + self.cols / 2.0 - old.cols / 2.0) * old.cell_m
+        moved[..., 1] += (self.row + self.rows / 2.0 - old.rows / 2.0) * old.cell_m
         return moved
 
 
