@@ -122,12 +122,6 @@ class BayesFilter(nn.Module):
 
 
 def build_filter(channels: int, latent: int, config: FilterConfig) -> BayesFilter:
-    """The filter the config asks for.
-
-    Args:
-        channels: channels of the map.
-        latent: size of the latent actions and observations.
-        config: headings, motion and observation models.
-    """
+    """The filter the config asks for."""
     motion, observation = build_motion(channels, latent, config), ObservationModel(channels, latent, config)
     return BayesFilter(motion, observation)

@@ -98,12 +98,7 @@ class Decoder(nn.Module):
 
 
 class InstructionModel(nn.Module):
-    """Words to latents: encoder, then decoder.
-
-    Args:
-        config: sizes.
-        vectors: of all word ids, where words are read by their meaning.
-    """
+    """Words to latents: encoder, then decoder."""
 
     def __init__(self, config: LanguageConfig, vectors: Float[Tensor, "n d"] | None = None) -> None:
         super().__init__()

@@ -93,11 +93,6 @@ def next_slots(
 ) -> Int[np.ndarray, " b"]:
     """The expert's move: to the next viewpoint on the shortest walk to the goal; at the goal, and where no walk leads
     there, stop.
-
-    Args:
-        known: what each walker has seen.
-        first: number of the first viewpoint of each building.
-        to_goal_m: from `World.goal_distances`.
     """
     walkers = np.arange(len(first))
     row = np.where(known.filled, known.viewpoint - first[:, None], 0)

@@ -47,13 +47,7 @@ class WalkPlan:
 
 
 class WalkTask(EpisodeTask[WalkPlan, Walked]):
-    """A task whose batches are the agent's own walks.
-
-    Args:
-        experiment: the run's settings.
-        data: what it reads, on the device.
-        selection: scored during training; nothing is by default.
-    """
+    """A task whose batches are the agent's own walks."""
 
     model: GoalModel | Seq2Seq
 

@@ -38,13 +38,7 @@ class Gaps:
 
 
 class WordsTask(EpisodeTask[Gaps, Gaps]):
-    """Hidden words: cross entropy of each, given the words around it.
-
-    Args:
-        experiment: the run's settings.
-        data: whose instructions are read.
-        selection: scored during training.
-    """
+    """Hidden words: cross entropy of each, given the words around it."""
 
     model: HiddenWords
     experiment: WordsExperiment
