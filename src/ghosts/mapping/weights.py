@@ -125,8 +125,7 @@ def install_weights(out: Path, file: Path | None = None, url: str = URL, opener:
         if not source.is_file():
             fetch(url, source, opener)
     check_file(source)
-    backbone = ResNetBackbone()
-    backbone.load_imagenet(source)
+    backbone = ResNetBackbone().load_imagenet(source)
     with atomic_path(out) as temporary:
         temporary.write_bytes(save(backbone.resnet.state_dict()))
     if file is None:

@@ -152,12 +152,6 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
 def hide_labels(data: Dataset, examples: Sequence[Example], share: float, seed: int = 0) -> list[Example]:
     """Paths with some labels of their building hidden, drawn anew for each path (back translation, Tan et al. 2019).
 
-    Args:
-        data: their buildings.
-        examples: the paths.
-        share: of the labels.
-        seed: draws them.
-
     Raises:
         ConfigError: the buildings are shown without labels.
     """
