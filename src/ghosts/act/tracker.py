@@ -35,7 +35,7 @@ from ghosts.mapping.label_tiles import cells_from_labels
 from ghosts.mapping.mapper import MapState
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
-from ghosts.mapping.window import growth_window, reframe_state
+from ghosts.mapping.window import growth_window, reframe
 from ghosts.types import SUCCESS_M, Grid, Intrinsics, Pose
 from ghosts.world.landmarks.labels import STRUCTURE, UNKNOWN_OBJECT, LabelSet, normalise_label
 from ghosts.world.landmarks.regions import ROOM_NAMES
@@ -296,7 +296,7 @@ class GoalTracker:
         x_m, y_m = window.origin(origin, state.grid).tolist()
         return replace(
             state,
-            map=reframe_state(state.map, window),
+            map=MapState(reframe(state.map.map, window), reframe(state.map.observed, window)),
             grid=window.grid(state.grid),
             origin_xy_m=(float(x_m), float(y_m)),
         )

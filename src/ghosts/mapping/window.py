@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from jaxtyping import Shaped
 from torch import Tensor
 
-from ghosts.mapping.mapper import MapState
 from ghosts.types import Grid
 
 
@@ -64,8 +63,3 @@ def reframe(values: Shaped[Tensor, "*n y x"], window: Window) -> Shaped[Tensor, 
     rows, cols = values.shape[-2:]
     sides = (-window.col, window.col + window.cols - cols, -window.row, window.row + window.rows - rows)
     return values if not any(sides) else F.pad(values, sides)
-
-
-def reframe_state(state: MapState, window: Window) -> MapState:
-    """A map state seen through a window."""
-    return MapState(map=reframe(state.map, window), observed=reframe(state.observed, window))

@@ -94,15 +94,9 @@ def tell_paths(
     seed: int = 0,
     device: torch.device | None = None,
 ) -> list[str]:
-    """Instructions for the paths of examples. The speaker sees neither their own texts nor labels hidden from them.
+    """Instructions for the paths of examples (`Speaker.tell`).
 
-    Args:
-        run: a speaker.
-        data: what it reads.
-        examples: paths.
-        temperature: see `Speaker.tell`.
-        seed: of the samples.
-        device: where to; the CPU by default.
+    The speaker sees neither their own texts nor labels hidden from them.
     """
     device = device or torch.device("cpu")
     speaker, data = speaker_of(run).to(device).eval(), data.to(device)
