@@ -10,10 +10,10 @@ from ghosts.config.values import (
     NOT_NEGATIVE,
     POSITIVE,
     Bound,
+    Config,
     Count,
+    Fraction,
     Positive,
-    Settings,
-    Share,
     Weight,
     at_least,
     require,
@@ -31,7 +31,7 @@ Sixteens = Annotated[int, Bound("must be a multiple of 16", lambda value: value 
 
 
 @dataclass(frozen=True)
-class LandmarkConfig(Settings, part="landmarks"):
+class LandmarkConfig(Config, part="landmarks"):
     """Which landmarks an agent is shown."""
 
     objects: bool = True
@@ -68,7 +68,7 @@ class LandmarkConfig(Settings, part="landmarks"):
 
 
 @dataclass(frozen=True)
-class OptimiserConfig(Settings, part="train"):
+class OptimiserConfig(Config, part="train"):
     """Settings of every training: how long it takes, in which steps, and how often it is logged, scored and saved."""
 
     iterations: Annotated[int, NOT_NEGATIVE] = 2500
@@ -82,7 +82,7 @@ class OptimiserConfig(Settings, part="train"):
     weight_decay: Weight = 1e-2
     gradient_norm: Weight = 1.0
     """Gradients are scaled down to this norm; 0 leaves them as they are."""
-    ema: Share = 0.0
+    ema: Fraction = 0.0
     """Decay of the running average of the weights, which is then evaluated; 0 evaluates the weights themselves."""
     precision: Precision = "32-true"
     """Precision of the networks: float32, bfloat16 (the filter's recursion stays in float32), or auto, which is
@@ -101,17 +101,17 @@ class TrainConfig(OptimiserConfig):
     """On one GPU, run language and filter as CUDA graphs, which gives the same numbers with fewer launches."""
     agent_steps: Count = 6
     """Viewpoints that an episode shows. The map of each is supervised (but see `supervised`)."""
-    mirrored: Share = 0.5
+    mirrored: Fraction = 0.5
     """Share of episodes shown mirrored, with left and right swapped in the words."""
     quarters: bool = False
     """Rotate episodes by random quarter turns."""
     variants: Count = 1
     """Copies of every building, rotated by any angle, in which landmarks are drawn."""
-    word_dropout: Share = 0.05
+    word_dropout: Fraction = 0.05
     """Share of words replaced by the unknown word."""
-    meaning_dropout: Share = 0.0
+    meaning_dropout: Fraction = 0.0
     """Share of words read by their meaning alone, like words that training never met (with `language.vectors`)."""
-    label_dropout: Share = 0.0
+    label_dropout: Fraction = 0.0
     """Share of the labels of rooms and objects that are hidden in the building of an episode, which makes new buildings
     of known ones (Tan et al. 2019)."""
     room_loss: Weight = 0.0
@@ -128,11 +128,11 @@ class TrainConfig(OptimiserConfig):
     """Train in only this many of the training buildings, evenly spaced; 0 for all."""
     visit: Count = 64
     """Where training buildings are streamed: instructions that a building gives before another takes its place."""
-    distil: Share = 0.0
+    distil: Fraction = 0.0
     """Weight of the teachers' beliefs (`--teacher RUN`) in the loss. The demonstrator's true poses have the rest."""
-    spoken: Share = 0.0
+    spoken: Fraction = 0.0
     """Share of episodes whose instruction comes from a speaker (`--spoken FILE`; Fried et al. 2018)."""
-    spoken_until: Share = 0.7
+    spoken_until: Fraction = 0.7
     """Share of the iterations that use a speaker's instructions. After them all instructions are people's."""
     supervised: int = 0
     """Agent steps per episode whose maps are supervised, drawn anew in every iteration; 0 for all of them."""
@@ -162,14 +162,14 @@ class GoalExperiment:
 
 
 @dataclass(frozen=True)
-class NavigationConfig(Settings, part="navigation"):
+class NavigationConfig(Config, part="navigation"):
     """How an agent acts and learns to act."""
 
     agent: Literal["filter", "seq2seq"] = "filter"
     """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
     step_limit: Count = 12
     """Panoramas that an episode may look at in evaluation. In training it is `train.agent_steps`."""
-    own_actions: Share = 0.5
+    own_actions: Fraction = 0.5
     """Share of training moves that the agent chooses itself. The others go to the target. Paper: 0.5. With 1 it is
     DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
     policy_weight: Annotated[float, NOT_NEGATIVE] = 0.1

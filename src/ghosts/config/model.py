@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from ghosts.config.values import (
     NOT_NEGATIVE,
     Bound,
+    Config,
     Count,
     Dropout,
+    Fraction,
     Positive,
-    Settings,
-    Share,
     at_least,
     require,
     within,
@@ -32,7 +32,7 @@ Side = Annotated[Count, Bound(f"must be at most {MOST_CELLS}", lambda value: val
 
 
 @dataclass(frozen=True)
-class LanguageConfig(Settings, part="language"):
+class LanguageConfig(Config, part="language"):
     """Instruction encoder and latent decoder."""
 
     vocabulary: Annotated[int, at_least(3)] = 1000
@@ -75,7 +75,7 @@ class LanguageConfig(Settings, part="language"):
 
 
 @dataclass(frozen=True)
-class MapperConfig(Settings, part="mapper"):
+class MapperConfig(Config, part="mapper"):
     """Conv-GRU semantic map."""
 
     features: Count = 768
@@ -107,7 +107,7 @@ class MapperConfig(Settings, part="mapper"):
 
 
 @dataclass(frozen=True)
-class MotionConfig(Settings, part="motion"):
+class MotionConfig(Config, part="motion"):
     """Motion model p(s_t | s_{t−1}, a_t, M)."""
 
     kind: Literal["factorised", "joint"] = "factorised"
@@ -126,7 +126,7 @@ class MotionConfig(Settings, part="motion"):
 
 
 @dataclass(frozen=True)
-class LingUNetConfig(Settings, part="observation"):
+class LingUNetConfig(Config, part="observation"):
     """Language-conditioned U-Net."""
 
     levels: Layers = 3
@@ -140,7 +140,7 @@ class LingUNetConfig(Settings, part="observation"):
 
 
 @dataclass(frozen=True)
-class FilterConfig(Settings, part="filter"):
+class FilterConfig(Config, part="filter"):
     """Histogram Bayes filter."""
 
     headings: Annotated[int, Bound("must be 1, 4 or 8", (1, 4, 8).__contains__)] = 4
@@ -156,7 +156,7 @@ class FilterConfig(Settings, part="filter"):
 
 
 @dataclass(frozen=True)
-class RegionConfig(Settings, part="regions"):
+class RegionConfig(Config, part="regions"):
     """Which candidate leads to which part of the map (`act.candidates.reach_mass`)."""
 
     unseen_cost: Annotated[float, at_least(1)] = 2.5
@@ -174,7 +174,7 @@ class RegionConfig(Settings, part="regions"):
 
 
 @dataclass(frozen=True)
-class PolicyConfig(Settings, part="policy"):
+class PolicyConfig(Config, part="policy"):
     """Policy over all viewpoints seen so far."""
 
     hidden: Count = 128
@@ -190,20 +190,20 @@ class PolicyConfig(Settings, part="policy"):
 
 
 @dataclass(frozen=True)
-class PlannerConfig(Settings, part="planner"):
+class PlannerConfig(Config, part="planner"):
     """Choosing a viewpoint from the belief without learning (`act.planner`)."""
 
     regions: RegionConfig = field(default_factory=RegionConfig)
-    passing: Share = 0.75
+    passing: Fraction = 0.75
     """Weight of passing through a candidate's region at any filter step, against ending there."""
     metre_cost: Annotated[float, NOT_NEGATIVE] = 0.02
     """What a metre of walking costs, in probability."""
-    sure: Share = 0.7
+    sure: Fraction = 0.7
     """A visited viewpoint with this much goal mass in reach ends the search."""
 
 
 @dataclass(frozen=True)
-class Seq2SeqConfig(Settings, part="seq2seq"):
+class Seq2SeqConfig(Config, part="seq2seq"):
     """The sequence-to-sequence agent (`act.seq2seq`)."""
 
     hidden: Count = 256
@@ -215,7 +215,7 @@ class Seq2SeqConfig(Settings, part="seq2seq"):
 
 
 @dataclass(frozen=True)
-class SpeakerConfig(Settings, part="speaker"):
+class SpeakerConfig(Config, part="speaker"):
     """The speaker: from a path and what is seen along it to an instruction (`act.speaker`)."""
 
     hidden: Count = 320

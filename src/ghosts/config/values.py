@@ -40,12 +40,12 @@ NOT_NEGATIVE = Bound("must not be negative", lambda value: value >= 0)
 POSITIVE = Bound("must be positive", lambda value: value > 0.0)
 Count = Annotated[int, at_least(1)]
 Positive = Annotated[float, POSITIVE]
-Share = Annotated[float, Bound("must lie in [0, 1]", lambda value: 0.0 <= value <= 1.0)]
+Fraction = Annotated[float, Bound("must lie in [0, 1]", lambda value: 0.0 <= value <= 1.0)]
 Dropout = Annotated[float, Bound("must lie in [0, 1)", lambda value: 0.0 <= value < 1.0)]
 Weight = Annotated[float, Bound("must be finite and not negative", lambda value: math.isfinite(value) and value >= 0.0)]
 
 
-class Settings:
+class Config:
     """Settings of a part of a run: dataclasses whose values must keep to what their types say."""
 
     part: ClassVar[str]
