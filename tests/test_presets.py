@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 
 from ghosts.config import from_dict, to_dict
-from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, WORDS_PRESETS, preset
+from ghosts.presets import KINDS, preset
 
 
 def test_presets_survive_json() -> None:
-    for make in (PRESETS | VLN_PRESETS | SPEAKER_PRESETS | WORDS_PRESETS).values():
+    for make in (make for presets in KINDS.values() for make in presets.values()):
         experiment = make()
         changed = replace(experiment, train=replace(experiment.train, seed=7))
         read = from_dict(type(experiment), json.loads(json.dumps(to_dict(changed))))
@@ -20,8 +20,8 @@ def test_presets_survive_json() -> None:
 
 def test_every_preset_says_what_it_observes() -> None:
     images = {"houses-filter", "houses-improved", "houses-filter-xy", "houses-filter-joint", "houses-lingunet", "paper"}
-    assert {name for name in PRESETS if preset(name).observation == "images"} == images
-    assert {name for name in PRESETS if preset(name).observation == "any"} == {"hand-coded", "tiny"}
+    assert {name for name in KINDS["goal"] if preset(name).observation == "images"} == images
+    assert {name for name in KINDS["goal"] if preset(name).observation == "any"} == {"hand-coded", "tiny"}
     assert {preset(name).model.mapper.features for name in images - {"paper"}} == {64}
 
 

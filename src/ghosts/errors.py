@@ -38,14 +38,8 @@ class DataError(GhostsError):
         value: object = ...,
         hint: str | None = None,
     ) -> None:
-        self.problem, self.file, self.record, self.field, self.value, self.hint = (
-            problem,
-            Path(file) if file is not None else None,
-            record,
-            field,
-            value,
-            hint,
-        )
+        self.problem, self.record, self.field, self.value, self.hint = problem, record, field, value, hint
+        self.file = Path(file) if file is not None else None
         where = [str(file)] if file is not None else []
         if record is not None:
             where.append(str(record) if " " in str(record) else f"record {record}")

@@ -149,11 +149,7 @@ def read_text(path: Path, *, hint: str | None = None, memory: int = 1) -> str:
 
 
 def read_json(path: Path, *, hint: str | None = None) -> Any:
-    """Read a JSON file.
-
-    Args:
-        path: the file.
-        hint: what to do when it is missing, added to the error.
+    """Read a JSON file; see `read_bytes`.
 
     Raises:
         DataError: the file is missing, unreadable, empty, not UTF-8, or not JSON; the message names the file and, for

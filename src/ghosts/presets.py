@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from ghosts.config import (
@@ -25,25 +25,25 @@ from ghosts.config import (
 )
 from ghosts.errors import UnknownNameError, did_you_mean
 
-
-def _landmark_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
-    # 7.9 M parameters: weights in half precision stay below 16 MB.
-    return ModelConfig(
-        language=LanguageConfig(embedding=256, dropout=0.3),
-        mapper=MapperConfig(features=128, dropout=0.3),
-        filter=FilterConfig(
-            headings=headings, motion=motion or MotionConfig(), observation=LingUNetConfig(language=16)
-        ),
-    )
-
-
 TABLE_TRAIN = TrainConfig(iterations=1600, evaluate_every=1600, ema=0.998, precision="auto")
 """The budget of every row of Table 1, in both worlds. The last weights are scored."""
+JOINT_KERNEL = FilterConfig(motion=MotionConfig(kind="joint"))
 
 
 def landmarks_filter() -> GoalExperiment:
     """Filter (x, y, θ) on landmarks, with averaged weights."""
-    return GoalExperiment("landmarks-filter", "filter", _landmark_model(), train=TABLE_TRAIN)
+    # 7.9 M parameters: weights in half precision stay below 16 MB.
+    model = ModelConfig(
+        language=LanguageConfig(embedding=256, dropout=0.3),
+        mapper=MapperConfig(features=128, dropout=0.3),
+        filter=FilterConfig(observation=LingUNetConfig(language=16)),
+    )
+    return GoalExperiment("landmarks-filter", "filter", model, train=TABLE_TRAIN)
+
+
+def _filtering(base: GoalExperiment, name: str, settings: FilterConfig) -> GoalExperiment:
+    settings = replace(settings, observation=base.model.filter.observation)
+    return replace(base, name=name, model=replace(base.model, filter=settings))
 
 
 def landmarks_near() -> GoalExperiment:
@@ -93,14 +93,12 @@ def landmarks_houses() -> GoalExperiment:
 
 def landmarks_filter_xy() -> GoalExperiment:
     """Filter (x, y), without heading in the state."""
-    base = landmarks_filter()
-    return replace(base, name="landmarks-filter-xy", model=_landmark_model(headings=1))
+    return _filtering(landmarks_filter(), "landmarks-filter-xy", FilterConfig(headings=1))
 
 
 def landmarks_filter_joint() -> GoalExperiment:
     """Filter (x, y, θ) with the paper's joint motion kernel."""
-    base = landmarks_filter()
-    return replace(base, name="landmarks-filter-joint", model=_landmark_model(motion=MotionConfig(kind="joint")))
+    return _filtering(landmarks_filter(), "landmarks-filter-joint", JOINT_KERNEL)
 
 
 def landmarks_lingunet() -> GoalExperiment:
@@ -108,15 +106,12 @@ def landmarks_lingunet() -> GoalExperiment:
     return replace(landmarks_filter(), name="landmarks-lingunet", kind="lingunet")
 
 
-def _image_model(headings: int = 4, motion: MotionConfig | None = None) -> ModelConfig:
-    # 64: the channels of the houses' backbone (`ghosts backbone`).
-    model = _landmark_model(headings, motion)
-    return replace(model, mapper=replace(model.mapper, features=64))
-
-
 def houses_filter() -> GoalExperiment:
     """Filter (x, y, θ) on images of houses, the default."""
-    return GoalExperiment("houses-filter", "filter", _image_model(), train=TABLE_TRAIN, observation="images")
+    base = landmarks_filter()
+    # 64: the channels of the houses' backbone (`ghosts backbone`).
+    model = replace(base.model, mapper=replace(base.model.mapper, features=64))
+    return replace(base, name="houses-filter", model=model, observation="images")
 
 
 def houses_improved() -> GoalExperiment:
@@ -127,12 +122,12 @@ def houses_improved() -> GoalExperiment:
 
 def houses_filter_xy() -> GoalExperiment:
     """Filter (x, y) on images of houses, without heading in the state."""
-    return replace(houses_filter(), name="houses-filter-xy", model=_image_model(headings=1))
+    return _filtering(houses_filter(), "houses-filter-xy", FilterConfig(headings=1))
 
 
 def houses_filter_joint() -> GoalExperiment:
     """Filter (x, y, θ) on images of houses with the paper's joint motion kernel."""
-    return replace(houses_filter(), name="houses-filter-joint", model=_image_model(motion=MotionConfig(kind="joint")))
+    return _filtering(houses_filter(), "houses-filter-joint", JOINT_KERNEL)
 
 
 def houses_lingunet() -> GoalExperiment:
@@ -210,6 +205,7 @@ JOINT_TRAIN = TrainConfig(
 SEQ2SEQ_TRAIN = TrainConfig(
     iterations=800, batch=64, agent_steps=8, evaluate_every=200, learning_rate=1e-3, precision="auto"
 )
+STUDENT = NavigationConfig(agent="seq2seq", own_actions=1.0)
 
 
 def landmarks_agent() -> VlnExperiment:
@@ -232,8 +228,7 @@ def landmarks_rewarded() -> VlnExperiment:
 
 def landmarks_seq2seq() -> VlnExperiment:
     """The sequence-to-sequence agent on landmarks, with student forcing."""
-    navigation = NavigationConfig(agent="seq2seq", own_actions=1.0)
-    return _agent(landmarks_improved(), "landmarks-seq2seq", SEQ2SEQ_TRAIN, navigation)
+    return _agent(landmarks_improved(), "landmarks-seq2seq", SEQ2SEQ_TRAIN, STUDENT)
 
 
 def houses_agent() -> VlnExperiment:
@@ -248,8 +243,7 @@ def houses_joint() -> VlnExperiment:
 
 def houses_seq2seq() -> VlnExperiment:
     """The sequence-to-sequence agent on images of houses, with student forcing."""
-    navigation = NavigationConfig(agent="seq2seq", own_actions=1.0)
-    return _agent(houses_filter(), "houses-seq2seq", SEQ2SEQ_TRAIN, navigation)
+    return _agent(houses_filter(), "houses-seq2seq", SEQ2SEQ_TRAIN, STUDENT)
 
 
 def paper_agent() -> VlnExperiment:
@@ -277,25 +271,21 @@ SPEAKER_TRAIN = TrainConfig(
 )
 
 
-def _speaker(
-    base: GoalExperiment, name: str, train: TrainConfig, speaker: SpeakerConfig | None = None
-) -> SpeakerExperiment:
+def _speaker(base: GoalExperiment, name: str, train: TrainConfig, speaker: SpeakerConfig) -> SpeakerExperiment:
     language = replace(base.model.language, vectors=True, dropout=0.0)
     landmarks = replace(base.landmarks, sight_m=5.0, vectors=True, doors=True)
     model = replace(base.model, language=language)
-    return SpeakerExperiment(
-        name, "filter", model, base.baseline, train, landmarks, base.observation, speaker or SpeakerConfig()
-    )
+    return SpeakerExperiment(name, "filter", model, base.baseline, train, landmarks, base.observation, speaker)
 
 
 def landmarks_speaker() -> SpeakerExperiment:
     """The speaker on landmarks."""
-    return _speaker(landmarks_filter(), "landmarks-speaker", SPEAKER_TRAIN)
+    return _speaker(landmarks_filter(), "landmarks-speaker", SPEAKER_TRAIN, SpeakerConfig())
 
 
 def houses_speaker() -> SpeakerExperiment:
     """The speaker on images of houses."""
-    return _speaker(houses_filter(), "houses-speaker", SPEAKER_TRAIN)
+    return _speaker(houses_filter(), "houses-speaker", SPEAKER_TRAIN, SpeakerConfig())
 
 
 def tiny_speaker() -> SpeakerExperiment:
@@ -321,28 +311,12 @@ def tiny_words() -> WordsExperiment:
     return WordsExperiment("tiny-words", "filter", base.model, train=train, observation=base.observation)
 
 
-WORDS_PRESETS: dict[str, Callable[[], WordsExperiment]] = {make().name: make for make in (landmarks_words, tiny_words)}
-SPEAKER_PRESETS: dict[str, Callable[[], SpeakerExperiment]] = {
-    make().name: make for make in (houses_speaker, landmarks_speaker, tiny_speaker)
-}
-VLN_PRESETS: dict[str, Callable[[], VlnExperiment]] = {
-    make().name: make
-    for make in (
-        houses_agent,
-        houses_joint,
-        houses_seq2seq,
-        landmarks_agent,
-        landmarks_joint,
-        landmarks_rewarded,
-        landmarks_seq2seq,
-        paper_agent,
-        tiny_agent,
-        tiny_seq2seq,
-    )
-}
-PRESETS: dict[str, Callable[[], GoalExperiment]] = {
-    make().name: make
-    for make in (
+def _named(*makes: Callable[[], GoalExperiment]) -> dict[str, Callable[[], GoalExperiment]]:
+    return {make().name: make for make in makes}
+
+
+KINDS: dict[str, dict[str, Callable[[], GoalExperiment]]] = {
+    "goal": _named(
         houses_filter,
         houses_improved,
         houses_filter_xy,
@@ -359,15 +333,21 @@ PRESETS: dict[str, Callable[[], GoalExperiment]] = {
         hand_coded,
         paper,
         tiny,
-    )
-}
-
-
-KINDS: dict[str, Mapping[str, Callable[[], GoalExperiment]]] = {
-    "goal": PRESETS,
-    "vln": VLN_PRESETS,
-    "speaker": SPEAKER_PRESETS,
-    "words": WORDS_PRESETS,
+    ),
+    "vln": _named(
+        houses_agent,
+        houses_joint,
+        houses_seq2seq,
+        landmarks_agent,
+        landmarks_joint,
+        landmarks_rewarded,
+        landmarks_seq2seq,
+        paper_agent,
+        tiny_agent,
+        tiny_seq2seq,
+    ),
+    "speaker": _named(houses_speaker, landmarks_speaker, tiny_speaker),
+    "words": _named(landmarks_words, tiny_words),
 }
 """Presets of each kind of `ghosts train`."""
 _PURPOSES = {"goal": "goal prediction", "vln": "navigation", "speaker": "speaking", "words": "words"}

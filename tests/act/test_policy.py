@@ -15,7 +15,7 @@ from ghosts.act.candidates import (
     segment_log_softmax,
     segment_max,
 )
-from ghosts.act.policy import BEYOND_FEATURES, Policy, candidate_features, policy_loss
+from ghosts.act.policy import BEYOND_FEATURES, Policy, policy_loss
 from ghosts.belief.histogram import gaussian
 from ghosts.config import PolicyConfig, RegionConfig
 from ghosts.errors import ConfigError
@@ -93,7 +93,7 @@ def test_nothing_lies_off_the_map() -> None:
 def test_features_in_their_order() -> None:
     seen, belief = candidates(), beliefs(3, 4)
     start = torch.tensor([[0.2, -0.3], [0.0, 0.1], [0.4, 0.4]])
-    features = candidate_features(seen, belief, start, GRID, 1.0)
+    features = Policy(PolicyConfig(), 3).features(seen, belief, start, GRID)
     assert features.shape == (6, 6 + 4)
     assert_close(features[:, :3], seen.xyz_m)
     assert_close(features[:, 3], seen.from_start_m)

@@ -10,7 +10,7 @@ import torch
 from tests.act.makers import CAMERA, small_config, small_model
 
 from ghosts.act.model import GoalModel
-from ghosts.act.tracker import Detection, GoalTracker
+from ghosts.act.tracker import Detection, GoalTracker, NamedLabels
 from ghosts.errors import ConfigError
 from ghosts.geometry import lattice_corner
 from ghosts.language.tokens import Vocabulary
@@ -26,10 +26,13 @@ WORDS = Vocabulary(("<pad>", "<unk>", "go", "ahead"))
 LABELS = ("chair", "bed", "thing")
 
 
-class Labels:
+class Labels(NamedLabels):
     """Two known names; all others are things."""
 
     vectors = None
+
+    def __init__(self) -> None:
+        pass
 
     def id(self, name: str) -> int:
         return LABELS.index(name) if name in LABELS else 2

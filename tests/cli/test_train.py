@@ -11,7 +11,7 @@ from checks import unchecked
 from ghosts.cli import main
 from ghosts.evaluate.goal import evaluate_goal
 from ghosts.learn import goal
-from ghosts.presets import PRESETS, SPEAKER_PRESETS, VLN_PRESETS, WORDS_PRESETS, preset
+from ghosts.presets import KINDS, preset
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
 from landmark_world import load, make_landmark_root
 
@@ -107,7 +107,7 @@ def test_help_lists_the_presets(words: list[str], capsys: pytest.CaptureFixture[
         main(["train", *words])
     text = " ".join(capsys.readouterr().out.split())
     assert text.startswith("usage: ghosts train [-h] {goal,vln,speaker,words}")
-    for name, make in (PRESETS | VLN_PRESETS | SPEAKER_PRESETS | WORDS_PRESETS).items():
+    for name, make in (item for presets in KINDS.values() for item in presets.items()):
         assert make.__doc__
         assert f" {name} {make.__doc__.splitlines()[0]} " in text
 
@@ -128,7 +128,7 @@ def test_help_of_each_kind(kind: str, name: str, named: tuple[str, ...], capsys:
         assert text.startswith(f"usage: ghosts train {kind} [-h]")
         assert all(word in text for word in named)
         start = asked[0].split("=")[1] if asked else name
-        known = preset(start) if kind == "goal" else VLN_PRESETS[start]()
+        known = preset(start, kind)
         assert f"lists the presets). (default: {start})" in text
         assert f"--train.iterations INT (default: {known.train.iterations})" in text
 

@@ -7,7 +7,7 @@ import pytest
 
 from ghosts.evaluate.goal import GoalScores
 from ghosts.evaluate.layout import text_rows
-from ghosts.evaluate.table import ScoredRun, markdown_table, summarise, table_rows, text_table
+from ghosts.evaluate.table import ScoredRun, goal_table, summarise
 
 NAMES = ("1_0", "1_1", "2_0", "2_1")
 
@@ -56,18 +56,18 @@ def test_rows_text_and_markdown() -> None:
         "filter": [ScoredRun("a", 0, 60, {"val_seen": GOOD}), ScoredRun("b", 1, 40, {"val_seen": BETTER})],
     }
     summary = summarise(models, samples=200)
-    rows = table_rows(summary, "val_seen")
+    rows = goal_table(summary, "val_seen").rows
     assert rows[0] == ["", "", "0", "1", "Avg", "95 %"]
     assert rows[1] == ["Map seen (m²)", "", "10.0", "10.0", "10.0", "10.0–10.0"]
     assert rows[2] == ["Goal seen (%)", "", "0.0", "100.0", "50.0", "50.0–50.0"]
     assert rows[3][:5] == ["Prediction error (m)", "circle", "4.00", "4.00", "4.00"]
     assert rows[5] == ["Success rate (%)", "circle", "0.0", "0.0", "0.0", "0.0–0.0"]
     assert rows[6] == ["", "filter", "87.5", "87.5", "87.5 ± 17.7", "87.5–87.5"]
-    text = text_table(summary, "val_seen")
+    text = goal_table(summary, "val_seen").text()
     assert text.splitlines()[0] == "val_seen: 4 instructions of 2 paths, up to 2 seeds: mean ± s.d."
     assert "- filter − circle: +87.5 points of average success (95 %: +87.5 to +87.5); " in text
     assert "at every time step between +87.5 and +87.5" in text
-    markdown = markdown_table(summary, "val_seen").splitlines()
+    markdown = goal_table(summary, "val_seen").markdown().splitlines()
     assert markdown[2] == "|  |  | 0 | 1 | Avg | 95 % |"
     assert markdown[3] == "| --- | --- | ---: | ---: | ---: | ---: |"
     assert markdown[9] == "|  | filter | 87.5 | 87.5 | 87.5 ± 17.7 | 87.5–87.5 |"
@@ -78,7 +78,7 @@ def test_models_that_see_different_worlds_get_their_own_rows() -> None:
         name: [ScoredRun(name, 0, 1, {"val_seen": scores([[1.0, 1.0]] * 4, area)})]
         for name, area in (("floor", 10.0), ("no floor", 6.0))
     }
-    rows = table_rows(summarise(models, samples=20), "val_seen")
+    rows = goal_table(summarise(models, samples=20), "val_seen").rows
     assert [row[:3] for row in rows[1:3]] == [["Map seen (m²)", "floor", "10.0"], ["", "no floor", "6.0"]]
     assert rows[3][:2] == ["Goal seen (%)", ""]
 

@@ -16,7 +16,7 @@ from ghosts.errors import DataError
 from ghosts.evaluate.goal import Execution
 from ghosts.evaluate.navigation import METRICS, NavScores
 from ghosts.evaluate.vln import deterministic, score_walks, walk_split, walk_split_baseline
-from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_markdown, vln_rows, vln_text
+from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_table
 from ghosts.run.rollout import World, choose_together, walk_episodes
 
 
@@ -104,27 +104,27 @@ def test_table_holds_means_seeds_intervals_and_published_rows() -> None:
     assert row["SR"]["sd"] == pytest.approx(math.sqrt(0.125))
     assert row["SR"]["interval"] == (0.5, 1.0)
     assert summary["splits"]["val_unseen"]["paths"] == 2
-    lines = vln_rows(summary, "val_unseen")
+    lines = vln_table(summary, "val_unseen").rows
     assert lines[0] == ["", "TL", "NE", "OS", "SR", "SPL", "nDTW", "SDTW", "CLS"]
     assert lines[1][4] == "0.750 ± 0.354 (0.500–1.000)"
     paper = next(line for line in lines if line[0].startswith("Chasing Ghosts"))
     assert paper[1:6] == ["9.64", "7.20", "0.44", "0.35", "0.31"]
-    assert "Table 2" in vln_text(summary, "val_unseen")
-    assert vln_markdown(summary, "val_unseen").count("\n| ") == len(lines) + 1  # and the line under the header
+    assert "Table 2" in vln_table(summary, "val_unseen").text()
+    assert vln_table(summary, "val_unseen").markdown().count("\n| ") == len(lines) + 1  # and the line under the header
 
 
 def test_published_rows_are_left_out_where_they_do_not_belong() -> None:
     summary = summarise_vln({"ours": {"val_unseen": [made_up([True] * 3)]}}, published=False)
     assert "published" not in summary
-    assert [line[0] for line in vln_rows(summary, "val_unseen")] == ["", "ours"]
-    assert vln_text(summary, "val_unseen").splitlines()[2].startswith("ours  6.00 (6.00–6.00)")
-    assert vln_markdown(summary, "val_unseen").splitlines()[-1].startswith("| ours | 6.00 (6.00–6.00) |")
+    assert [line[0] for line in vln_table(summary, "val_unseen").rows] == ["", "ours"]
+    assert vln_table(summary, "val_unseen").text().splitlines()[2].startswith("ours  6.00 (6.00–6.00)")
+    assert vln_table(summary, "val_unseen").markdown().splitlines()[-1].startswith("| ours | 6.00 (6.00–6.00) |")
 
 
 def test_unreachable_goals_are_shown_as_such() -> None:
     summary = summarise_vln({"ours": {"val_seen": [made_up([False] * 3, error=math.inf)]}})
     assert summary["splits"]["val_seen"]["models"]["ours"]["NE"]["mean"] is None
-    assert vln_rows(summary, "val_seen")[1][2] == "∞"
+    assert vln_table(summary, "val_seen").rows[1][2] == "∞"
 
 
 def test_published_rows_are_complete_and_go_with_the_right_split() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from ghosts import weights
 from ghosts.errors import DataError
-from ghosts.language.vectors import WordVectors, pack_vectors, read_vectors, shipped_vectors
+from ghosts.language.vectors import WordVectors, read_vectors, shipped_vectors
+from reference.word_vectors import pack_vectors
 
 WORDS = ("couch", "sofa", "stairs")
 TABLE = np.array([[1.0, 0.5, -0.25, 0.0], [0.9, 0.6, -0.2, 0.1], [-2.0, 0.0, 1.0, 0.3]], np.float32)

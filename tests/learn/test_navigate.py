@@ -34,7 +34,7 @@ from ghosts.learn.walks import WalkPlan, mixed_choice, sample_slots
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import weights_hash
 from ghosts.precision import choose_precision
-from ghosts.presets import VLN_PRESETS, tiny_agent
+from ghosts.presets import KINDS, tiny_agent
 from ghosts.run.load import Run, load_run
 from ghosts.run.rollout import Rollout, World
 from ghosts.types import Intrinsics
@@ -332,10 +332,10 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> DataRoot:
     return made
 
 
-@pytest.mark.parametrize("name", sorted(VLN_PRESETS))
+@pytest.mark.parametrize("name", sorted(KINDS["vln"]))
 def test_every_preset_trains_and_walks(name: str, root: Path, houses: DataRoot, tmp_path: Path) -> None:
     """Two iterations of each, with small layers, on landmarks or on images' tiles."""
-    whole, small = VLN_PRESETS[name](), agent_experiment()
+    whole, small = KINDS["vln"][name](), agent_experiment()
     images = whole.observation == "images"
     mapper = replace(small.model.mapper, features=8, convolution=whole.model.mapper.convolution)
     motion = replace(small.model.filter.motion, kind=whole.model.filter.motion.kind)

@@ -23,10 +23,10 @@ from ghosts.data.dataset import Dataset
 from ghosts.errors import ConfigError, DataError
 from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.learn.goal import GoalTask, goal_task
-from ghosts.learn.schedule import batch_numbers, learning_rate
-from ghosts.learn.trainer import LOG, RunFiles, train, update_average
+from ghosts.learn.task import batch_numbers
+from ghosts.learn.trainer import LOG, RunFiles, learning_rate, train, update_average
 from ghosts.precision import choose_precision
-from ghosts.presets import PRESETS, preset
+from ghosts.presets import KINDS, preset
 from ghosts.run.load import load_run
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
@@ -320,7 +320,7 @@ def with_features(data: Dataset, channels: int) -> Dataset:
     return replace(data, reading=reading, bank=replace(data.bank, labels=None, features=features))
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if preset(name).kind != "hand-coded"])
+@pytest.mark.parametrize("name", [name for name in KINDS["goal"] if preset(name).kind != "hand-coded"])
 def test_every_preset_trains(folder: Path, tmp_path: Path, name: str) -> None:
     experiment = shrunk(preset(name))
     data = load(folder, replace(experiment, observation="landmarks", train=replace(experiment.train, quarters=False)))

@@ -7,8 +7,8 @@ import torch
 
 from ghosts.config import MapperConfig
 from ghosts.geometry import from_cells, to_cells
-from ghosts.mapping.mapper import Mapper
-from ghosts.mapping.window import Window, growth_window, reframe, reframe_state
+from ghosts.mapping.mapper import Mapper, MapState
+from ghosts.mapping.window import Window, growth_window, reframe
 from ghosts.types import Grid
 from reference.maps import unroll, update
 
@@ -52,7 +52,7 @@ def test_a_grown_map_continues_as_the_big_map_would() -> None:
     grid = small.grid(GRID)
     growth = growth_window([(12.0, 12.0), (36.0, 12.0)], grid, margin_m=1.0)
     assert growth == Window(row=0, col=0, rows=24, cols=40)
-    grown = reframe_state(state, growth)
+    grown = MapState(reframe(state.map, growth), reframe(state.observed, growth))
     frame = Window(row=36, col=36, rows=24, cols=40)
     grown = update(mapper, grown, reframe(features[:, 2], frame), reframe(observed[:, 2], frame))
     torch.testing.assert_close(grown.map, reframe(whole[:, 2], frame))
@@ -65,4 +65,4 @@ def test_growth_on_every_side_and_none() -> None:
     assert growth_window([(-1.0, 17.0), (12.0, 3.0)], grid, margin_m=2.0) == Window(-8, -8, 32, 32)
     assert growth_window([(-20.0, 8.0)], grid, margin_m=0.5) == Window(0, -24, 16, 40)
     state = make().empty(1, 16, 16)
-    assert reframe_state(state, Window(0, 0, 16, 16)).map is state.map
+    assert reframe(state.map, Window(0, 0, 16, 16)) is state.map

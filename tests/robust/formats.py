@@ -37,7 +37,7 @@ from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles
 from ghosts.errors import GhostsError
 from ghosts.evaluate.submission import check_submission, write_submission
 from ghosts.files import read_json
-from ghosts.language.vectors import pack_vectors, read_vectors
+from ghosts.language.vectors import read_vectors
 from ghosts.learn.log import keep_rows
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import load_backbone, save_backbone
@@ -65,6 +65,7 @@ from ghosts.world.matterport.panorama import PrepareConfig, Prepared, _decode, m
 from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, _open_zip
 from landmark_world import make_landmark_root, small_experiment
 from makers import SCAN, add_landmarks, make_root, viewpoint_id
+from reference.word_vectors import pack_vectors
 from view_fixtures import save_untrained
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -35,7 +35,7 @@ from ghosts.files import read_words, write_json
 from ghosts.learn.labelled_views import load_labelled
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import load_backbone
-from ghosts.presets import VLN_PRESETS
+from ghosts.presets import tiny_seq2seq
 from ghosts.run.env import R2REnv
 from ghosts.run.load import Run
 from ghosts.types import Intrinsics
@@ -140,7 +140,7 @@ def test_programs_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_models(tmp_path: Path) -> None:
-    words, experiment = Seq2Seq.__new__(Seq2Seq), VLN_PRESETS["tiny-seq2seq"]()
+    words, experiment = Seq2Seq.__new__(Seq2Seq), tiny_seq2seq()
     assert told(lambda: Seq2SeqAgent(words, 0)) == "step_limit must be at least 1, got 0"
     run = Run("words", experiment, words, reading_of(experiment))
     assert "has no belief for the planner; leave out --planner" in told(lambda: run.agent(planner=True))
@@ -159,8 +159,9 @@ def test_runs(tmp_path: Path) -> None:
         "this run reads images and knows no labels; leave out observation='landmarks'"
     )
     # The tests' type checks would refuse the word before the setting does.
-    check = inspect.unwrap(NavigationConfig.__post_init__)
-    assert told(lambda: check(SimpleNamespace(agent="dog"))) == "navigation.agent must be filter or seq2seq, got 'dog'"
+    settings = NavigationConfig()
+    object.__setattr__(settings, "agent", "dog")
+    assert told(settings.__post_init__) == "navigation.agent must be filter or seq2seq, got 'dog'"
     labels = build_labels([])
     twice = (*labels.labels, labels.labels[0])
     assert told(lambda: LabelSet(twice)) == (

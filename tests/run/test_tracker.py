@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import ghosts
-from ghosts.act.tracker import Detection, GoalTracker
+from ghosts.act.tracker import Detection, GoalTracker, NamedLabels
 from ghosts.data.dataset import open_dataset
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.geometry import camera_to_world
 from ghosts.presets import preset
 from ghosts.run import tracker as run_tracker
 from ghosts.run.load import Run, load_run, untrained
-from ghosts.run.tracker import NamedLabels, load_tracker
+from ghosts.run.tracker import load_tracker
 from ghosts.types import Pose
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.source import load_scene, observe

@@ -26,14 +26,7 @@ BLUR_SIZE_M, BLUR_SIGMA_M = 22.5, 3.55
 
 
 class LingUNetModel(nn.Module):
-    """The LingUNet baseline with the filter's own mapper and instruction encoder.
-
-    Args:
-        config: of mapper and language.
-        baseline: of the LingUNet.
-        labels: number of landmark labels; 0 where features are stored.
-        vectors: of words and labels, where they are read by their meaning.
-    """
+    """The LingUNet baseline with the filter's own mapper and instruction encoder; made as `GoalModel` is."""
 
     def __init__(
         self, config: ModelConfig, baseline: BaselineConfig, labels: int = 0, vectors: Vectors | None = None
@@ -63,11 +56,6 @@ class LingUNetBaseline(nn.Module):
     """Deep LingUNet from map and whole sentence to goal and path heat maps, at the map's resolution.
 
     Maps are padded to a multiple of 2^levels (96 → 96, or 128 for the paper's baseline map), so any size works.
-
-    Args:
-        channels: channels of the map.
-        sentence: size of the sentence's encoding.
-        config: LingUNet and σ.
     """
 
     def __init__(self, channels: int, sentence: int, config: BaselineConfig) -> None:
@@ -112,11 +100,7 @@ def heat_loss(
 
 
 class HandCoded(nn.Module):
-    """The hand-coded baseline: it has no weights and reads no words.
-
-    Args:
-        config: of the map.
-    """
+    """The hand-coded baseline: it has no weights and reads no words."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

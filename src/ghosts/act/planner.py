@@ -32,14 +32,7 @@ class Planner:
         start_xy_m: Float[Tensor, "b 2"],
         grid: Grid,
     ) -> Float[Tensor, " k"]:
-        """What choosing each candidate is worth, as a probability of success less the cost of walking.
-
-        Args:
-            candidates: all viewpoints seen so far.
-            beliefs: trajectory posterior, the demonstrator's first pose included.
-            start_xy_m: each episode's start, metres from its map's origin.
-            grid: the belief's grid.
-        """
+        """What choosing each candidate is worth, as a probability of success less the cost of walking."""
         settings, episode = self.config, candidates.episode.long()
         reach = reach_mass(candidates, beliefs, start_xy_m, grid, settings.regions)
         through, ending = reach.through, reach.ending

@@ -26,24 +26,13 @@ FAINT = 1e-4
 """Masses below this count as none in logarithms."""
 
 
-def candidate_features(
-    candidates: Candidates,
-    beliefs: Float[Tensor, "b t1 c y x"],
-    start_xy_m: Float[Tensor, "b 2"],
-    grid: Grid,
-    sigma_m: float,
-) -> Float[Tensor, "k f"]:
+def candidate_features(candidates: Candidates, around: Float[Tensor, "k t1"]) -> Float[Tensor, "k f"]:
     """The policy's input: place (6), then belief at each of the T + 1 filter steps.
 
     Args:
         candidates: all viewpoints seen so far.
-        beliefs: of each episode at the present agent step.
-        start_xy_m: each episode's start, metres from its map's origin.
-        grid: the belief's grid.
-        sigma_m: of the neighbourhood.
+        around: belief in the neighbourhood of each at each filter step (`belief_around`).
     """
-    xy_m = candidates.xyz_m[:, :2] + start_xy_m.index_select(0, candidates.episode.long())
-    around = belief_around(beliefs, xy_m, candidates.episode, grid, sigma_m)
     place = [candidates.from_start_m, candidates.from_agent_m, candidates.visited.to(candidates.xyz_m.dtype)]
     return torch.cat([candidates.xyz_m, torch.stack(place, 1), around.to(candidates.xyz_m.dtype)], 1)
 
@@ -132,10 +121,10 @@ class Policy(nn.Module):
         grid: Grid,
     ) -> Float[Tensor, "k f"]:
         """What is read of each candidate; nothing here is learned."""
-        if self.regions is None:
-            return candidate_features(candidates, beliefs, start_xy_m, grid, self.sigma_m)
         xy_m = candidates.xyz_m[:, :2] + start_xy_m.index_select(0, candidates.episode.long())
         around = belief_around(beliefs, xy_m, candidates.episode, grid, self.sigma_m)
+        if self.regions is None:
+            return candidate_features(candidates, around)
         reach = reach_mass(candidates, beliefs, start_xy_m, grid, self.regions)
         return beyond_features(candidates, reach, around, marginal(beliefs[:, -1]))
 

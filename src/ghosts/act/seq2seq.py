@@ -84,14 +84,7 @@ def option_mask(known: KnownGraph, active: Bool[np.ndarray, " b"]) -> Bool[np.nd
 
 
 class Seq2Seq(nn.Module):
-    """Encoder, attention decoder, and a score for every option.
-
-    Args:
-        config: of encoder and map; the agent has no map, but its cells are the map's.
-        decoder: of the decoder.
-        labels: number of landmark labels; 0 where features are stored.
-        vectors: of words and labels, where they are read by their meaning.
-    """
+    """Encoder, attention decoder, and a score for every option. It has no map, but its cells are the map's."""
 
     def __init__(
         self, config: ModelConfig, decoder: Seq2SeqConfig, labels: int = 0, vectors: Vectors | None = None

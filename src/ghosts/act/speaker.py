@@ -61,14 +61,7 @@ class Scenery:
 
 
 class Speaker(nn.Module):
-    """Describes paths in words.
-
-    Args:
-        config: of words and of what a cell shows; the map is not used.
-        speaker: sizes.
-        labels: number of landmark labels; 0 where features are stored.
-        vectors: of words and labels, where they are read by their meaning.
-    """
+    """Describes paths in words. Of the map it uses only what a cell shows."""
 
     def __init__(
         self, config: ModelConfig, speaker: SpeakerConfig, labels: int = 0, vectors: Vectors | None = None

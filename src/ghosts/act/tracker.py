@@ -18,7 +18,6 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -29,17 +28,21 @@ from ghosts.act.estimate import GoalEstimate
 from ghosts.act.model import Briefing, GoalModel, Heard
 from ghosts.belief.histogram import NOT_FINITE, arg_max_m, cell_centres_m, entropy, marginal, mass_near
 from ghosts.devices import to_device
-from ghosts.errors import ConfigError, DataError
+from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.geometry import camera_to_world, snap_origin, to_cells
 from ghosts.language.tokens import TextRead, Vocabulary, tokenise
-from ghosts.mapping.cells import MapCells
 from ghosts.mapping.label_tiles import cells_from_labels
 from ghosts.mapping.mapper import MapState
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
-from ghosts.mapping.window import growth_window, reframe_state
+from ghosts.mapping.window import growth_window, reframe
 from ghosts.types import SUCCESS_M, Grid, Intrinsics, Pose
+from ghosts.world.landmarks.labels import STRUCTURE, UNKNOWN_OBJECT, LabelSet, normalise_label
+from ghosts.world.landmarks.regions import ROOM_NAMES
 from ghosts.world.landmarks.source import LandmarkView
+
+ROOM = "room:"
+_LETTERS = {name: letter for letter, name in ROOM_NAMES.items()}
 
 
 @dataclass(frozen=True)
@@ -64,22 +67,48 @@ class Detection:
             )
 
 
-@runtime_checkable
-class DetectorLabels(Protocol):
-    """Names of things as numbers that a model reads (`run.tracker.NamedLabels`)."""
+class NamedLabels:
+    """Numbers of names as a detector gives them.
+
+    An object goes by its label ("chair", "dining table"), structure by `floor`, `viewpoint`, `up` and `down`, a room by
+    "room: " and its name or letter, because `toilet` and `bar` are objects as well.
+
+    Args:
+        labels: of the model.
+        open: whether an object that training never met is read by the meaning of its words; otherwise it counts as what
+            its name ends in ("office chair" is a chair), else as `unknown object`.
+    """
+
+    def __init__(self, labels: LabelSet, *, open: bool) -> None:
+        self.labels, self._open = labels, open
 
     @property
     def vectors(self) -> Float[Tensor, "labels d"] | None:
         """A vector per number, where labels are read by the meaning of their words."""
-        ...
+        return torch.from_numpy(self.labels.vectors) if self._open else None
 
     def id(self, name: str) -> int:
-        """The number of what a detector calls something."""
-        ...
+        """The number of a name; an object that is met for the first time gets a new one.
+
+        Raises:
+            UnknownNameError: there is no such room.
+        """
+        if name.startswith(ROOM):
+            room = name.removeprefix(ROOM).strip()
+            letter = room if room in ROOM_NAMES else _LETTERS.get(room.lower())
+            if letter is None:
+                raise UnknownNameError("room", room, [*_LETTERS, *ROOM_NAMES])
+            return self.labels.room_id(letter)
+        name = normalise_label(name)
+        if name in STRUCTURE and name in self.labels.structure:
+            return self.labels.structure_id(name)
+        if self._open:
+            self.labels = self.labels.meeting([name])
+        return self.labels.object_id(name)
 
     def known(self, name: str) -> bool:
         """Whether a name means anything to the model."""
-        ...
+        return self.id(name) != self.labels.structure_id(UNKNOWN_OBJECT)
 
 
 @dataclass(frozen=True)
@@ -122,7 +151,7 @@ class GoalTracker:
         model: GoalModel,
         vocabulary: Vocabulary,
         backbone: Callable[[Tensor], Tensor] | None = None,
-        labels: DetectorLabels | None = None,
+        labels: NamedLabels | None = None,
         margin_m: float = 10.0,
     ) -> None:
         self.model, self.vocabulary = model.eval(), vocabulary
@@ -192,7 +221,8 @@ class GoalTracker:
         points = points_from_rgbd(features[None], depth[None], to_world[None], intrinsics, clip_m)
         tiles = tiles_from_points(points, state.grid.cell_m)
         state = self._grow(state, poses)
-        return self._add(state, place_tiles(tiles, 1, np.array([state.origin_xy_m]), state.grid))
+        cells = place_tiles(tiles, 1, np.array([state.origin_xy_m]), state.grid)
+        return replace(state, map=self.model.observe(state.map, cells))
 
     @torch.no_grad()
     def observe_landmarks(self, state: TrackerState, landmarks: Sequence[Detection], pose: Pose) -> TrackerState:
@@ -216,7 +246,7 @@ class GoalTracker:
         ids = np.array([self.labels.id(landmark.label) for landmark in landmarks])
         view = LandmarkView(ids, xyz_m, np.ones(len(ids)))
         seen = cells_from_labels(view, state.origin_xy_m, state.grid, self.labels.vectors)
-        return self._add(self._note(state, landmarks), to_device(seen, self.device))
+        return replace(self._note(state, landmarks), map=self.model.observe(state.map, to_device(seen, self.device)))
 
     @torch.no_grad()
     def goal(self, state: TrackerState) -> GoalEstimate:
@@ -245,9 +275,6 @@ class GoalTracker:
             trace=trace,
         )
 
-    def _add(self, state: TrackerState, cells: MapCells) -> TrackerState:
-        return replace(state, map=self.model.observe(state.map, cells))
-
     def _note(self, state: TrackerState, landmarks: Sequence[Detection]) -> TrackerState:
         """The state with labels that the model does not know; it warns of those that are new."""
         assert self.labels is not None, "only a tracker with labels is asked"
@@ -269,7 +296,7 @@ class GoalTracker:
         x_m, y_m = window.origin(origin, state.grid).tolist()
         return replace(
             state,
-            map=reframe_state(state.map, window),
+            map=MapState(reframe(state.map.map, window), reframe(state.map.observed, window)),
             grid=window.grid(state.grid),
             origin_xy_m=(float(x_m), float(y_m)),
         )

@@ -21,26 +21,17 @@ from ghosts.config import FilterConfig
 
 
 @dataclass(frozen=True)
-class StepTrace:
-    """One step of the filter."""
-
-    prediction: Float[Tensor, "n c y x"]
-    """After the motion model."""
-    likelihood: Float[Tensor, "n c y x"]
-    """Of the step's observation."""
-    posterior: Float[Tensor, "n c y x"]
-    """After the observation: what the next step starts from."""
-
-
-@dataclass(frozen=True)
 class FilterTrace:
     """All T steps of the filter on each of s maps of b episodes."""
 
     start: Float[Tensor, "b c y x"]
     """The first belief."""
     predictions: Float[Tensor, "b s t c y x"]
+    """After the motion model of each step."""
     likelihoods: Float[Tensor, "b s t c y x"]
+    """Of each step's observation."""
     posteriors: Float[Tensor, "b s t c y x"]
+    """After the observation: what the next step starts from."""
     kernel_at: Callable[[int], Kernel]
     """Step to motion kernel of all b · s maps (b-major)."""
 
@@ -60,19 +51,6 @@ class FilterTrace:
         beliefs, likelihoods = self.beliefs.flatten(0, 1), self.likelihoods.flatten(0, 1)
         kernels = [self.kernel_at(step) for step in range(likelihoods.shape[1])]
         return smooth(beliefs, likelihoods, kernels).view_as(self.beliefs)
-
-
-def filter_step(
-    belief: Float[Tensor, "n c y x"], kernel: Kernel, likelihood: Float[Tensor, "n c y x"]
-) -> tuple[Float[Tensor, "n c y x"], StepTrace]:
-    """Predict, weigh, normalise.
-
-    Returns:
-        The posterior, and the step's intermediates.
-    """
-    prediction = kernel.propagate(belief)
-    posterior = update(prediction, likelihood)
-    return posterior, StepTrace(prediction, likelihood, posterior)
 
 
 def smooth(
@@ -127,27 +105,23 @@ class BayesFilter(nn.Module):
         kernel_at: KernelAt = self.motion(flat, actions)
         likelihoods: Tensor = self.observation(flat, observations)
         belief = per_map(start.to(torch.promote_types(start.dtype, torch.float32)), batch * steps)
-        traces = []
+        predictions, posteriors = [], []
         for step in range(actions.shape[1]):
             kernel = kernel_at(step)
             # Half-precision matrix products would lose mass; the recursion is cheap beside the networks.
             with torch.autocast(maps.device.type, enabled=False):
-                belief, trace = filter_step(belief, kernel, likelihoods[:, step])
-            traces.append(trace)
-        predictions, posteriors = (
-            torch.stack([getattr(trace, name) for trace in traces], 1).unflatten(0, (batch, steps))
-            for name in ("prediction", "posterior")
+                prediction = kernel.propagate(belief)
+                belief = update(prediction, likelihoods[:, step])
+            predictions.append(prediction)
+            posteriors.append(belief)
+        moved, seen, weighed = (
+            values.unflatten(0, (batch, steps))
+            for values in (torch.stack(predictions, 1), likelihoods, torch.stack(posteriors, 1))
         )
-        return FilterTrace(start, predictions, likelihoods.unflatten(0, (batch, steps)), posteriors, kernel_at)
+        return FilterTrace(start, moved, seen, weighed, kernel_at)
 
 
 def build_filter(channels: int, latent: int, config: FilterConfig) -> BayesFilter:
-    """The filter the config asks for.
-
-    Args:
-        channels: channels of the map.
-        latent: size of the latent actions and observations.
-        config: headings, motion and observation models.
-    """
+    """The filter the config asks for."""
     motion, observation = build_motion(channels, latent, config), ObservationModel(channels, latent, config)
     return BayesFilter(motion, observation)

@@ -54,13 +54,7 @@ def gaussian_axes(
 
 
 def gaussian(xy_m: Float[Tensor, "*n 2"], grid: Grid, sigma_m: float) -> Float[Tensor, "*n y x"]:
-    """Gaussians on the grid, each normalised to mass 1.
-
-    Args:
-        xy_m: centres, metres from the grid's origin.
-        grid: the belief's grid.
-        sigma_m: standard deviation in metres, whatever the cell size.
-    """
+    """Gaussians on the grid, each normalised to mass 1; their width does not depend on the cell size."""
     columns, rows = gaussian_axes(xy_m, grid, sigma_m)
     return rows[..., :, None] * columns[..., None, :]
 

@@ -25,9 +25,7 @@ def filter_loss(
         targets: the demonstrator's pose at each filter step; the same for every agent step.
         valid: agent steps that count (episodes of unequal length); all by default.
     """
-    # The targets' own entropy is the same for every agent step; only the cross entropy is computed s times.
-    own = torch.special.xlogy(targets, targets).sum((-4, -3, -2, -1))
-    per_map = own[:, None] - (targets[:, None] * posteriors.clamp(min=PROBABILITY_FLOOR).log()).sum((-4, -3, -2, -1))
+    per_map = _divergence(targets[:, None], posteriors)
     if valid is None:
         return per_map.mean()
     return (per_map * valid).sum() / valid.sum().clamp(min=1)
@@ -40,5 +38,12 @@ def distil_loss(posteriors: Float[Tensor, "b s t c y x"], taught: Float[Tensor, 
         posteriors: beliefs of the model that learns.
         taught: beliefs of its teachers, on the same maps.
     """
-    own = torch.special.xlogy(taught, taught).sum((-4, -3, -2, -1))
-    return (own - (taught * posteriors.clamp(min=PROBABILITY_FLOOR).log()).sum((-4, -3, -2, -1))).mean()
+    return _divergence(taught, posteriors).mean()
+
+
+def _divergence(
+    targets: Float[Tensor, "b #s t c y x"], posteriors: Float[Tensor, "b s t c y x"]
+) -> Float[Tensor, "b s"]:
+    # The targets' own entropy is the same for every agent step; only the cross entropy is computed s times.
+    own = torch.special.xlogy(targets, targets).sum((-4, -3, -2, -1))
+    return own - (targets * posteriors.clamp(min=PROBABILITY_FLOOR).log()).sum((-4, -3, -2, -1))

@@ -112,11 +112,6 @@ class JointMotion(nn.Module):
 
     The first layer's action part is the same in every cell, so it is a linear layer added to the map part, which runs
     once per map (the same as tiling the action and padding it with its own value).
-
-    Args:
-        channels: channels of the map.
-        action: size of the latent action a_t.
-        config: heading bins and kernel.
     """
 
     def __init__(self, channels: int, action: int, config: FilterConfig) -> None:
@@ -129,12 +124,7 @@ class JointMotion(nn.Module):
         self.third = nn.Conv2d(motion.hidden, config.headings**2 * motion.kernel**2, 1)
 
     def forward(self, maps: Float[Tensor, "n channels y x"], actions: Float[Tensor, "b t d"]) -> KernelAt:
-        """Kernels of all steps; each is built when asked for, since one takes Θ² · K² values per cell.
-
-        Args:
-            maps: pooled to the belief's resolution, n = b · s of them (b-major).
-            actions: latent actions of each episode.
-        """
+        """Kernels of all steps; each is built when asked for, since one takes Θ² · K² values per cell."""
         from_map = self.first_map(F.dropout2d(maps, self.dropout, self.training))
         from_action = per_map(self.first_action(actions), len(maps))[..., None, None]
 

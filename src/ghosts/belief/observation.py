@@ -16,13 +16,7 @@ def likelihood(logits: Float[Tensor, "*n c y x"], floor: float) -> Float[Tensor,
 
 
 class ObservationModel(nn.Module):
-    """LingUNet with one output channel per heading bin; the likelihood is not normalised over the map.
-
-    Args:
-        channels: channels of the map.
-        observation: size of the latent observation o_t.
-        config: heading bins, floor and LingUNet.
-    """
+    """LingUNet with one output channel per heading bin; the likelihood is not normalised over the map."""
 
     def __init__(self, channels: int, observation: int, config: FilterConfig) -> None:
         super().__init__()
@@ -32,11 +26,6 @@ class ObservationModel(nn.Module):
     def forward(
         self, maps: Float[Tensor, "n channels y x"], observations: Float[Tensor, "b t d"]
     ) -> Float[Tensor, "n t c y x"]:
-        """Likelihoods of all filter steps on all maps.
-
-        Args:
-            maps: pooled to the belief's resolution, n = b · s of them (b-major).
-            observations: latent observations of each episode.
-        """
+        """Likelihoods of all filter steps on all maps; see `FactorisedMotion.forward`."""
         logits = self.lingunet(maps, observations)
         return likelihood(logits.to(torch.promote_types(logits.dtype, torch.float32)), self.floor)

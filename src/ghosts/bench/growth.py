@@ -27,7 +27,7 @@ from ghosts.data.examples import TRAIN
 from ghosts.data.reading import reading_of
 from ghosts.learn.goal import goal_task
 from ghosts.learn.trainer import RunFiles, train
-from ghosts.mapping.label_tiles import starts_of
+from ghosts.mapping.cells import starts_of
 from ghosts.weights.checkpoint import LOG
 from ghosts.world.dataroot import DataRoot
 

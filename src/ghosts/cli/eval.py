@@ -17,7 +17,7 @@ from ghosts.cli._progress import told
 from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs
 from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
-from ghosts.presets import PRESETS, preset
+from ghosts.presets import KINDS, preset
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -93,7 +93,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.data.dataset import DataShelf
     from ghosts.evaluate.goal import Execution, evaluate_goal
-    from ghosts.evaluate.table import ScoredRun, markdown_table, summarise, text_table
+    from ghosts.evaluate.table import ScoredRun, goal_table, summarise
     from ghosts.files import write_json, write_text
     from ghosts.weights.checkpoint import provenance
     from ghosts.world.dataroot import DataRoot
@@ -120,12 +120,12 @@ def _evaluate_goal(options: EvalGoal) -> None:
     summary["experiments"] = {name: to_dict(group[0][0]) for name, group in groups.items()}
     summary["provenance"] = provenance()
     for split in summary["splits"]:
-        print(text_table(summary, split), end="\n\n")
+        print(goal_table(summary, split).text(), end="\n\n")
     notes = options.notes(data.splits, root, held_out) + options.unread(runs, data.splits, root, held_out)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
-        tables = "\n\n".join([*(markdown_table(summary, split) for split in summary["splits"]), *notes])
+        tables = "\n\n".join([*(goal_table(summary, split).markdown() for split in summary["splits"]), *notes])
         write_text(options.out / "goal.md", f"`{_portable(summary['provenance']['command'])}`\n\n{tables}\n")
         print(f"written: {options.out / 'goal.json'}, {options.out / 'goal.md'}")
 
@@ -139,7 +139,7 @@ def _goal_runs(options: EvalGoal) -> list[Run]:
     for name in options.preset:
         experiment = preset(name)
         if experiment.kind != "hand-coded":
-            free = [known for known, make in PRESETS.items() if make().kind == "hand-coded"]
+            free = [known for known, make in KINDS["goal"].items() if make().kind == "hand-coded"]
             raise ConfigError(
                 f"preset {name!r} needs training; run: ghosts train goal --preset {name}, then name --run "
                 f"(without training: {', '.join(free)})"
@@ -176,7 +176,7 @@ def _evaluate_vln(options: EvalVln) -> None:
     from ghosts.act.walkers import WalkerName
     from ghosts.data.dataset import DataShelf
     from ghosts.data.examples import load_splits
-    from ghosts.evaluate.vln_table import summarise_vln, vln_markdown, vln_text
+    from ghosts.evaluate.vln_table import summarise_vln, vln_table
     from ghosts.files import write_json, write_text
     from ghosts.run.load import load_run
     from ghosts.weights.checkpoint import provenance
@@ -212,11 +212,11 @@ def _evaluate_vln(options: EvalVln) -> None:
     if not fabric.is_global_zero:
         return
     for split in summary["splits"]:
-        print(vln_text(summary, split, seconds), end="\n\n")
+        print(vln_table(summary, split, seconds).text(), end="\n\n")
     notes = options.notes(splits, root, held_out) + options.unread(runs, splits, root, held_out)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
-        tables = "\n\n".join([*(vln_markdown(summary, split, seconds) for split in summary["splits"]), *notes])
+        tables = "\n\n".join([*(vln_table(summary, split, seconds).markdown() for split in summary["splits"]), *notes])
         write_json(options.out / "vln.json", summary, indent=1)
         write_json(options.out / "speed.json", {"device": str(fabric.device), "seconds": seconds}, indent=1)
         write_text(options.out / "vln.md", f"{tables}\n")

@@ -138,7 +138,7 @@ def _score(options: Options, run: Run, data: Dataset, follower: Run | None) -> N
     from ghosts.data.examples import evenly
     from ghosts.devices import choose_device
     from ghosts.evaluate.speech import score_speech
-    from ghosts.evaluate.vln_table import summarise_vln, vln_text
+    from ghosts.evaluate.vln_table import summarise_vln, vln_table
     from ghosts.files import write_json
     from ghosts.run.speak import tell_paths
     from ghosts.weights.checkpoint import provenance
@@ -158,7 +158,7 @@ def _score(options: Options, run: Run, data: Dataset, follower: Run | None) -> N
         walks = _follow(options, follower, data, people, said)
         found["followed"] = summarise_vln({follower.name: {by: [of] for by, of in walks.items()}}, published=False)
         for by in walks:
-            print(f"\n{vln_text(found['followed'], by)}")
+            print(f"\n{vln_table(found['followed'], by).text()}")
     if options.out is not None:
         write_json(options.out, found | {"provenance": provenance()}, indent=1)
         print(f"written: {options.out}")

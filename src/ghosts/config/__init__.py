@@ -1,5 +1,7 @@
 """Settings: of the model (`model`), of a whole run (`experiment`), and what they share (`values`)."""
 
+# ruff: noqa: F401 (imported for others)
+
 from ghosts.config.experiment import (
     MAX_SEED,
     BackboneConfig,
@@ -30,35 +32,3 @@ from ghosts.config.model import (
     SpeakerConfig,
 )
 from ghosts.config.values import differences, from_dict, require, to_dict
-
-__all__ = [
-    "MAX_SEED",
-    "BackboneConfig",
-    "BaselineConfig",
-    "FilterConfig",
-    "GoalExperiment",
-    "GoalKind",
-    "LandmarkConfig",
-    "LanguageConfig",
-    "LingUNetConfig",
-    "MapperConfig",
-    "ModelConfig",
-    "MotionConfig",
-    "NavigationConfig",
-    "OptimiserConfig",
-    "PlannerConfig",
-    "PolicyConfig",
-    "Precision",
-    "RegionConfig",
-    "Seq2SeqConfig",
-    "Source",
-    "SpeakerConfig",
-    "SpeakerExperiment",
-    "TrainConfig",
-    "VlnExperiment",
-    "WordsExperiment",
-    "differences",
-    "from_dict",
-    "require",
-    "to_dict",
-]

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig, SpeakerConfig
-from ghosts.config.values import require
+from ghosts.config.values import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Bound,
+    Config,
+    Count,
+    Fraction,
+    Positive,
+    Weight,
+    at_least,
+    require,
+    within,
+)
 from ghosts.errors import ConfigError
 
 GoalKind = Literal["filter", "lingunet", "hand-coded"]
@@ -16,10 +27,11 @@ Precision = Literal["auto", "32-true", "bf16-mixed"]
 """Precision of the networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
 MAX_SEED = 2**32 - 1
 """Torch takes 64 bits; the seed of an iteration (`learn.trainer`) needs the other bits."""
+Sixteens = Annotated[int, Bound("must be a multiple of 16", lambda value: value >= 16 and value % 16 == 0)]
 
 
 @dataclass(frozen=True)
-class LandmarkConfig:
+class LandmarkConfig(Config, part="landmarks"):
     """Which landmarks an agent is shown."""
 
     objects: bool = True
@@ -31,16 +43,16 @@ class LandmarkConfig:
     floor: bool = True
     """Show the structure of the navigation graph: floor around the camera and along lines to its neighbours, the
     neighbours themselves, and stairs. Without it only objects and rooms are shown."""
-    sight_m: float = 0.0
+    sight_m: Annotated[float, at_least(0)] = 0.0
     """Also show objects and rooms of viewpoints in plain sight (`visible` in the graph) up to this far; with 0 only
     those of the viewpoint itself. REVERIE lists objects within 2 m, but a camera sees farther."""
-    stairs_m: float = 0.5
+    stairs_m: Positive = 0.5
     """A neighbour that lies more than this higher or lower is up or down stairs."""
-    patch_m: float = 0.5
+    patch_m: Annotated[float, at_least(0), Bound("must be at most 10", lambda value: value <= 10.0)] = 0.5
     """Floor and room reach this far around the camera, along each axis."""
-    step_m: float = 0.25
+    step_m: Annotated[Positive, within(0.01, 10)] = 0.25
     """Distance between the points of a line or patch. It is at most a map cell, so that no cell is missed."""
-    exact_m: float = 0.1
+    exact_m: Annotated[float, at_least(0)] = 0.1
     """An object whose place is known better than this is shown as one point."""
     vectors: bool = False
     """Read labels by the vectors of their words, also labels that training never met."""
@@ -50,51 +62,35 @@ class LandmarkConfig:
     """Show a doorway between neighbouring viewpoints of different rooms."""
 
     def __post_init__(self) -> None:
-        require(self.sight_m >= 0.0, "landmarks.sight_m must be at least 0", self.sight_m)
-        require(self.stairs_m > 0.0, "landmarks.stairs_m must be positive", self.stairs_m)
-        require(self.patch_m >= 0.0, "landmarks.patch_m must be at least 0", self.patch_m)
-        require(self.patch_m <= 10.0, "landmarks.patch_m must be at most 10", self.patch_m)
-        require(self.step_m > 0.0, "landmarks.step_m must be positive", self.step_m)
-        require(0.01 <= self.step_m <= 10.0, "landmarks.step_m must lie in 0.01..10", self.step_m)
-        require(self.exact_m >= 0.0, "landmarks.exact_m must be at least 0", self.exact_m)
+        super().__post_init__()
         if not (self.objects or self.rooms or self.floor):
             raise ConfigError("landmarks: objects, rooms and floor are all off: nothing to see; leave one of them on")
 
 
 @dataclass(frozen=True)
-class OptimiserConfig:
+class OptimiserConfig(Config, part="train"):
     """Settings of every training: how long it takes, in which steps, and how often it is logged, scored and saved."""
 
-    iterations: int = 2500
-    batch: int = 32
+    iterations: Annotated[int, NOT_NEGATIVE] = 2500
+    batch: Count = 32
     """Episodes per iteration, over all processes (for a backbone: views)."""
-    learning_rate: float = 1e-3
+    learning_rate: Weight = 1e-3
     schedule: Literal["one-cycle", "constant"] = "one-cycle"
     """one-cycle is a linear warm-up over 5 % of the iterations, then a cosine to zero."""
     optimiser: Literal["adamw", "adam"] = "adamw"
     """Adam (the paper's) adds weight decay to the gradient, AdamW to the weights."""
-    weight_decay: float = 1e-2
-    gradient_norm: float = 1.0
+    weight_decay: Weight = 1e-2
+    gradient_norm: Weight = 1.0
     """Gradients are scaled down to this norm; 0 leaves them as they are."""
-    ema: float = 0.0
+    ema: Fraction = 0.0
     """Decay of the running average of the weights, which is then evaluated; 0 evaluates the weights themselves."""
     precision: Precision = "32-true"
     """Precision of the networks: float32, bfloat16 (the filter's recursion stays in float32), or auto, which is
     bfloat16 on a GPU and float32 on a CPU."""
-    seed: int = 0
-    log_every: int = 25
-    evaluate_every: int = 500
-    checkpoint_every: int = 250
-
-    def __post_init__(self) -> None:
-        for name in ("batch", "log_every", "evaluate_every", "checkpoint_every"):
-            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
-        require(self.iterations >= 0, "train.iterations must not be negative", self.iterations)
-        require(0.0 <= self.ema <= 1.0, "train.ema must lie in [0, 1]", self.ema)
-        for name in ("learning_rate", "weight_decay", "gradient_norm"):
-            value = getattr(self, name)
-            require(math.isfinite(value) and value >= 0.0, f"train.{name} must be finite and not negative", value)
-        require(0 <= self.seed <= MAX_SEED, f"train.seed must lie in 0..{MAX_SEED}", self.seed)
+    seed: Annotated[int, within(0, MAX_SEED)] = 0
+    log_every: Count = 25
+    evaluate_every: Count = 500
+    checkpoint_every: Count = 250
 
 
 @dataclass(frozen=True)
@@ -103,71 +99,52 @@ class TrainConfig(OptimiserConfig):
 
     capture: bool = True
     """On one GPU, run language and filter as CUDA graphs, which gives the same numbers with fewer launches."""
-    agent_steps: int = 6
+    agent_steps: Count = 6
     """Viewpoints that an episode shows. The map of each is supervised (but see `supervised`)."""
-    mirrored: float = 0.5
+    mirrored: Fraction = 0.5
     """Share of episodes shown mirrored, with left and right swapped in the words."""
     quarters: bool = False
     """Rotate episodes by random quarter turns."""
-    variants: int = 1
+    variants: Count = 1
     """Copies of every building, rotated by any angle, in which landmarks are drawn."""
-    word_dropout: float = 0.05
+    word_dropout: Fraction = 0.05
     """Share of words replaced by the unknown word."""
-    meaning_dropout: float = 0.0
+    meaning_dropout: Fraction = 0.0
     """Share of words read by their meaning alone, or replaced by a word of near meaning that training never met (with
     `language.vectors`)."""
-    label_dropout: float = 0.0
+    label_dropout: Fraction = 0.0
     """Share of the labels of rooms and objects that are hidden in the building of an episode, which makes new buildings
     of known ones (Tan et al. 2019)."""
-    room_loss: float = 0.0
+    room_loss: Weight = 0.0
     """Weight of predicting the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
-    progress_loss: float = 0.0
+    progress_loss: Weight = 0.0
     """Weight of predicting from the words alone how far it still is to the goal after each filter step (with
     `language.progress`)."""
-    hold_out: int | None = None
+    hold_out: Annotated[
+        int | None, Bound("must be 0, or 2 at least", lambda value: value in (None, 0) or value >= 2)
+    ] = None
     """Hold out every n-th training building as `dev_unseen`; 0 holds out none. By default it is every eighth, or every
     sixteenth where the data root has a `val_unseen` of its own."""
-    buildings: int = 0
+    buildings: Annotated[int, NOT_NEGATIVE] = 0
     """Train in only this many of the training buildings, evenly spaced; 0 for all."""
-    visit: int = 64
+    visit: Count = 64
     """Where training buildings are streamed: instructions that a building gives before another takes its place."""
-    distil: float = 0.0
+    distil: Fraction = 0.0
     """Weight of the teachers' beliefs (`--teacher RUN`) in the loss. The demonstrator's true poses have the rest."""
-    spoken: float = 0.0
+    spoken: Fraction = 0.0
     """Share of episodes whose instruction comes from a speaker (`--spoken FILE`; Fried et al. 2018)."""
-    spoken_until: float = 0.7
+    spoken_until: Fraction = 0.7
     """Share of the iterations that use a speaker's instructions. After them all instructions are people's."""
     supervised: int = 0
     """Agent steps per episode whose maps are supervised, drawn anew in every iteration; 0 for all of them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("agent_steps", "variants", "visit"):
-            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
-        require(self.buildings >= 0, "train.buildings must not be negative", self.buildings)
-        require(
-            self.hold_out is None or self.hold_out == 0 or self.hold_out >= 2,
-            "train.hold_out must be 0, or 2 at least",
-            self.hold_out,
-        )
         require(
             0 <= self.supervised <= self.agent_steps,
             f"train.supervised must lie in 0..{self.agent_steps} (train.agent_steps)",
             self.supervised,
         )
-        for name in ("room_loss", "progress_loss"):
-            value = getattr(self, name)
-            require(math.isfinite(value) and value >= 0.0, f"train.{name} must be finite and not negative", value)
-        for name in (
-            "mirrored",
-            "word_dropout",
-            "meaning_dropout",
-            "label_dropout",
-            "distil",
-            "spoken",
-            "spoken_until",
-        ):
-            require(0.0 <= getattr(self, name) <= 1.0, f"train.{name} must lie in [0, 1]", getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -186,22 +163,22 @@ class GoalExperiment:
 
 
 @dataclass(frozen=True)
-class NavigationConfig:
+class NavigationConfig(Config, part="navigation"):
     """How an agent acts and learns to act."""
 
     agent: Literal["filter", "seq2seq"] = "filter"
     """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
-    step_limit: int = 12
+    step_limit: Count = 12
     """Panoramas that an episode may look at in evaluation. In training it is `train.agent_steps`."""
-    own_actions: float = 0.5
+    own_actions: Fraction = 0.5
     """Share of training moves that the agent chooses itself. The others go to the target. Paper: 0.5. With 1 it is
     DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
-    policy_weight: float = 0.1
+    policy_weight: Annotated[float, NOT_NEGATIVE] = 0.1
     """Weight of the policy's loss beside the filter's."""
-    reward: float = 0.0
+    reward: Annotated[float, NOT_NEGATIVE] = 0.0
     """Weight of the policy's own success in its loss (policy gradient): walks that do better than others of the same
     instruction become likelier. Needs `own_actions` 1 and several `samples`."""
-    samples: int = 1
+    samples: Count = 1
     """Walks per instruction of a training batch."""
     true_beliefs: bool = False
     """Give the policy the demonstrator's true trajectory instead of the filter's beliefs: an upper bound."""
@@ -216,27 +193,15 @@ class NavigationConfig:
     seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)
 
     def __post_init__(self) -> None:
-        require(self.agent in ("filter", "seq2seq"), "navigation.agent must be filter or seq2seq", self.agent)
-        require(self.step_limit >= 1, "navigation.step_limit must be at least 1", self.step_limit)
-        require(0.0 <= self.own_actions <= 1.0, "navigation.own_actions must lie in [0, 1]", self.own_actions)
-        for name in ("policy_weight", "reward"):
-            require(getattr(self, name) >= 0.0, f"navigation.{name} must not be negative", getattr(self, name))
-        require(self.samples >= 1, "navigation.samples must be at least 1", self.samples)
+        super().__post_init__()
         require(
             self.reward == 0.0 or (self.samples > 1 and self.own_actions == 1.0 and self.agent == "filter"),
             "navigation.reward needs navigation.agent filter, own-actions 1 and samples of at least 2",
             self.reward,
         )
-        require(
-            not (self.true_beliefs and self.agent == "seq2seq"),
-            "navigation.true_beliefs needs navigation.agent filter",
-            self.agent,
-        )
-        require(
-            not (self.freeze_filter and self.agent == "seq2seq"),
-            "navigation.freeze_filter needs navigation.agent filter",
-            self.agent,
-        )
+        for name in ("true_beliefs", "freeze_filter"):
+            fits = self.agent == "filter" or not getattr(self, name)
+            require(fits, f"navigation.{name} needs navigation.agent filter", self.agent)
 
     @property
     def policy_alone(self) -> bool:
@@ -277,35 +242,21 @@ class WordsExperiment(GoalExperiment):
 class BackboneConfig(OptimiserConfig):
     """How the houses' image backbone is trained (`ghosts backbone`)."""
 
-    iterations: int = 6000
-    batch: int = 64
+    iterations: Count = 6000
+    batch: Count = 64
     precision: Precision = "auto"
-    learning_rate: float = 2e-3
-    log_every: int = 50
-    evaluate_every: int = 1000
-    checkpoint_every: int = 500
-    channels: int = 64
+    learning_rate: Annotated[Weight, POSITIVE] = 2e-3
+    log_every: Count = 50
+    evaluate_every: Count = 1000
+    checkpoint_every: Count = 500
+    channels: Count = 64
     """Feature channels."""
-    balance: float = 0.5
+    balance: Weight = 0.5
     """The weight of a label is its share of the pixels to the power of minus this, so small things count more."""
-    width: int = 320
-    height: int = 256
+    width: Sixteens = 320
+    height: Sixteens = 256
     """Size of the views, in multiples of 16: that of a sweep's views, because group norm averages over a whole view."""
-    panoramas: int = 4000
+    panoramas: Count = 4000
     """Keep at most this many panoramas, evenly spaced, on the device (2 MB each at 256 px faces)."""
-    held_out_views: int = 512
+    held_out_views: Count = 512
     """Views of held-out houses from which the scores are computed."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("iterations", "channels", "panoramas", "held_out_views"):
-            require(getattr(self, name) >= 1, f"train.{name} must be at least 1", getattr(self, name))
-        for name in ("width", "height"):
-            value = getattr(self, name)
-            require(value >= 16 and value % 16 == 0, f"train.{name} must be a multiple of 16", value)
-        require(self.learning_rate > 0.0, "train.learning_rate must be positive", self.learning_rate)
-        require(
-            math.isfinite(self.balance) and self.balance >= 0.0,
-            "train.balance must be finite and not negative",
-            self.balance,
-        )

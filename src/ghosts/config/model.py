@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, Literal
 
-from ghosts.config.values import require
+from ghosts.config.values import (
+    NOT_NEGATIVE,
+    Bound,
+    Config,
+    Count,
+    Dropout,
+    Fraction,
+    Positive,
+    at_least,
+    require,
+    within,
+)
 from ghosts.types import Grid
 
 MOST_CELLS = 1024
@@ -14,27 +25,31 @@ MOST_STEPS = 256
 """Of the filter. Weights do not tell their number either."""
 MOST_LAYERS = 64
 """Of a network. They are made before weights are compared, so that a checkpoint could ask for any number of them."""
+ODD = Bound("must be odd", lambda value: value % 2 == 1)
+Layers = Annotated[int, within(1, MOST_LAYERS)]
+# Weights do not tell the size of the map, so that a checkpoint could ask for any amount of memory.
+Side = Annotated[Count, Bound(f"must be at most {MOST_CELLS}", lambda value: value <= MOST_CELLS)]
 
 
 @dataclass(frozen=True)
-class LanguageConfig:
+class LanguageConfig(Config, part="language"):
     """Instruction encoder and latent decoder."""
 
-    vocabulary: int = 1000
+    vocabulary: Annotated[int, at_least(3)] = 1000
     """Number of word ids, padding and unknown included."""
-    embedding: int = 300
+    embedding: Count = 300
     """Word embedding size."""
-    hidden: int = 256
+    hidden: Count = 256
     """Hidden size of the encoder, each way, and of the decoder."""
-    position: int = 64
+    position: Annotated[int, Bound("must be even and at least 2", lambda value: value >= 2 and value % 2 == 0)] = 64
     """Size of the decoder's positional encoding of the filter step."""
-    steps: int = 6
+    steps: Annotated[int, within(1, MOST_STEPS)] = 6
     """Filter steps T: the longest path of R2R has 6 moves."""
     attention: Literal["dot", "additive"] = "additive"
     """Paper: dot product (Luong). Released code: additive (tanh)."""
     decoder_context: bool = True
     """Whether the decoder also sees its previous context (released code) or only the position (paper)."""
-    dropout: float = 0.3
+    dropout: Dropout = 0.3
     """Dropout on embeddings and encoder states."""
     vectors: bool = False
     """Read words by the vectors that come with the package, also words that training never met. Paper: words with fewer
@@ -45,26 +60,13 @@ class LanguageConfig:
     """Also predict from the words which kind of room each filter step leads to (`train.room_loss`)."""
     progress: bool = False
     """Also predict from the words how far it still is to the goal after each filter step (`train.progress_loss`)."""
-    layers: int = 2
+    layers: Layers = 2
     """Layers of a transformer."""
-    heads: int = 4
+    heads: Count = 4
     """Attention heads of a transformer's layer."""
 
     def __post_init__(self) -> None:
-        require(self.vocabulary >= 3, "language.vocabulary must be at least 3", self.vocabulary)
-        require(1 <= self.steps <= MOST_STEPS, f"language.steps must lie in 1..{MOST_STEPS}", self.steps)
-        for name in ("embedding", "hidden"):
-            require(getattr(self, name) >= 1, f"language.{name} must be at least 1", getattr(self, name))
-        require(
-            self.position >= 2 and self.position % 2 == 0,
-            "language.position must be even and at least 2",
-            self.position,
-        )
-        require(self.attention in ("dot", "additive"), "language.attention must be dot or additive", self.attention)
-        require(0.0 <= self.dropout < 1.0, "language.dropout must lie in [0, 1)", self.dropout)
-        require(self.encoder in ("lstm", "transformer"), "language.encoder must be lstm or transformer", self.encoder)
-        require(1 <= self.layers <= MOST_LAYERS, f"language.layers must lie in 1..{MOST_LAYERS}", self.layers)
-        require(self.heads >= 1, "language.heads must be at least 1", self.heads)
+        super().__post_init__()
         require(
             self.encoder == "lstm" or 2 * self.hidden % self.heads == 0,
             f"language.heads must divide the states' size of {2 * self.hidden}",
@@ -73,21 +75,21 @@ class LanguageConfig:
 
 
 @dataclass(frozen=True)
-class MapperConfig:
+class MapperConfig(Config, part="mapper"):
     """Conv-GRU semantic map."""
 
-    features: int = 768
+    features: Count = 768
     """Channels of an observed point's feature vector."""
-    channels: int = 128
+    channels: Count = 128
     """Channels of the map."""
-    kernel: int = 3
+    kernel: Annotated[Count, ODD] = 3
     """Side of the convolutions."""
     convolution: Literal["sparse", "masked"] = "masked"
     """Paper: sparsity-aware (divided by the observed inputs under the kernel). Released code: plain, masked after."""
-    dropout: float = 0.5
+    dropout: Dropout = 0.5
     """Channel dropout on both gates, with the same masks throughout an episode."""
-    rows: int = 96
-    cols: int = 96
+    rows: Side = 96
+    cols: Side = 96
     """Cells per side of the map."""
     cell_m: float = 0.5
     """Side of a cell."""
@@ -95,17 +97,7 @@ class MapperConfig:
     """Points more than this above the camera are dropped."""
 
     def __post_init__(self) -> None:
-        for name in ("features", "channels", "kernel", "rows", "cols"):
-            require(getattr(self, name) >= 1, f"mapper.{name} must be at least 1", getattr(self, name))
-        for name in ("rows", "cols"):
-            # Weights do not tell the size of the map, so that a checkpoint could ask for any amount of memory.
-            most = f"mapper.{name} must be at most {MOST_CELLS}"
-            require(getattr(self, name) <= MOST_CELLS, most, getattr(self, name))
-        require(self.kernel % 2 == 1, "mapper.kernel must be odd", self.kernel)
-        require(
-            self.convolution in ("sparse", "masked"), "mapper.convolution must be sparse or masked", self.convolution
-        )
-        require(0.0 <= self.dropout < 1.0, "mapper.dropout must lie in [0, 1)", self.dropout)
+        super().__post_init__()
         _ = self.grid
 
     @property
@@ -115,193 +107,144 @@ class MapperConfig:
 
 
 @dataclass(frozen=True)
-class MotionConfig:
+class MotionConfig(Config, part="motion"):
     """Motion model p(s_t | s_{t−1}, a_t, M)."""
 
     kind: Literal["factorised", "joint"] = "factorised"
     """Released code: map part × egocentric language part, the new heading follows from the displacement.
     Paper: one kernel over Θ² × M² from a 3-layer CNN on [tiled action, map]."""
-    kernel: int = 7
+    kernel: Annotated[int, Bound("must be odd and at least 3", lambda value: value >= 3 and value % 2 == 1)] = 7
     """Side of the kernel in belief cells."""
-    hidden: int = 64
+    hidden: Count = 64
     """Channels of the map part's bottleneck (joint: of the CNN)."""
-    branch: int = 32
+    branch: Count = 32
     """Channels of each of the map part's two branches (factorised only)."""
-    language: int = 128
+    language: Count = 128
     """Hidden size of the language part's MLP (factorised only)."""
-    dropout: float = 0.3
+    dropout: Dropout = 0.3
     """Channel dropout on the map."""
 
-    def __post_init__(self) -> None:
-        require(self.kernel % 2 == 1 and self.kernel >= 3, "motion.kernel must be odd and at least 3", self.kernel)
-        for name in ("hidden", "branch", "language"):
-            require(getattr(self, name) >= 1, f"motion.{name} must be at least 1", getattr(self, name))
-        require(0.0 <= self.dropout < 1.0, "motion.dropout must lie in [0, 1)", self.dropout)
-
 
 @dataclass(frozen=True)
-class LingUNetConfig:
+class LingUNetConfig(Config, part="observation"):
     """Language-conditioned U-Net."""
 
-    levels: int = 3
+    levels: Layers = 3
     """Convolutions down, and up again."""
-    channels: int = 48
+    channels: Count = 48
     """Channels of the trunk."""
-    language: int = 24
+    language: Count = 24
     """Channels of the language-filtered skip connections."""
-    output: int = 128
+    output: Count = 128
     """Channels of the last stage."""
-    part: ClassVar[str] = "observation"
-    """Name of this part of the settings in messages."""
-
-    def __post_init__(self) -> None:
-        require(1 <= self.levels <= MOST_LAYERS, f"{self.part}.levels must lie in 1..{MOST_LAYERS}", self.levels)
-        for name in ("channels", "language", "output"):
-            require(getattr(self, name) >= 1, f"{self.part}.{name} must be at least 1", getattr(self, name))
 
 
 @dataclass(frozen=True)
-class FilterConfig:
+class FilterConfig(Config, part="filter"):
     """Histogram Bayes filter."""
 
-    headings: int = 4
+    headings: Annotated[int, Bound("must be 1, 4 or 8", (1, 4, 8).__contains__)] = 4
     """Heading bins Θ: 1 (no heading in the state), 4 or 8."""
-    pool: int = 2
+    pool: Count = 2
     """Belief cells are this many map cells wide."""
-    sigma_m: float = 0.5
+    sigma_m: Positive = 0.5
     """Standard deviation of the first belief and of the targets."""
-    likelihood_floor: float = 0.004
+    likelihood_floor: Annotated[float, Bound("must lie in (0, 1)", lambda value: 0.0 < value < 1.0)] = 0.004
     """Least value of the observation likelihood."""
     motion: MotionConfig = field(default_factory=MotionConfig)
     observation: LingUNetConfig = field(default_factory=LingUNetConfig)
 
-    def __post_init__(self) -> None:
-        require(self.headings in (1, 4, 8), "filter.headings must be 1, 4 or 8", self.headings)
-        require(self.pool >= 1, "filter.pool must be at least 1", self.pool)
-        require(self.sigma_m > 0.0, "filter.sigma_m must be positive", self.sigma_m)
-        require(0.0 < self.likelihood_floor < 1.0, "filter.likelihood_floor must lie in (0, 1)", self.likelihood_floor)
-
 
 @dataclass(frozen=True)
-class RegionConfig:
+class RegionConfig(Config, part="regions"):
     """Which candidate leads to which part of the map (`act.candidates.reach_mass`)."""
 
-    unseen_cost: float = 2.5
+    unseen_cost: Annotated[float, at_least(1)] = 2.5
     """On the way to a cell, a metre off the known graph counts as this many."""
-    visited_cost: float = 5.0
+    visited_cost: Annotated[float, at_least(1)] = 5.0
     """The same from a visited viewpoint. All ways on from it are known, and other places are reached through them."""
-    own_m: float = 1.25
+    own_m: Positive = 1.25
     """Up to this far from a visited viewpoint (about half an edge) the higher cost does not apply."""
-    softness_m: float = 0.25
+    softness_m: Positive = 0.25
     """Candidates whose way to a cell is nearly as short as the best one's share its mass."""
-    radius_m: float = 2.2
+    radius_m: Positive = 2.2
     """Stopping at a viewpoint is worth the goal mass within this distance. Success is 3 m of walking, not of air."""
-    wide_m: float = 3.5
+    wide_m: Positive = 3.5
     """The policy also sees the goal mass within this distance: too far to stop, near enough to go and look."""
-
-    def __post_init__(self) -> None:
-        for name in ("unseen_cost", "visited_cost"):
-            require(getattr(self, name) >= 1.0, f"regions.{name} must be at least 1", getattr(self, name))
-        for name in ("softness_m", "radius_m", "own_m", "wide_m"):
-            require(getattr(self, name) > 0.0, f"regions.{name} must be positive", getattr(self, name))
 
 
 @dataclass(frozen=True)
-class PolicyConfig:
+class PolicyConfig(Config, part="policy"):
     """Policy over all viewpoints seen so far."""
 
-    hidden: int = 128
+    hidden: Count = 128
     """Hidden size of the MLP."""
-    layers: int = 1
+    layers: Layers = 1
     """Hidden layers. Paper: one (a two-layer network)."""
-    sigma_m: float = 1.0
+    sigma_m: Positive = 1.0
     """Width of the Gaussian neighbourhood in which the belief at a viewpoint is read."""
     beyond: bool = False
     """Also score a candidate by the belief in the region that it leads to, as a logarithm and relative to the best
     candidate (`act.policy.beyond_features`). Paper: only its place and the belief in its neighbourhood."""
     regions: RegionConfig = field(default_factory=RegionConfig)
 
-    def __post_init__(self) -> None:
-        require(self.hidden >= 1, "policy.hidden must be at least 1", self.hidden)
-        require(1 <= self.layers <= MOST_LAYERS, f"policy.layers must lie in 1..{MOST_LAYERS}", self.layers)
-        require(self.sigma_m > 0.0, "policy.sigma_m must be positive", self.sigma_m)
-
 
 @dataclass(frozen=True)
-class PlannerConfig:
+class PlannerConfig(Config, part="planner"):
     """Choosing a viewpoint from the belief without learning (`act.planner`)."""
 
     regions: RegionConfig = field(default_factory=RegionConfig)
-    passing: float = 0.75
+    passing: Fraction = 0.75
     """Weight of passing through a candidate's region at any filter step, against ending there."""
-    metre_cost: float = 0.02
+    metre_cost: Annotated[float, NOT_NEGATIVE] = 0.02
     """What a metre of walking costs, in probability."""
-    sure: float = 0.7
+    sure: Fraction = 0.7
     """A visited viewpoint with this much goal mass in reach ends the search."""
 
-    def __post_init__(self) -> None:
-        for name in ("passing", "sure"):
-            require(0.0 <= getattr(self, name) <= 1.0, f"planner.{name} must lie in [0, 1]", getattr(self, name))
-        require(self.metre_cost >= 0.0, "planner.metre_cost must not be negative", self.metre_cost)
-
 
 @dataclass(frozen=True)
-class Seq2SeqConfig:
+class Seq2SeqConfig(Config, part="seq2seq"):
     """The sequence-to-sequence agent (`act.seq2seq`)."""
 
-    hidden: int = 256
+    hidden: Count = 256
     """Hidden size of the decoder and of an option's vector."""
-    sectors: int = 12
+    sectors: Count = 12
     """Directions into which a panorama's cells are pooled."""
-    dropout: float = 0.5
+    dropout: Dropout = 0.5
     """Dropout on the decoder's inputs and outputs."""
-
-    def __post_init__(self) -> None:
-        for name in ("hidden", "sectors"):
-            require(getattr(self, name) >= 1, f"seq2seq.{name} must be at least 1", getattr(self, name))
-        require(0.0 <= self.dropout < 1.0, "seq2seq.dropout must lie in [0, 1)", self.dropout)
 
 
 @dataclass(frozen=True)
-class SpeakerConfig:
+class SpeakerConfig(Config, part="speaker"):
     """The speaker: from a path and what is seen along it to an instruction (`act.speaker`)."""
 
-    hidden: int = 320
+    hidden: Count = 320
     """Hidden size of the decoder's layers."""
-    encoded: int = 256
+    encoded: Annotated[Count, Bound("must be even", lambda value: value % 2 == 0)] = 256
     """Size of the vector of a stop or a direction."""
-    sectors: int = 12
+    sectors: Count = 12
     """Directions into which a panorama's cells are pooled."""
     rings_m: tuple[float, ...] = (2.0,)
     """Distances that divide a direction into near and far."""
-    dropout: float = 0.4
+    dropout: Dropout = 0.4
     """Dropout on words, on what is seen, and on the decoder's states."""
-    smoothing: float = 0.1
+    smoothing: Dropout = 0.1
     """Share of the target that is spread over all words in training (label smoothing)."""
 
     def __post_init__(self) -> None:
-        for name in ("hidden", "encoded", "sectors"):
-            require(getattr(self, name) >= 1, f"speaker.{name} must be at least 1", getattr(self, name))
-        require(self.encoded % 2 == 0, "speaker.encoded must be even", self.encoded)
+        super().__post_init__()
         ascending = list(self.rings_m) == sorted({ring for ring in self.rings_m if ring > 0.0})
         require(ascending, "speaker.rings_m must be positive and ascend", self.rings_m)
-        for name in ("dropout", "smoothing"):
-            require(0.0 <= getattr(self, name) < 1.0, f"speaker.{name} must lie in [0, 1)", getattr(self, name))
 
 
 @dataclass(frozen=True)
-class BaselineConfig(LingUNetConfig):
+class BaselineConfig(LingUNetConfig, part="baseline"):
     """The LingUNet baseline. It is deeper than the observation model and reads the whole sentence."""
 
-    levels: int = 5
+    levels: Layers = 5
     """Convolutions down, and up again."""
-    sigma_m: float = 2.0
+    sigma_m: Positive = 2.0
     """Standard deviation of its targets (goal and path)."""
-    part: ClassVar[str] = "baseline"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.sigma_m > 0.0, "baseline.sigma_m must be positive", self.sigma_m)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+from collections.abc import Callable
 from types import NoneType, UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from ghosts.errors import ConfigError, did_you_mean, quoted
 
@@ -14,6 +16,62 @@ def require(condition: bool, what: str, value: object) -> None:
     """Raise `ConfigError` quoting the bad value unless the condition holds."""
     if not condition:
         raise ConfigError(f"{what}, got {quoted(value)}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """What a setting's value must be, in words and as a test. The setting's type carries it."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def at_least(least: int) -> Bound:
+    """Not smaller than this."""
+    return Bound(f"must be at least {least}", lambda value: value >= least)
+
+
+def within(least: int | float, most: int | float) -> Bound:
+    """Neither smaller nor larger than these."""
+    return Bound(f"must lie in {least}..{most}", lambda value: least <= value <= most)
+
+
+NOT_NEGATIVE = Bound("must not be negative", lambda value: value >= 0)
+POSITIVE = Bound("must be positive", lambda value: value > 0.0)
+Count = Annotated[int, at_least(1)]
+Positive = Annotated[float, POSITIVE]
+Fraction = Annotated[float, Bound("must lie in [0, 1]", lambda value: 0.0 <= value <= 1.0)]
+Dropout = Annotated[float, Bound("must lie in [0, 1)", lambda value: 0.0 <= value < 1.0)]
+Weight = Annotated[float, Bound("must be finite and not negative", lambda value: math.isfinite(value) and value >= 0.0)]
+
+
+class Config:
+    """Settings of a part of a run: dataclasses whose values must keep to what their types say."""
+
+    part: ClassVar[str]
+    """Name of the part in messages."""
+    bounds: ClassVar[dict[str, list[Bound]]]
+    """Of every setting."""
+
+    def __init_subclass__(cls, part: str = "") -> None:
+        cls.part, cls.bounds = part or cls.part, _bounds(cls)
+
+    def __post_init__(self) -> None:
+        for name, bounds in self.bounds.items():
+            for bound in bounds:
+                value = getattr(self, name)
+                require(bound.holds(value), f"{self.part}.{name} {bound.words}", value)
+
+
+def _bounds(kind: type) -> dict[str, list[Bound]]:
+    """Bounds of every field; a choice among words is one too."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        found[name] = [bound for bound in getattr(hint, "__metadata__", ()) if isinstance(bound, Bound)]
+        if get_origin(hint) is Literal:
+            words = get_args(hint)
+            found[name] = [Bound("must be " + " or ".join(words), words.__contains__)]
+    return found
 
 
 def to_dict(config: Any) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from jaxtyping import Float, Int, Int32, Int64
 from torch import Tensor
 
 from ghosts.data.tile_store import StoredTiles
-from ghosts.mapping.label_tiles import LabelTiles, join_label_tiles, label_tiles, ragged_rows, starts_of
+from ghosts.mapping.cells import ragged_rows, starts_of
+from ghosts.mapping.label_tiles import LabelTiles, join_label_tiles, label_tiles
 from ghosts.world.landmarks.source import LandmarkSource, landmark_tile
 
 
@@ -65,14 +66,7 @@ class TileBank:
 def landmark_bank(
     source: LandmarkSource, scans: Iterable[str], cell_m: float, angles_rad: tuple[float, ...] = (0.0,)
 ) -> TileBank:
-    """Tiles of landmarks for every included viewpoint of the given buildings.
-
-    Args:
-        source: gives what is seen where.
-        scans: buildings.
-        cell_m: side of a map cell.
-        angles_rad: variants to make; with landmarks the world can be rotated by any angle.
-    """
+    """Tiles of landmarks for every included viewpoint of the given buildings, rotated by each of some angles."""
     places = [(scan, int(row)) for scan in scans for row in np.flatnonzero(source.root.graph(scan).included)]
     views = [source.observe(scan, source.root.graph(scan).ids[row]) for scan, row in places]
     tiles = label_tiles([landmark_tile(view.rotated(angle), cell_m) for angle in angles_rad for view in views])

@@ -136,12 +136,6 @@ def load_splits(
     """Examples of every split that has goals by name: `train` first, without the buildings of `dev_unseen`.
 
     Where the training split is in shards, `train` is empty: it is streamed (`data.stream`).
-
-    Args:
-        root: the data.
-        steps: filter steps T.
-        hold_out: see `split_buildings`.
-        buildings: see `split_buildings`.
     """
     seen, held_out = split_buildings(root, hold_out, buildings)
     parts = {TRAIN: set(seen), **({DEV_UNSEEN: set(held_out)} if held_out else {})}

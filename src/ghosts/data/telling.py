@@ -37,14 +37,7 @@ def make_tale(
     symmetries: Sequence[Symmetry] | None = None,
     drops: Drops | None = None,
 ) -> Tale:
-    """Paths of examples with what is seen along them.
-
-    Args:
-        data: the buildings.
-        examples: paths and instructions.
-        symmetries: applied to each; none by default.
-        drops: labels that the buildings lack, in training.
-    """
+    """Paths of examples with what is seen along them; see `Dataset.batch`."""
     symmetries = symmetries or [Symmetry()] * len(examples)
     most = max(len(example.path) for example in examples)
     walks = [[*example.path, *[example.path[-1]] * (most - len(example.path))] for example in examples]

@@ -216,12 +216,6 @@ def check_space(folder: Path, needed_bytes: float) -> None:
 def build_tiles(maker: TileMaker, folder: Path, work: Work, done: Callable[[str, Tiles], None] | None = None) -> bool:
     """Make the tiles of this process's buildings, each written when it is whole, then join if all are there.
 
-    Args:
-        maker: makes tiles.
-        folder: where they go.
-        work: from `plan_work`.
-        done: called after each building.
-
     Returns:
         Whether all buildings are joined; False while other processes are still at theirs.
     """

@@ -255,26 +255,16 @@ def write_part(
 
 
 def find_tiles(folder: Path, root: DataRoot, settings: TileSettings, scans: Iterable[str]) -> dict[str, StoredTiles]:
-    """Buildings whose tiles are there, whole and up to date, with the file that holds them.
-
-    Args:
-        folder: of the tiles.
-        root: the data.
-        settings: what tiles must have been made with.
-        scans: buildings asked for.
-    """
+    """Buildings whose tiles are there, whole and up to date, with the file that holds them."""
     found = {}
-    files = {path: opened for path in _candidates(folder) if (opened := _try(path)) and opened.settings == settings}
+    paths = [folder / JOINED, *sorted((folder / PARTS).glob("[!.]*.safetensors"))]
+    files = {path: opened for path in paths if (opened := _try(path)) and opened.settings == settings}
     for scan in scans:
         for path in (folder / PARTS / f"{scan}.safetensors", folder / JOINED):
             if path in files and _usable(files[path], root, scan):
                 found[scan] = files[path]
                 break
     return found
-
-
-def _candidates(folder: Path) -> list[Path]:
-    return [folder / JOINED, *sorted((folder / PARTS).glob("[!.]*.safetensors"))]
 
 
 def _try(path: Path) -> StoredTiles | None:

@@ -46,12 +46,7 @@ def draw_paths(instr_ids: Sequence[str], samples: int = SAMPLES, seed: int = SEE
 
 
 def mean_interval(values: Float[np.ndarray, " n"], draws: Draws) -> tuple[float, float]:
-    """Confidence interval of the mean over instructions.
-
-    Args:
-        values: one per instruction.
-        draws: of their paths.
-    """
+    """Confidence interval of the mean over instructions, given a value of each."""
     total = np.bincount(draws.path, values, draws.paths)
     count = np.bincount(draws.path, minlength=draws.paths).astype(float)
     return _percentiles((draws.times @ total) / (draws.times @ count))

@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 WIDE = 100
 """Columns of a terminal that a table fits in."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its title above and notes below it."""
+
+    title: str
+    rows: list[list[str]]
+    """The header first."""
+    names: int
+    """First columns, which hold names; numbers follow."""
+    notes: list[str]
+
+    def text(self) -> str:
+        """For a terminal."""
+        return "\n".join([self.title, *text_rows(self.rows, self.names), *self.notes])
+
+    def markdown(self) -> str:
+        """For a document."""
+        below = ["", *self.notes] if self.notes else []
+        return "\n".join([f"**{self.title}**", "", *markdown_rows(self.rows, self.names), *below])
 
 
 def text_rows(rows: Sequence[Sequence[str]], names: int) -> list[str]:
@@ -38,8 +60,3 @@ def markdown_rows(rows: Sequence[Sequence[str]], names: int) -> list[str]:
     header, *rest = ([*row] for row in rows)
     rule = ["---"] * names + ["---:"] * (len(header) - names)
     return [f"| {' | '.join(row)} |" for row in (header, rule, *rest)]
-
-
-def with_notes(title: str, lines: Sequence[str], notes: Sequence[str]) -> str:
-    """A Markdown table below its title, with notes after it."""
-    return "\n".join([f"**{title}**", "", *lines, *(["", *notes] if notes else [])])

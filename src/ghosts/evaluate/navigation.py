@@ -142,13 +142,7 @@ def ndtw(between_m: Float[np.ndarray, "p r"]) -> float:
 
 
 def cls(between_m: Float[np.ndarray, "p r"], length_m: float, reference_m: float) -> float:
-    """Coverage weighted by length score.
-
-    Args:
-        between_m: distance between every viewpoint of the walk and of the reference.
-        length_m: of the walk.
-        reference_m: length of the reference.
-    """
+    """Coverage weighted by length score, from distances as in `ndtw` and the lengths of walk and reference."""
     coverage = float(np.exp(-between_m.min(0) / SUCCESS_M).mean())
     expected = coverage * reference_m
     denominator = expected + abs(expected - length_m)

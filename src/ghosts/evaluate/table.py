@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from ghosts.evaluate.bootstrap import Draws, calibration_interval, draw_paths, mean_interval
 from ghosts.evaluate.goal import CALIBRATION_BINS, WALK_SEED, GoalScores
-from ghosts.evaluate.layout import markdown_rows, text_rows, with_notes
+from ghosts.evaluate.layout import Table
 from ghosts.types import SUCCESS_M
 
 FORMAT, VERSION = "ghosts-goal-table", 1
@@ -136,8 +136,8 @@ _QUANTITIES = (
 )
 
 
-def table_rows(summary: dict[str, Any], split: str) -> list[list[str]]:
-    """A split's table, the header first: quantity, model, time steps, average (± s.d. over seeds), 95 % interval."""
+def goal_table(summary: dict[str, Any], split: str) -> Table:
+    """A split's table: quantity, model, time steps, average (± s.d. over seeds), 95 % interval."""
     models = summary["splits"][split]["models"]
     steps = len(next(iter(models.values()))["success"]["steps"])
     rows = [["", "", *(str(step) for step in range(steps)), "Avg", "95 %"]]
@@ -153,19 +153,7 @@ def table_rows(summary: dict[str, Any], split: str) -> list[list[str]]:
             average = f"{scale * value['average']:.{digits}f}{deviation}"
             interval = f"{low:.{digits}f}–{high:.{digits}f}"
             rows.append([title if number == 0 else "", name, *cells, average, interval])
-    return rows
-
-
-def text_table(summary: dict[str, Any], split: str) -> str:
-    """A split's table for a terminal."""
-    lines = text_rows(table_rows(summary, split), names=2)
-    return "\n".join([_title(summary, split), *lines, *_difference_lines(summary, split)])
-
-
-def markdown_table(summary: dict[str, Any], split: str) -> str:
-    """A split's table for a document."""
-    lines = markdown_rows(table_rows(summary, split), names=2)
-    return with_notes(_title(summary, split), lines, _difference_lines(summary, split))
+    return Table(_title(summary, split), rows, 2, _difference_lines(summary, split))
 
 
 def _title(summary: dict[str, Any], split: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ghosts.evaluate.bootstrap import SAMPLES, draw_paths, mean_interval
-from ghosts.evaluate.layout import markdown_rows, text_rows, with_notes
+from ghosts.evaluate.layout import Table
 from ghosts.evaluate.navigation import NavScores
 from ghosts.types import SUCCESS_M
 
@@ -90,8 +90,8 @@ def _split(models: Mapping[str, Sequence[NavScores]]) -> dict[str, Any]:
     return {"instructions": len(first.instr_ids), "paths": draws.paths, "models": rows}
 
 
-def vln_rows(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> list[list[str]]:
-    """A split's table, the header first: model, then every metric; ours with 95 % intervals, any published ones after.
+def vln_table(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> Table:
+    """A split's table: model, then every metric; ours with 95 % intervals, any published ones after.
 
     Args:
         summary: of `summarise_vln`.
@@ -111,7 +111,7 @@ def vln_rows(summary: dict[str, Any], split: str, seconds: Seconds | None = None
     for name, values in published.items():
         cells = [values.get(metric) for metric in metrics]
         rows.append([f"{name} [1]", *("–" if cell is None else f"{cell:.2f}" for cell in cells), *["–" for _ in speed]])
-    return rows
+    return Table(_title(summary, split), rows, 1, _notes(summary, split))
 
 
 def _cell(metric: str, value: dict[str, Any]) -> str:
@@ -121,18 +121,6 @@ def _cell(metric: str, value: dict[str, Any]) -> str:
     deviation = f" ± {value['sd']:.{digits}f}" if value["sd"] is not None else ""
     low, high = value["interval"]
     return f"{value['mean']:.{digits}f}{deviation} ({low:.{digits}f}–{high:.{digits}f})"
-
-
-def vln_text(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> str:
-    """A split's table for a terminal; see `vln_rows`."""
-    lines = text_rows(vln_rows(summary, split, seconds), names=1)
-    return "\n".join([_title(summary, split), *lines, *_notes(summary, split)])
-
-
-def vln_markdown(summary: dict[str, Any], split: str, seconds: Seconds | None = None) -> str:
-    """A split's table for a document; see `vln_rows`."""
-    lines = markdown_rows(vln_rows(summary, split, seconds), names=1)
-    return with_notes(_title(summary, split), lines, _notes(summary, split))
 
 
 def _title(summary: dict[str, Any], split: str) -> str:

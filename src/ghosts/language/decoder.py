@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from ghosts.config import LanguageConfig
 from ghosts.language.attention import Attention, padding_penalty
-from ghosts.language.encoder import Encoded, Encoder
-from ghosts.language.positions import positional_encoding
+from ghosts.language.encoder import Encoded, Encoder, positional_encoding
 
 
 @dataclass(frozen=True)
@@ -99,12 +98,7 @@ class Decoder(nn.Module):
 
 
 class InstructionModel(nn.Module):
-    """Words to latents: encoder, then decoder.
-
-    Args:
-        config: sizes.
-        vectors: of all word ids, where words are read by their meaning.
-    """
+    """Words to latents: encoder, then decoder."""
 
     def __init__(self, config: LanguageConfig, vectors: Float[Tensor, "n d"] | None = None) -> None:
         super().__init__()

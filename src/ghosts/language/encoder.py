@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +12,6 @@ from torch import Tensor, nn
 from ghosts.config import LanguageConfig
 from ghosts.errors import ConfigError
 from ghosts.language.embedding import OpenEmbedding
-from ghosts.language.positions import positional_encoding
 from ghosts.language.tokens import MAX_TOKENS
 
 
@@ -38,6 +38,13 @@ def reverse_words(values: Float[Tensor, "b l d"], lengths: Int[Tensor, " b"]) ->
     mirrored = lengths[:, None] - 1 - position
     source = torch.where(mirrored >= 0, mirrored, position)
     return values.gather(1, source[..., None].expand_as(values))
+
+
+def positional_encoding(steps: int, size: int) -> Float[Tensor, "t d"]:
+    """Vaswani's sines and cosines: sine in even, cosine in odd columns."""
+    position = torch.arange(steps, dtype=torch.float32)[:, None]
+    rate = torch.exp(torch.arange(0, size, 2, dtype=torch.float32) * (-math.log(10000.0) / size))
+    return torch.stack([torch.sin(position * rate), torch.cos(position * rate)], -1).reshape(steps, size)
 
 
 class Encoder(nn.Module):

@@ -6,7 +6,6 @@ all of R2R's and REVERIE's. Kept as eight bits per number with a scale per word:
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from collections.abc import Iterable
@@ -17,15 +16,12 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from ghosts.errors import DataError
-from ghosts.files import atomic_path
-from ghosts.limits import check_bytes
 from ghosts.weights import WORDS
 
 FORMAT = "ghosts-words-1"
-_LONGEST_LINE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +61,7 @@ def shipped_vectors() -> WordVectors:
 
 
 def read_vectors(path: Path) -> WordVectors:
-    """Vectors from a file of `pack_vectors`.
+    """Vectors from a file.
 
     Raises:
         DataError: it is missing, damaged, or no such file.
@@ -77,7 +73,7 @@ def read_vectors(path: Path) -> WordVectors:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
         words = tuple(bytes(parts["words"]).decode().split("\n"))
         table = parts["vectors"].astype(np.float32) * parts["scale"].astype(np.float32)[:, None]
-        if header["format"] != FORMAT or header["sha256"] != _digest(parts) or len(words) != len(table):
+        if header["format"] != FORMAT or header["sha256"] != digest(parts) or len(words) != len(table):
             raise ValueError
     except (OSError, SafetensorError, KeyError, TypeError, ValueError):
         raise DataError("not a file of word vectors, or a damaged one", file=path, hint=hint) from None
@@ -85,33 +81,6 @@ def read_vectors(path: Path) -> WordVectors:
     return WordVectors(words, table / np.sqrt((table**2).mean()))
 
 
-def pack_vectors(source: Path, out: Path) -> int:
-    """Make the package's file from GloVe's text format (perhaps with gzip): a word and its numbers per line.
-
-    Returns:
-        The number of words.
-    """
-    with (
-        gzip.open(source, "rt", encoding="utf-8") if source.suffix == ".gz" else open(source, encoding="utf-8") as text
-    ):
-        rows, taken = [], 0
-        while line := text.readline(_LONGEST_LINE):
-            taken += len(line)
-            check_bytes(taken, source)
-            word, *numbers = line.rstrip().split(" ")
-            rows.append((word, np.array(numbers, np.float32)))
-    words = "\n".join(word for word, _ in rows).encode()
-    table = np.stack([numbers for _, numbers in rows])
-    scale = (np.abs(table).max(1) / 127.0).astype(np.float16)
-    parts = {
-        "vectors": np.round(table / scale.astype(np.float32)[:, None]).astype(np.int8),
-        "scale": scale,
-        "words": np.frombuffer(words, np.uint8),
-    }
-    with atomic_path(out) as temporary:
-        temporary.write_bytes(save(parts, {"format": FORMAT, "sha256": _digest(parts)}))
-    return len(rows)
-
-
-def _digest(parts: dict[str, np.ndarray]) -> str:
+def digest(parts: dict[str, np.ndarray]) -> str:
+    """Checksum of a file's tensors."""
     return hashlib.sha256(b"".join(parts[name].tobytes() for name in ("vectors", "scale", "words"))).hexdigest()

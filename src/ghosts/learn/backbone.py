@@ -89,11 +89,6 @@ def train_backbone(task: BackboneTask, fabric: Fabric, out: Path) -> None:
     """Train, or go on where a run to the same file stopped; writes the weights as float16.
 
     Log and state lie beside the file; the state is gone when training is done.
-
-    Args:
-        task: what is trained.
-        fabric: the processes, launched.
-        out: file to write (.safetensors).
     """
     files = RunFiles(out.with_suffix(".state.safetensors"), out.with_suffix(".log.jsonl"))
     train(task, fabric, files)

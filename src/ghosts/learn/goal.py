@@ -21,7 +21,7 @@ from ghosts.config import GoalExperiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import draw_drops
-from ghosts.data.examples import Selection
+from ghosts.data.examples import Example, Selection
 from ghosts.errors import ConfigError
 from ghosts.evaluate.goal import Execution, evaluate_goal
 from ghosts.language.decoder import Latents
@@ -60,14 +60,11 @@ class GoalTask(EpisodeTask[Batch, Batch]):
         """The batch on the device."""
         return self.data.load(drawn, fabric.device)
 
-    def score(self, fabric: Fabric) -> dict[str, float]:
-        """Success and error on the selection."""
-        if self.selection is None:
-            return {}
+    def scores_of(self, examples: list[Example], fabric: Fabric) -> dict[str, float]:
+        """Success and error."""
         how = Execution(fabric, precision=self.settings.precision)
-        scores = evaluate_goal(self.model, self.data, self.selection.examples, how)
-        split = self.selection.split
-        return {f"{split} success": float(scores.success.mean()), f"{split} error": float(scores.error_m.mean())}
+        scores = evaluate_goal(self.model, self.data, examples, how)
+        return {"success": float(scores.success.mean()), "error": float(scores.error_m.mean())}
 
 
 class FilterTask(GoalTask):

@@ -97,13 +97,7 @@ def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
 
 
 def load_labelled(root: DataRoot, scans: Sequence[str], limit: int, device: torch.device) -> LabelledPanoramas:
-    """Decode panoramas and labels of some houses onto a device.
-
-    Args:
-        root: the data.
-        scans: houses.
-        limit: most panoramas to take, evenly spread.
-        device: where they are kept.
+    """Decode panoramas and labels of some houses onto a device; at most `limit` of them, evenly spread.
 
     Raises:
         DataError: a picture is missing or damaged, sizes differ, or a label has no name.

@@ -80,10 +80,9 @@ class Log:
         config: how often to log.
         fabric: the processes.
         path: file to append to.
+        losses: of iterations before that no row covers yet.
         bar: the progress line; None in other processes.
         writer: TensorBoard's; None without it.
-        start: iterations done before.
-        losses: of the iterations before `start` that no row covers yet.
     """
 
     def __init__(
@@ -91,13 +90,11 @@ class Log:
         config: OptimiserConfig,
         fabric: Fabric,
         path: Path,
-        bar: Progress | None,
-        writer: Any,
-        start: int,
         losses: Float[Tensor, " n"],
+        bar: Progress | None = None,
+        writer: Any = None,
     ) -> None:
         self._config, self._fabric, self._path, self._bar, self._writer = config, fabric, path, bar, writer
-        self._line = bar.add_task("training", total=config.iterations, completed=start) if bar else None
         self._losses = list(losses.to(fabric.device).unbind())
         self._before = len(self._losses)
         self._since, self._waited_s = time.perf_counter(), 0.0
@@ -126,9 +123,9 @@ class Log:
             "waiting": self._waited_s / elapsed,
         }
         self._write(row)
-        if self._bar is not None and self._line is not None:
+        if self._bar is not None:
             text = f"loss {mean:7.3f}  {rate_s:6.0f} episodes/s"
-            self._bar.update(self._line, completed=done, description=text)
+            self._bar.update(self._bar.task_ids[0], completed=done, description=text)
         self._losses, self._before = [], 0
         self._since, self._waited_s = time.perf_counter(), 0.0
         if not math.isfinite(mean):
@@ -197,14 +194,15 @@ def logging(
 ) -> Iterator[Log]:
     """The log of a run; see `Log`."""
     if not fabric.is_global_zero:
-        yield Log(config, fabric, log, None, None, start, losses)
+        yield Log(config, fabric, log, losses)
         return
     writer = tensorboard_writer(log.parent / "tensorboard", start) if tensorboard else None
     keep_rows(log, start)
     columns = TextColumn("{task.description}"), *Progress.get_default_columns()[1:2]
     try:
         with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn()) as bar:
-            yield Log(config, fabric, log, bar, writer, start, losses)
+            bar.add_task("training", total=config.iterations, completed=start)
+            yield Log(config, fabric, log, losses, bar, writer)
     finally:
         if writer is not None:
             writer.close()

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from ghosts.act.known import KnownGraph
 from ghosts.act.policy import policy_loss
-from ghosts.act.seq2seq import Options, Seq2Seq, Seq2SeqAgent, option_mask, option_numbers, options_of
+from ghosts.act.seq2seq import Options, Seq2Seq, Seq2SeqAgent, option_mask, option_numbers, options_of, standing_xy_m
 from ghosts.data.batches import Batch
 from ghosts.devices import to_device
 from ghosts.learn.walks import WalkPlan, WalkTask, mixed_choice
-from ghosts.run.rollout import Rollout, World, walk_episodes
+from ghosts.run.rollout import World, walk_episodes
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class Seq2SeqTask(WalkTask[Seq2SeqBatch]):
         seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.drops)
         seen = world.data.load(seen, world.device)
         active = torch.from_numpy(rollout.active).to(world.device)
-        return Seq2SeqBatch(seen, active, _standing(rollout, seen), tuple(steps))
+        xy_m = torch.stack([standing_xy_m(step.known, seen.briefing) for step in rollout.steps], 1)
+        return Seq2SeqBatch(seen, active, xy_m.flatten(0, 1), tuple(steps))
 
     def forward(self, batch: Seq2SeqBatch) -> Float[Tensor, ""]:
         """Cross entropy to the expert's move, averaged over all steps."""
@@ -92,21 +93,9 @@ def next_slots(
 ) -> Int[np.ndarray, " b"]:
     """The expert's move: to the next viewpoint on the shortest walk to the goal; at the goal, and where no walk leads
     there, stop.
-
-    Args:
-        known: what each walker has seen.
-        first: number of the first viewpoint of each building.
-        to_goal_m: from `World.goal_distances`.
     """
     walkers = np.arange(len(first))
     row = np.where(known.filled, known.viewpoint - first[:, None], 0)
     way = known.edge_m[walkers, known.here] + np.take_along_axis(to_goal_m, row, 1)
     here = to_goal_m[walkers, row[walkers, known.here]]
     return np.where((here == 0.0) | ~np.isfinite(here), known.here, way.argmin(1))
-
-
-def _standing(rollout: Rollout, batch: Batch) -> Float[Tensor, "bs 2"]:
-    """Where walkers looked from, metres from the map's origin, episode-major."""
-    walkers, start = np.arange(len(rollout.paths)), batch.briefing.start_xy_m
-    xy = np.stack([step.known.xyz_m[walkers, step.known.here, :2] for step in rollout.steps], 1)
-    return (torch.from_numpy(xy).to(start) + start[:, None]).flatten(0, 1)

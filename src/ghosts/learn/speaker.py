@@ -11,6 +11,7 @@ from torch import Tensor
 from ghosts.act.speaker import Speaker
 from ghosts.config import SpeakerExperiment
 from ghosts.data.drops import draw_drops
+from ghosts.data.examples import Example
 from ghosts.data.telling import Tale, load_tale, make_tale
 from ghosts.learn.task import EpisodeTask, Share
 
@@ -38,16 +39,14 @@ class SpeakerTask(EpisodeTask[Tale, Tale]):
         smoothing = self.experiment.speaker.smoothing
         return F.cross_entropy(logits.flatten(0, 1), batch.tokens.flatten(), ignore_index=0, label_smoothing=smoothing)
 
-    def score(self, fabric: Fabric) -> dict[str, float]:
-        """Log-likelihood per word on the selection; negative, higher is better."""
-        if self.selection is None:
-            return {}
+    def scores_of(self, examples: list[Example], fabric: Fabric) -> dict[str, float]:
+        """Log-likelihood per word; negative, higher is better."""
         self.model.eval()
         total, words = 0.0, 0
-        for at in range(0, len(self.selection.examples), 128):
-            tale = load_tale(self.data, make_tale(self.data, self.selection.examples[at : at + 128]), fabric.device)
+        for at in range(0, len(examples), 128):
+            tale = load_tale(self.data, make_tale(self.data, examples[at : at + 128]), fabric.device)
             with torch.no_grad():
                 total += float(self.model.log_likelihood(tale.told, tale.tokens).sum())
             words += int((tale.tokens > 0).sum())
         self.model.train()
-        return {f"{self.selection.split} log-likelihood per word": total / words}
+        return {"log-likelihood per word": total / words}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,7 +18,6 @@ from ghosts.data.dataset import Dataset
 from ghosts.data.examples import SPOKEN, TRAIN, Example, Selection
 from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError
-from ghosts.learn.schedule import batch_numbers
 from ghosts.mapping.mapper import Masks, draw_masks
 
 Drawn = TypeVar("Drawn")
@@ -100,6 +100,17 @@ class EpisodeTask(Task[Drawn, Ready]):
             "tiles": self.data.reading.tiles,
         }
 
+    def score(self, fabric: Fabric) -> dict[str, float]:
+        """Scores on the selection, under the name of its split."""
+        if self.selection is None:
+            return {}
+        scores = self.scores_of(self.selection.examples, fabric)
+        return {f"{self.selection.split} {name}": value for name, value in scores.items()}
+
+    @abstractmethod
+    def scores_of(self, examples: list[Example], fabric: Fabric) -> dict[str, float]:
+        """Scores on some episodes; see `score`."""
+
     def examples(self, iteration: int, share: Share, stream: int) -> list[tuple[Example, np.random.Generator]]:
         """This process's episodes of an iteration, each with random numbers of its own.
 
@@ -137,3 +148,15 @@ class EpisodeTask(Task[Drawn, Ready]):
         generator = torch.Generator().manual_seed(self.settings.seed * 1_000_003 + iteration)
         masks = draw_masks(self.experiment.model.mapper, self.settings.batch, generator)
         return Masks(input=masks.input[share.part], state=masks.state[share.part])
+
+
+def batch_numbers(count: int, config: OptimiserConfig, iteration: int) -> np.ndarray:
+    """Which examples an iteration trains on: an epoch is a permutation that depends on its number alone."""
+    first = iteration * config.batch
+    numbers = np.arange(first, first + config.batch)
+    return np.array([_epoch(config.seed, number // count, count)[number % count] for number in numbers.tolist()])
+
+
+@lru_cache(maxsize=4)
+def _epoch(seed: int, epoch: int, count: int) -> np.ndarray:
+    return np.random.default_rng([seed, 1, epoch]).permutation(count)

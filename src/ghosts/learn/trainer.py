@@ -28,7 +28,6 @@ from ghosts.files import remove_leftovers
 from ghosts.learn.interrupt import StopRequest
 from ghosts.learn.log import Log, logging
 from ghosts.learn.resume import Progress, resume
-from ghosts.learn.schedule import learning_rate
 from ghosts.learn.task import Share, Task
 from ghosts.locks import locked
 from ghosts.precision import network_type
@@ -179,6 +178,17 @@ def _train(task: Task[Any, Any], fabric: Fabric, files: RunFiles, *, threads: in
             if stopping and not last:
                 raise KeyboardInterrupt
     task.model.load_state_dict(state.average, strict=False)
+
+
+def learning_rate(config: OptimiserConfig, iteration: int) -> float:
+    """Learning rate of an iteration."""
+    if config.schedule == "constant":
+        return config.learning_rate
+    warm = max(1, round(0.05 * config.iterations))
+    if iteration < warm:
+        return config.learning_rate * (iteration + 1) / warm
+    progress = (iteration - warm) / max(1, config.iterations - warm)
+    return config.learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))
 
 
 def update_average(average: dict[str, Tensor], weights: dict[str, Any], decay: float, iteration: int) -> None:

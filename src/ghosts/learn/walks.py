@@ -47,13 +47,7 @@ class WalkPlan:
 
 
 class WalkTask(EpisodeTask[WalkPlan, Walked]):
-    """A task whose batches are the agent's own walks.
-
-    Args:
-        experiment: the run's settings.
-        data: what it reads, on the device.
-        selection: scored during training; nothing is by default.
-    """
+    """A task whose batches are the agent's own walks."""
 
     model: GoalModel | Seq2Seq
 
@@ -104,15 +98,12 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
     def collect(self, world: World, plan: WalkPlan) -> Walked:
         """Walk a plan with the present weights."""
 
-    def score(self, fabric: Fabric) -> dict[str, float]:
-        """Navigation metrics on the selection."""
-        if self.selection is None:
-            return {}
+    def scores_of(self, examples: list[Example], fabric: Fabric) -> dict[str, float]:
+        """Navigation metrics."""
         how = replace(WALKS, fabric=fabric, precision=self.settings.precision)
-        split, examples = self.selection.split, self.selection.examples
         run = Run(self.experiment.name, self.experiment, self.model, self.data.reading)
         means = score_walks(self.data.root, examples, walk_split(run, self.data, examples, how)).means()
-        return {f"{split} {metric}": means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
+        return {metric: means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
 
 
 def mixed_choice(targets: Targets, draws: Float[np.ndarray, "b s 2"], own: float) -> Choose:

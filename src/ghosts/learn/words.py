@@ -38,13 +38,7 @@ class Gaps:
 
 
 class WordsTask(EpisodeTask[Gaps, Gaps]):
-    """Hidden words: cross entropy of each, given the words around it.
-
-    Args:
-        experiment: the run's settings.
-        data: whose instructions are read.
-        selection: scored during training.
-    """
+    """Hidden words: cross entropy of each, given the words around it."""
 
     model: HiddenWords
     experiment: WordsExperiment
@@ -88,19 +82,17 @@ class WordsTask(EpisodeTask[Gaps, Gaps]):
         total = F.cross_entropy(scores.flatten(0, 1), batch.hidden.flatten(), ignore_index=0, reduction="sum")
         return total / (batch.hidden > 0).sum().clamp(min=1)
 
-    def score(self, fabric: Fabric) -> dict[str, float]:
-        """Share of hidden words that are guessed, on the selection; the same words in every run."""
-        if self.selection is None:
-            return {}
+    def scores_of(self, examples: list[Example], fabric: Fabric) -> dict[str, float]:
+        """Share of hidden words that are guessed; the same words in every run."""
         self.model.eval()
         right, words = 0, 0
-        for at in range(0, len(self.selection.examples), 256):
-            examples = self.selection.examples[at : at + 256]
-            randoms = [np.random.default_rng([10, at + number]) for number in range(len(examples))]
-            batch = self.ready(self._gaps(examples, [Symmetry()] * len(examples), randoms), fabric)
+        for at in range(0, len(examples), 256):
+            some = examples[at : at + 256]
+            randoms = [np.random.default_rng([10, at + number]) for number in range(len(some))]
+            batch = self.ready(self._gaps(some, [Symmetry()] * len(some), randoms), fabric)
             with torch.no_grad():
                 guessed = self.model(batch.tokens, batch.lengths).argmax(-1)
             right += int((guessed == batch.hidden)[batch.hidden > 0].sum())
             words += int((batch.hidden > 0).sum())
         self.model.train()
-        return {f"{self.selection.split} hidden words guessed": right / max(words, 1)}
+        return {"hidden words guessed": right / max(words, 1)}

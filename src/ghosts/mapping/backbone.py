@@ -53,8 +53,8 @@ class ResNetBackbone(nn.Module):
         fourth = F.interpolate(fourth, size=third.shape[-2:], mode="bilinear", align_corners=False)
         return torch.cat([third, fourth], 1)
 
-    def load_imagenet(self, path: Path) -> None:
-        """Load torchvision's ResNet-34 weights, from its own `.pth` file or from safetensors with the same names.
+    def load_imagenet(self, path: Path) -> ResNetBackbone:
+        """This with torchvision's ResNet-34 weights, from its own `.pth` file or from safetensors with the same names.
 
         Nothing is unpickled: a `.pth` file's description is read as data (see `torch_archive`).
 
@@ -72,6 +72,7 @@ class ResNetBackbone(nn.Module):
             raise DataError(problem, file=path, field=(missing + wrong)[0], hint=_EXPECTED)
         check_finite(weights, path, _EXPECTED)
         self.resnet.load_state_dict(weights, strict=False)
+        return self
 
 
 class SmallBackbone(nn.Module):

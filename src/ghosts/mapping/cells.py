@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from ghosts.geometry import lattice_corner, on_map
@@ -88,3 +88,18 @@ def place_cells(
         cols=grid.cols,
     )
     return cells, kept
+
+
+def starts_of(counts: Int[np.ndarray, " n"]) -> Int64[np.ndarray, " n1"]:
+    """Where each of several ragged groups starts, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def ragged_rows(
+    starts: Int64[np.ndarray, " v1"], picked: Int[np.ndarray, " k"]
+) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
+    """Rows of several ragged groups one after the other, with the position of their group in `picked`."""
+    sizes = starts[picked + 1] - starts[picked]
+    owner = np.repeat(np.arange(len(picked)), sizes)
+    first = np.cumsum(sizes) - sizes
+    return owner, np.arange(int(sizes.sum())) - first[owner] + starts[picked][owner]

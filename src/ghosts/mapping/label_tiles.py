@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Float32, Int, Int32, Int64
 from torch import Tensor
 
-from ghosts.mapping.cells import CellLabels, MapCells, place_cells
+from ghosts.mapping.cells import CellLabels, MapCells, place_cells, ragged_rows, starts_of
 from ghosts.types import Grid
 from ghosts.world.landmarks.source import LandmarkTile, LandmarkView, landmark_tile
 
@@ -90,18 +90,3 @@ def cells_from_labels(
     here = torch.zeros(len(tile.cells), dtype=torch.long)
     cells, kept = place_cells(torch.from_numpy(tile.cells), here, here, 1, np.array([origin_xy_m]), grid)
     return replace(cells, labels=tile.labels_of(kept.numpy()))
-
-
-def starts_of(counts: Int[np.ndarray, " n"]) -> Int64[np.ndarray, " n1"]:
-    """Where each of several ragged groups starts, and the end of the last."""
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-def ragged_rows(
-    starts: Int64[np.ndarray, " v1"], picked: Int[np.ndarray, " k"]
-) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
-    """Rows of several ragged groups one after the other, with the position of their group in `picked`."""
-    sizes = starts[picked + 1] - starts[picked]
-    owner = np.repeat(np.arange(len(picked)), sizes)
-    first = np.cumsum(sizes) - sizes
-    return owner, np.arange(int(sizes.sum())) - first[owner] + starts[picked][owner]

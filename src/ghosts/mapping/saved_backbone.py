@@ -43,7 +43,7 @@ def load_backbone(path: Path) -> SmallBackbone | ResNetBackbone:
     if not path.is_file():
         hint = "name houses-backbone (shipped), torchvision's resnet34 .pth, or train one with: ghosts backbone"
         raise DataError("no such backbone", file=path, hint=hint)
-    model = _load_small(path) if _is_ours(path) else _load_resnet(path)
+    model = _load_small(path) if _is_ours(path) else ResNetBackbone().load_imagenet(path)
     return model.eval().requires_grad_(False)
 
 
@@ -59,12 +59,6 @@ def _load_small(path: Path) -> SmallBackbone:
         check_fit(SmallBackbone(channels, len(labels)).state_dict(), stored.weights, path)
     model = SmallBackbone(channels, len(labels))
     load_weights(model, stored, path)
-    return model
-
-
-def _load_resnet(path: Path) -> ResNetBackbone:
-    model = ResNetBackbone()
-    model.load_imagenet(path)
     return model
 
 

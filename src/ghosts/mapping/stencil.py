@@ -109,13 +109,7 @@ class Pooling:
 
 
 def pooling(plan: Stencil, cells: MapCells, pool: int) -> Pooling:
-    """Coarse cells that hold anything of the table.
-
-    Args:
-        plan: the stencil of the cells.
-        cells: the observations, whose maps `pool` divides.
-        pool: side of a coarse cell in cells.
-    """
+    """Coarse cells, `pool` cells wide, that hold anything of the table; `pool` divides the maps."""
     wide, area = Grid(cells.rows, cells.cols, 1.0).coarser(pool).cols, cells.rows * cells.cols
     item, row, col = plan.place // area, plan.place % area // cells.cols, plan.place % cells.cols
     coarse = item * (area // pool**2) + row // pool * wide + col // pool

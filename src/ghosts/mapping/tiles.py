@@ -16,11 +16,9 @@ from torch import Tensor
 
 from ghosts.errors import ConfigError
 from ghosts.geometry import lattice_cells, lattice_corner
-from ghosts.mapping.cells import MapCells, place_cells
+from ghosts.mapping.cells import MapCells, place_cells, ragged_rows, starts_of
 from ghosts.mapping.points import Points
 from ghosts.types import Grid
-
-"""How features that share a cell combine: "max" for images (paper, section 4.1), "sum" for landmarks."""
 
 _SPAN = 1 << 20
 """Cells per side that a key can tell apart: 500 km of 0.5 m cells."""
@@ -43,12 +41,10 @@ class Tiles:
 
     def select(self, tiles: Sequence[int]) -> Tiles:
         """The named tiles, in the order given; a tile may be named more than once."""
-        counts = np.array(self.counts, dtype=np.int64)
-        starts, sizes = (np.cumsum(counts) - counts)[list(tiles)], counts[list(tiles)]
-        rows = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+        _, rows = ragged_rows(starts_of(np.array(self.counts)), np.array(tiles))
         index = torch.from_numpy(rows).to(self.cells.device)
         features, cells = self.features.index_select(0, index), self.cells.index_select(0, index)
-        return Tiles(features=features, cells=cells, counts=tuple(sizes.tolist()), cell_m=self.cell_m)
+        return Tiles(features, cells, tuple(self.counts[tile] for tile in tiles), self.cell_m)
 
 
 def join_tiles(batches: Sequence[Tiles]) -> Tiles:

@@ -35,16 +35,10 @@ def default_path() -> Path:
     return cache_dir() / "weights" / NAME
 
 
-def expected_digest(url: str) -> str:
-    """First digits of the SHA-256 that a file name carries.
-
-    Raises:
-        ConfigError: the name has none.
-    """
-    found = _DIGEST.search(urlsplit(url).path)
-    if found is None:
-        raise ConfigError(f"{url}: the file name carries no checksum (expected NAME-<sha256 digits>.pth)")
-    return found.group(1)
+def expected_digest(name: str) -> str | None:
+    """First digits of the SHA-256 that a file name carries; None where it carries none."""
+    found = _DIGEST.search(name)
+    return found.group(1) if found else None
 
 
 def fetch(url: str, target: Path, opener: Opener | None = None) -> None:
@@ -59,7 +53,9 @@ def fetch(url: str, target: Path, opener: Opener | None = None) -> None:
         ConfigError: not an https address, or no checksum in its name.
         DataError: it cannot be reached, or the checksum differs.
     """
-    digest = expected_digest(url)
+    digest = expected_digest(urlsplit(url).path)
+    if digest is None:
+        raise ConfigError(f"{url}: the file name carries no checksum (expected NAME-<sha256 digits>.pth)")
     if urlsplit(url).scheme != "https":
         raise ConfigError(f"{url}: only https addresses are fetched")
     hint = f"download {url} elsewhere and give it with --file"
@@ -93,12 +89,12 @@ def check_file(path: Path) -> bool:
     """
     if not path.is_file():
         raise DataError("no such file", file=path, hint=f"download {URL}")
-    found = _DIGEST.search(path.name)
-    if found is None:
+    expected = expected_digest(path.name)
+    if expected is None:
         return False
     digest = sha256_file(path)
-    if not digest.startswith(found.group(1)):
-        problem = f"damaged: its SHA-256 starts with {digest[: len(found.group(1))]}"
+    if not digest.startswith(expected):
+        problem = f"damaged: its SHA-256 starts with {digest[: len(expected)]}"
         raise DataError(problem, file=path, hint=f"download it again from {URL}")
     return True
 
@@ -129,8 +125,7 @@ def install_weights(out: Path, file: Path | None = None, url: str = URL, opener:
         if not source.is_file():
             fetch(url, source, opener)
     check_file(source)
-    backbone = ResNetBackbone()
-    backbone.load_imagenet(source)
+    backbone = ResNetBackbone().load_imagenet(source)
     with atomic_path(out) as temporary:
         temporary.write_bytes(save(backbone.resnet.state_dict()))
     if file is None:

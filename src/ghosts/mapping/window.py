@@ -14,7 +14,6 @@ import torch.nn.functional as F
 from jaxtyping import Shaped
 from torch import Tensor
 
-from ghosts.mapping.mapper import MapState
 from ghosts.types import Grid
 
 
@@ -32,19 +31,11 @@ class Window:
         """The window's own grid."""
         return Grid(self.rows, self.cols, old.cell_m)
 
-    def shift_m(self, old: Grid) -> tuple[float, float]:
-        """What to add to a map's origin (x, y): the window's centre seen from the old map's."""
-        return (
-            (self.col + self.cols / 2.0 - old.cols / 2.0) * old.cell_m,
-            (self.row + self.rows / 2.0 - old.rows / 2.0) * old.cell_m,
-        )
-
     def origin(self, origin_xy_m: Any, old: Grid) -> Any:
         """The map's origin after the change of frame; array or tensor of shape `... 2`."""
         moved = origin_xy_m * 1.0
-        x_m, y_m = self.shift_m(old)
-        moved[..., 0] += x_m
-        moved[..., 1] += y_m
+        moved[..., 0] += (self.col + self.cols / 2.0 - old.cols / 2.0) * old.cell_m
+        moved[..., 1] += (self.row + self.rows / 2.0 - old.rows / 2.0) * old.cell_m
         return moved
 
 
@@ -72,8 +63,3 @@ def reframe(values: Shaped[Tensor, "*n y x"], window: Window) -> Shaped[Tensor, 
     rows, cols = values.shape[-2:]
     sides = (-window.col, window.col + window.cols - cols, -window.row, window.row + window.rows - rows)
     return values if not any(sides) else F.pad(values, sides)
-
-
-def reframe_state(state: MapState, window: Window) -> MapState:
-    """A map state seen through a window."""
-    return MapState(map=reframe(state.map, window), observed=reframe(state.observed, window))

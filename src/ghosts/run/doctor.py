@@ -83,12 +83,7 @@ class Diagnosis:
 def diagnose(
     path: Path, *, sample: int = 0, report: Callable[[int, int], None] = lambda done, total: None
 ) -> Diagnosis:
-    """Check a data root and say what it is good for.
-
-    Args:
-        path: the folder.
-        sample: see `check_root`.
-        report: see `check_root`.
+    """Check a data root (`check_root`) and say what it is good for.
 
     Raises:
         DataError: the folder is no data root at all.

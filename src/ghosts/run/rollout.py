@@ -24,7 +24,7 @@ from ghosts.data.drops import Drops
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
 from ghosts.devices import to_device
-from ghosts.mapping.label_tiles import ragged_rows, starts_of
+from ghosts.mapping.cells import ragged_rows, starts_of
 
 
 @runtime_checkable

@@ -94,15 +94,9 @@ def tell_paths(
     seed: int = 0,
     device: torch.device | None = None,
 ) -> list[str]:
-    """Instructions for the paths of examples. The speaker sees neither their own texts nor labels hidden from them.
+    """Instructions for the paths of examples (`Speaker.tell`).
 
-    Args:
-        run: a speaker.
-        data: what it reads.
-        examples: paths.
-        temperature: see `Speaker.tell`.
-        seed: of the samples.
-        device: where to; the CPU by default.
+    The speaker sees neither their own texts nor labels hidden from them.
     """
     device = device or torch.device("cpu")
     speaker, data = speaker_of(run).to(device).eval(), data.to(device)
@@ -151,12 +145,6 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
 
 def hide_labels(data: Dataset, examples: Sequence[Example], share: float, seed: int = 0) -> list[Example]:
     """Paths with some labels of their building hidden, drawn anew for each path (back translation, Tan et al. 2019).
-
-    Args:
-        data: their buildings.
-        examples: the paths.
-        share: of the labels.
-        seed: draws them.
 
     Raises:
         ConfigError: the buildings are shown without labels.

@@ -1,27 +1,14 @@
-"""A robot's goal tracker from trained weights: model, words and labels come from the file.
-
-What is seen goes by name: an object by its label ("chair", "dining table"), structure by `floor`, `viewpoint`, `up`
-and `down`, a room by "room: " and its name or letter, because `toilet` and `bar` are objects as well.
-"""
+"""A robot's goal tracker from trained weights: model, words and labels come from the file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from ghosts.act.model import GoalModel
-from ghosts.act.tracker import GoalTracker
-from ghosts.errors import ConfigError, UnknownNameError
+from ghosts.act.tracker import GoalTracker, NamedLabels
+from ghosts.errors import ConfigError
 from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.run.load import load_run
-from ghosts.world.landmarks.labels import STRUCTURE, UNKNOWN_OBJECT, LabelSet, normalise_label
-from ghosts.world.landmarks.regions import ROOM_NAMES
-
-ROOM = "room:"
-_LETTERS = {name: letter for letter, name in ROOM_NAMES.items()}
 
 
 def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: float = 10.0) -> GoalTracker:
@@ -63,44 +50,3 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
     assert reading.vocabulary is not None, "a run knows its words"
     names = NamedLabels(labels, open=reading.landmarks.vectors) if labels is not None else None
     return GoalTracker(model, reading.vocabulary, features, names, margin_m)
-
-
-class NamedLabels:
-    """Numbers of names as a detector gives them.
-
-    Args:
-        labels: of the model.
-        open: whether an object that training never met is read by the meaning of its words; otherwise it counts as what
-            its name ends in ("office chair" is a chair), else as `unknown object`.
-    """
-
-    def __init__(self, labels: LabelSet, *, open: bool) -> None:
-        self.labels, self._open = labels, open
-
-    @property
-    def vectors(self) -> Float[Tensor, "labels d"] | None:
-        """See `act.tracker.DetectorLabels`."""
-        return torch.from_numpy(self.labels.vectors) if self._open else None
-
-    def id(self, name: str) -> int:
-        """The number of a name; an object that is met for the first time gets a new one.
-
-        Raises:
-            UnknownNameError: there is no such room.
-        """
-        if name.startswith(ROOM):
-            room = name.removeprefix(ROOM).strip()
-            letter = room if room in ROOM_NAMES else _LETTERS.get(room.lower())
-            if letter is None:
-                raise UnknownNameError("room", room, [*_LETTERS, *ROOM_NAMES])
-            return self.labels.room_id(letter)
-        name = normalise_label(name)
-        if name in STRUCTURE and name in self.labels.structure:
-            return self.labels.structure_id(name)
-        if self._open:
-            self.labels = self.labels.meeting([name])
-        return self.labels.object_id(name)
-
-    def known(self, name: str) -> bool:
-        """Whether a name means anything to the model."""
-        return self.id(name) != self.labels.structure_id(UNKNOWN_OBJECT)

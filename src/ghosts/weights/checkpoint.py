@@ -132,10 +132,6 @@ def _renamed(name: str) -> str:
 def export_weights(stored: Checkpoint, out: Path) -> None:
     """Write a checkpoint's model in float16, without the optimiser's state: weights to ship or to send.
 
-    Args:
-        stored: of a run, found to fit its settings.
-        out: file to write.
-
     Raises:
         DataError: a weight is too large for float16.
     """

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ghosts.mapping.label_tiles import ragged_rows
+from ghosts.mapping.cells import ragged_rows
 
 
 def test_ragged_rows() -> None:
