@@ -13,16 +13,19 @@ from typing import Any
 import jaxtyping
 from jaxtyping import config, install_import_hook
 
+FIRST, EVERY = 100, 10
+"""Within one test, so many calls of a function are checked, and of those that follow every tenth."""
 _SHAPE = re.compile(r"\b(Bool|Float|Int|Num|Shaped|UInt)(8|16|32|64)?\[")
 _with_shapes = jaxtyping.jaxtyped
+_test = 0
 
 
 def install() -> None:
     """Check every function of the package that is imported from now on.
 
     jaxtyping binds the sizes of named axes and checks arguments twice, which takes 20 µs per call. That is left to
-    functions whose annotations have axes. The others get beartype alone, when they are first called: a process calls
-    few of the 2 600.
+    functions whose annotations have axes; the others get beartype alone. Checks are made when a function is first
+    called: a process calls few of the 2 600.
     """
     jaxtyping.jaxtyped = checked  # what the hook writes above each function and class
     install_import_hook("ghosts", "beartype.beartype")
@@ -41,26 +44,42 @@ def checked(thing: Any = None, *, typechecker: Callable[[Any], Any]) -> Any:
         return type(thing)(again(thing.__func__))
     if isinstance(thing, property):
         return property(*(part and again(part) for part in (thing.fget, thing.fset, thing.fdel)))
-    if any(_SHAPE.search(str(text)) for text in thing.__annotations__.values()):
-        return _with_shapes(thing, typechecker=typechecker)
-    return _with_types(thing, typechecker)
+    return _when_called(thing, typechecker)
 
 
-def _with_types(function: Callable[..., Any], typechecker: Callable[[Any], Any]) -> Callable[..., Any]:
+def next_test() -> None:
+    """From here on, calls are counted anew."""
+    global _test
+    _test += 1
+
+
+def _when_called(function: Callable[..., Any], typechecker: Callable[[Any], Any]) -> Callable[..., Any]:
     check: Callable[..., Any] | None = None
+    calls, test = 0, _test
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal check
+        nonlocal check, calls, test
         if config.jaxtyping_disable:
             return function(*args, **kwargs)
+        if test != _test:
+            calls, test = 0, _test
+        calls += 1
+        if calls > FIRST and calls % EVERY:
+            return function(*args, **kwargs)
         if check is None:
-            names = function.__globals__
-            function.__annotations__ = {key: _hint(text, names) for key, text in function.__annotations__.items()}
-            check = typechecker(function)
+            check = _check(function, typechecker)
         return check(*args, **kwargs)
 
     return call
+
+
+def _check(function: Callable[..., Any], typechecker: Callable[[Any], Any]) -> Callable[..., Any]:
+    if any(_SHAPE.search(str(text)) for text in function.__annotations__.values()):
+        return _with_shapes(function, typechecker=typechecker)  # type: ignore[no-any-return]
+    names = function.__globals__
+    function.__annotations__ = {key: _hint(text, names) for key, text in function.__annotations__.items()}
+    return typechecker(function)  # type: ignore[no-any-return]
 
 
 def _hint(text: Any, names: dict[str, Any]) -> Any:

@@ -28,6 +28,9 @@ if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
     checks.install()
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
 
+# No test cuts the power: what is written need not wait for the disk.
+os.fsync = lambda file: None
+
 
 def import_heavy() -> None:
     """Import what tests share."""
@@ -108,6 +111,14 @@ def pytest_collection_finish() -> None:
     """Modules live until the end: later searches for garbage leave them out."""
     gc.enable()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # 700 new objects, Python's own, are found in every small computation
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Every test checks what it calls."""
+    if "checks" in sys.modules:
+        checks.next_test()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

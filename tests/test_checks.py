@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float, TypeCheckError
 
-from checks import checked, unchecked
+from checks import EVERY, FIRST, checked, next_test, unchecked
 from ghosts.types import Intrinsics
 
 beartype = pytest.importorskip("beartype")
@@ -83,6 +83,19 @@ def test_what_is_right_is_not() -> None:
     assert Kinds().method(1) == Kinds.of_class(1) == Kinds.alone(1) == 1
     assert add(np.ones(2), np.ones(2)).tolist() == [2.0, 2.0]
     assert Pair(1, np.zeros((2, 3))).left == 1
+
+
+def test_a_function_that_is_called_often_is_checked_now_and_then() -> None:
+    for _ in range(FIRST):
+        add(np.ones(2), np.ones(2))
+    for _ in range(EVERY - 1):
+        assert add(np.ones(1), np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(TypeCheckError):
+        add(np.ones(1), np.ones(3))
+    assert add(np.ones(1), np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    next_test()
+    with pytest.raises(TypeCheckError):
+        add(np.ones(1), np.ones(3))
 
 
 def test_unchecked() -> None:

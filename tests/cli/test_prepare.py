@@ -54,6 +54,20 @@ def prepare(downloads: Path, root: Path, *more: str) -> None:
     main(["prepare", *sources, *episodes, "--out", str(root), "--faces", "96", "--workers", "1", *more])
 
 
+@pytest.fixture(scope="module")
+def made(downloads: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `prepare` makes of them; nobody changes it."""
+    folder = tmp_path_factory.mktemp("made") / "root"
+    prepare(downloads, folder)
+    return folder
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, as whoever made it would find it again."""
+    return Path(shutil.copytree(made, tmp_path / "root"))
+
+
 def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tiles by a ResNet-34 (random weights), two iterations of `paper` (map and episodes shrunk for time), scores and
     a report."""
@@ -117,25 +131,21 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
 
 
 def test_a_second_run_makes_nothing_and_a_lost_file_is_made_again(
-    downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    downloads: Path, root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = tmp_path / "root"
-    prepare(downloads, root, "--scan", SCAN)
-    capsys.readouterr()
     store = DataRoot(root).panoramas()
     name = DataRoot(root).graph(SCAN).ids[1]
     store.paths(SCAN, name)[0].unlink()
     assert not diagnose(root).healthy
-    prepare(downloads, root)
+    capsys.readouterr()
+    prepare(downloads, root, "--scan", SCAN)
     assert "2 panoramas of 1 scans, 1 to make here" in capsys.readouterr().out
     assert diagnose(root).healthy
     prepare(downloads, root)
     assert "2 panoramas of 1 scans, 0 to make here" in capsys.readouterr().out
 
 
-def test_what_the_doctor_advises_repairs_a_damaged_file(downloads: Path, tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    prepare(downloads, root)
+def test_what_the_doctor_advises_repairs_a_damaged_file(downloads: Path, root: Path) -> None:
     colour, depth, _ = DataRoot(root).panoramas().paths(SCAN, DataRoot(root).graph(SCAN).ids[0])
     whole = colour.read_bytes(), depth.read_bytes()
     colour.write_bytes(b"")
@@ -194,10 +204,8 @@ def broken(*arguments: object) -> None:
     raise DataError("damaged on purpose")
 
 
-def test_a_root_grows_scan_by_scan(downloads: Path, tmp_path: Path) -> None:
+def test_a_root_grows_scan_by_scan(downloads: Path, root: Path, tmp_path: Path) -> None:
     """What it has of another scan stays: graphs, paths and the summary."""
-    root = tmp_path / "root"
-    prepare(downloads, root)
     graph = (root / "connectivity" / f"{SCAN}_connectivity.json").read_text()
     (root / "connectivity" / "other_connectivity.json").write_text(graph)
     with (root / "connectivity" / "scans.txt").open("a") as file:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from ghosts.cli import main
 from ghosts.data.reading import reading_of
 from ghosts.data.tile_bank import load_tile_bank
 from ghosts.data.tile_maker import TileMaker, build_tiles, check_space, plan_work, sweep_on_cpu, sweep_on_device
@@ -193,26 +194,34 @@ def whole(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / JOINED).read_bytes()
 
 
+def words(root: Path, backbone: Path, out: Path) -> list[str]:
+    """What follows `ghosts`."""
+    places = ["--data", str(root), "--backbone", str(backbone), "--out", str(out)]
+    return ["tiles", *places, "--device", "cpu", "--batch", "1"]
+
+
 def run_tiles(root: Path, backbone: Path, out: Path, extra: str = "", **environment: str) -> subprocess.Popen:
     """`ghosts tiles` in a process of its own, after some code."""
     code = f"{extra}\nfrom ghosts.cli import main\nmain()"
-    arguments = ["tiles", "--data", root, "--backbone", backbone, "--out", out, "--device", "cpu", "--batch", "1"]
-    command = [sys.executable, "-c", code, *map(str, arguments)]
+    command = [sys.executable, "-c", code, *words(root, backbone, out)]
     pipe = subprocess.PIPE
     return subprocess.Popen(
         command, env={**os.environ, "OMP_NUM_THREADS": "1", **environment}, stdout=pipe, stderr=pipe, text=True
     )
 
 
-def test_two_processes_write_the_same_file_as_one(pictures: Path, whole: bytes, tmp_path: Path) -> None:
+def test_two_processes_write_the_same_file_as_one(
+    pictures: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first is the test's own."""
+    places = pictures, tmp_path / "b.safetensors", tmp_path / "two"
     save_backbone(tmp_path / "b.safetensors", small_backbone(), [], {})
-    both = [
-        run_tiles(pictures, tmp_path / "b.safetensors", tmp_path / "two", RANK=str(rank), WORLD_SIZE="2")
-        for rank in range(2)
-    ]
-    for process in both:
-        _, errors = process.communicate(timeout=300)
-        assert process.returncode == 0, errors
+    second = run_tiles(*places, RANK="1", WORLD_SIZE="2")
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    main(words(*places))
+    _, errors = second.communicate(timeout=300)
+    assert second.returncode == 0, errors
     assert (tmp_path / "two" / JOINED).read_bytes() == whole
     assert not (tmp_path / "two" / PARTS).exists()
 

@@ -1,6 +1,7 @@
 """Every input format, spoilt in seeded ways: the result is success or a `GhostsError`, and no file is half-written.
 
-The tries run in a process of their own without the tests' shape checks, as a user's command would (see `formats`).
+The tries run in a process of their own without the tests' shape checks, as a user's command would (see `formats`). So
+does a bounded part of the fuzzer (see `fuzz`); by hand it runs for an hour.
 """
 
 from __future__ import annotations
@@ -13,22 +14,22 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).resolve().parents[1]
-LEAST_TRIES, LEAST_FORMATS = 4000, 30
+LEAST_TRIES, LEAST_FORMATS, LEAST_PAIRS = 4000, 30, 30
 
 
-def try_all() -> list[dict[str, Any]]:
-    """Formats with what was tried on them and what came of it."""
+def try_all() -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Formats with what was tried on them and what came of it; the same of pairs of file and command."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
-    command = [sys.executable, str(Path(__file__).with_name("formats.py"))]
+    command = [sys.executable, str(Path(__file__).with_name("tries.py"))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=400)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    functions, commands = (json.loads(line) for line in done.stdout.splitlines()[-2:])
+    return functions, commands
 
 
 def test_spoilt_files_are_refused_or_read() -> None:
     """One test: two could meet in two processes, and 20 s of tries would be made twice."""
-    results = try_all()
+    results, rows = try_all()
     wrong = [f"{item['name']}: {problem}" for item in results for problem in item["wrong"]]
     assert not wrong, f"{len(wrong)} tries went wrong:\n" + "\n".join(wrong[:20])
     tried, refused = (sum(item[name] for item in results) for name in ("tried", "refused"))
@@ -38,3 +39,9 @@ def test_spoilt_files_are_refused_or_read() -> None:
     # A reader that refuses nothing would pass as well; caches and summaries are the ones that heal themselves.
     healing = {"graph cache (.npz)", "prepare.json"}
     assert {item["name"] for item in results if item["refused"] == 0} == healing
+
+    assert len(rows) >= LEAST_PAIRS
+    counts = {kind: sum(row.get(kind, 0) for row in rows.values()) for kind in ("refused", "mended", "same", "other")}
+    print(f"mutated files through the command line: {counts}")
+    assert sum(counts.values()) == len(rows)
+    assert counts["refused"] >= 20

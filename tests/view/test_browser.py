@@ -86,11 +86,30 @@ def pixels(page: Any, selector: str) -> np.ndarray:
     return np.array(page.eval_on_selector(selector, script)).reshape(64, 64, 4)
 
 
+def drawn(page: Any) -> None:
+    """Wait until the browser has drawn whatever is due: on a busy machine that is no matter of milliseconds."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def boxes_at_rest(page: Any, selector: str) -> list[dict[str, float]]:
+    """Where parts of the page lie once they have stopped moving."""
+    last = None
+    for _ in range(PATIENCE_MS // 100):
+        drawn(page)
+        now = [part.bounding_box() for part in page.locator(selector).all()]
+        if now == last and all(now):
+            return now
+        last = now
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{selector} never rests")
+
+
 def settled(page: Any, selector: str) -> np.ndarray:
     """What a canvas shows once something is drawn and nothing moves any more."""
     last = pixels(page, selector)
     for _ in range(PATIENCE_MS // 100):
         page.wait_for_timeout(100)
+        drawn(page)
         now = pixels(page, selector)
         if now.any() and np.array_equal(now, last):
             return now
@@ -198,7 +217,7 @@ def test_two_models(page: Any, address: str) -> None:
     assert page.locator("canvas.map").count() == 2
     assert page.inner_text("#current").startswith("300_0: ")
     # Side by side they are as high as wide, and no word lies on another.
-    boxes = [page.locator("canvas.map").nth(k).bounding_box() for k in (0, 1)]
+    boxes = boxes_at_rest(page, "canvas.map")
     assert all(abs(box["width"] - box["height"]) < 3 for box in boxes)
     crossing = page.evaluate(
         "Ghosts.shown_player.panes.map(({ map: { taken } }) => taken.filter(([x, y, w, h], k) => taken.slice(0, k)"
@@ -381,9 +400,10 @@ def test_the_newest_choice_counts(page: Any, address: str) -> None:
     page.click("#browse summary")  # it closes with a choice
     page.click(".episode[data-episode='303_2']")
     page.wait_for_selector("#message:has-text('Episode 303_2')")
-    with page.expect_response("**/api/pick"):
+    with page.expect_response("**/api/pick") as late:
         held[0].continue_()
-    page.wait_for_timeout(300)
+    late.value.finished()
+    drawn(page)
     assert page.inner_text("#message").startswith("Episode 303_2")
     assert page.inner_text("#current").startswith("303_2")
     assert page.locator(".episode[aria-current]").get_attribute("data-episode") == "303_2"
@@ -525,7 +545,7 @@ def test_a_phone(phone: Any, address: str) -> None:
     phone.wait_for_selector(".numbers td:nth-child(3)")
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     # Below each other, each as wide as the phone.
-    boxes = [phone.locator("canvas.map").nth(k).bounding_box() for k in (0, 1)]
+    boxes = boxes_at_rest(phone, "canvas.map")
     assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]
     assert min(box["width"] for box in boxes) > 340
     small = phone.evaluate(

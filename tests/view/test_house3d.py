@@ -188,7 +188,7 @@ def pixels(page: Any) -> np.ndarray:
 def settled(page: Any, before: np.ndarray | None = None) -> np.ndarray:
     """What is drawn, once it differs from what was drawn before and rests."""
     last = pixels(page)
-    for _ in range(400):
+    for _ in range(800):
         page.wait_for_timeout(150)
         now = pixels(page)
         drawn = before is None or np.abs(now - before).max() > 20
