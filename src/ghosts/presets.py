@@ -61,7 +61,7 @@ def _improved(base: GoalExperiment, name: str) -> GoalExperiment:
         agent_steps=8,
         supervised=3,
         quarters=True,
-        meaning_dropout=0.3,
+        meaning_dropout=0.15,
     )
     model = replace(
         base.model,
@@ -298,7 +298,7 @@ def landmarks_words() -> WordsExperiment:
     """The encoder of the improved filter, which guesses hidden words, as a start for it (`--warm-start`)."""
     model = landmarks_improved().model
     train = TrainConfig(
-        iterations=1500, batch=256, evaluate_every=500, ema=0.998, word_dropout=0.0, meaning_dropout=0.3
+        iterations=1500, batch=256, evaluate_every=500, ema=0.998, word_dropout=0.0, meaning_dropout=0.15
     )
     model = replace(model, language=replace(model.language, dropout=0.3))
     return WordsExperiment("landmarks-words", "filter", model, train=train)

@@ -110,7 +110,9 @@ class TrainConfig(OptimiserConfig):
     word_dropout: Fraction = 0.05
     """Share of words replaced by the unknown word."""
     meaning_dropout: Fraction = 0.0
-    """Share of words read by their meaning alone, or replaced by a word of near meaning that training never met (with
+    """Share of words read by their meaning alone, like words that training never met (with `language.vectors`)."""
+    near_words: Fraction = 0.0
+    """Share of words replaced by one of near meaning that training never met, where there is one (with
     `language.vectors`)."""
     label_dropout: Fraction = 0.0
     """Share of the labels of rooms and objects that are hidden in the building of an episode, which makes new buildings

@@ -23,20 +23,25 @@ class Drops:
 
     unknown: Bool[np.ndarray, "b l"]
     """Words replaced by `<unk>`."""
-    meant: Float[np.ndarray, "b l"] | None = None
-    """Where below 1: words read by their meaning alone, and which of the words near to it, in [0, 1), is read."""
+    meant: Bool[np.ndarray, "b l"] | None = None
+    """Words read by their meaning alone."""
     absent: Bool[np.ndarray, "b labels"] | None = None
     """Labels that the episode's building lacks."""
+    near: Float[np.ndarray, "b l"] | None = None
+    """Where below 1: words replaced by a near one, and which of them, in [0, 1)."""
 
     def words(self, ids: Int64[np.ndarray, "b l"], vocabulary: Vocabulary) -> Int64[np.ndarray, "b l"]:
         """Word ids with some hidden."""
         width, hidden = ids.shape[1], ids.copy()
         if self.meant is not None:
-            meant = self.meant[:, :width]
-            listed = (meant < 1.0) & (ids < len(vocabulary))
-            options = vocabulary.by_meaning[ids[listed]]
-            chosen = (meant[listed] * (options >= 0).sum(1)).astype(np.int64)
-            hidden[listed] = options[np.arange(len(options)), chosen]
+            listed = self.meant[:, :width] & (ids < len(vocabulary))
+            hidden[listed] = vocabulary.by_meaning[ids[listed]]
+        if self.near is not None:
+            row, col = ((self.near[:, :width] < 1.0) & (ids < len(vocabulary))).nonzero()
+            options = vocabulary.near[ids[row, col]]
+            place = (self.near[row, col] * (options >= 0).sum(1)).astype(np.int64)
+            near = options[np.arange(len(options)), place]
+            hidden[row, col] = np.where(near >= 0, near, hidden[row, col])
         hidden[self.unknown[:, :width] & (ids > 0)] = 1
         return hidden
 
@@ -51,7 +56,7 @@ class Drops:
 
     def of(self, episodes: np.ndarray) -> Drops:
         """Of some of the episodes."""
-        parts = (self.unknown, self.meant, self.absent)
+        parts = (self.unknown, self.meant, self.absent, self.near)
         return Drops(*(part if part is None else part[episodes] for part in parts))  # type: ignore[arg-type]
 
 
@@ -67,13 +72,15 @@ def draw_drops(
     """
     randoms = [random for _, random in chosen]
     unknown = np.stack([random.random(MAX_TOKENS) < config.word_dropout for random in randoms])
-    meant = absent = None
+    meant = absent = near = None
     if config.meaning_dropout:
-        meant = np.stack([random.random(MAX_TOKENS) for random in randoms]) / config.meaning_dropout
+        meant = np.stack([random.random(MAX_TOKENS) < config.meaning_dropout for random in randoms])
+    if config.near_words:
+        near = np.stack([random.random(MAX_TOKENS) for random in randoms]) / config.near_words
     if config.label_dropout and labels is not None:
         may = _may_hide(labels)
         absent = np.stack([may & (random.random(len(may)) < config.label_dropout) for random in randoms])
-    return Drops(unknown, meant, _told_without([example for example, _ in chosen], labels, absent))
+    return Drops(unknown, meant, _told_without([example for example, _ in chosen], labels, absent), near)
 
 
 def drops_of(examples: Sequence[Example], labels: LabelSet | None) -> Drops | None:

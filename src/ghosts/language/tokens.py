@@ -89,30 +89,33 @@ class Vocabulary:
         return words, range(len(self.words), len(self.words) + len(words))
 
     @cached_property
-    def by_meaning(self) -> Int64[np.ndarray, "words options"]:
-        """For each listed word the ids under which its meaning alone can be read, the nearest first, then −1.
+    def by_meaning(self) -> Int64[np.ndarray, " words"]:
+        """For each listed word the id under which its meaning alone is read; `<unk>` where it has no vector."""
+        meant = dict(zip(*self._met)) if self.open else {}
+        ids = np.array([meant.get(word, 1) for word in self.words], np.int64)
+        ids[0] = 0
+        return ids
 
-        These are its own vector, and words near to it that are not listed (cosine at least `NEAR`, at most `MOST_NEAR`
-        of them). Each of those stands only for the listed word that is nearest to it, so that no two listed words are
-        read as the same one. Marks, little words and words without a vector are read as they are.
+    @cached_property
+    def near(self) -> Int64[np.ndarray, "words options"]:
+        """For each listed word the ids of unlisted ones with about its meaning, the nearest first, then −1.
+
+        Their cosine is at least `NEAR`. Each of them stands only for the listed word that is nearest to it, so that no
+        two listed words are read as the same one. Marks, little words and words without a vector have none.
         """
-        options = np.full((len(self.words), 1 + MOST_NEAR), -1, np.int64)
-        options[:, 0] = np.arange(len(self.words))
-        if not self.open:
-            return options
-        meant, known = dict(zip(*self._met)), set(self.words)
+        options = np.full((len(self.words), MOST_NEAR), -1, np.int64)
+        meant, known = dict(zip(*self._met)) if self.open else {}, set(self.words)
         listed = np.array([row for row, word in enumerate(self.words) if word in meant and _tells(word)], np.int64)
         beyond = np.array([row for word, row in meant.items() if word not in known and _tells(word)])
         if not len(listed) or not len(beyond):
             return options
-        options[listed, 0] = [meant[self.words[row]] for row in listed]
         unit = self.vectors / np.maximum(np.linalg.norm(self.vectors, axis=1, keepdims=True), 1e-9)
         cosine = unit[beyond] @ unit[listed].T
         nearest, best = cosine.argmax(1), cosine.max(1)
         for place, row in enumerate(listed):
             near = ((nearest == place) & (best >= NEAR)).nonzero()[0]
             near = near[np.argsort(-best[near], kind="stable")[:MOST_NEAR]]
-            options[row, 1 : 1 + len(near)] = beyond[near]
+            options[row, : len(near)] = beyond[near]
         return options
 
     @cached_property
