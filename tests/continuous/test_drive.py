@@ -26,7 +26,7 @@ from ghosts.cli._continuous import EvalCe, _choosers, drive_demo
 from ghosts.continuous.agent import ContinuousAgent, Habits, Look, _distances, make_agent
 from ghosts.continuous.drive import DRIVERS, Driver, drive, driven, make_driver
 from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
-from ghosts.continuous.occupancy import CELL_M, Reach, Space, bump, reach, see
+from ghosts.continuous.occupancy import CELL_M, Reachable, Space, bump, reach, see
 from ghosts.continuous.picture import filmstrip
 from ghosts.continuous.record import Drive
 from ghosts.continuous.residence import Outfit, Residences
@@ -64,7 +64,7 @@ def looked(house: House, *places: tuple[float, float, float]) -> Space:
     return space
 
 
-def reached(known: Reach, x: float, y: float) -> bool:
+def reached(known: Reachable, x: float, y: float) -> bool:
     return bool(np.isfinite(known.distance_m[(slice(None), *known.space.cell(x, y))]).any())
 
 

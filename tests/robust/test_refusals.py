@@ -64,7 +64,7 @@ from ghosts.world.landmarks.reverie import read_listings
 from ghosts.world.landmarks.source import landmark_tile
 from ghosts.world.matterport import panorama, prepare, raw
 from ghosts.world.matterport.graphs import take_episodes
-from ghosts.world.remedy import Pictures
+from ghosts.world.remedy import PictureRecipe
 from makers import SCAN, connectivity_records, make_root, viewpoint_id, write_skybox
 
 CPU = torch.device("cpu")
@@ -225,10 +225,10 @@ def test_the_command_that_makes_a_picture_again(tmp_path: Path) -> None:
     root = DataRoot(make_root(tmp_path / "root", images=False))
     write_json(root.path / "world.json", {"command": "ghosts world --out DIR --houses 2 --seed 5"})
     line = f"ghosts world --out {root.path} --houses 2 --seed 5"
-    assert Pictures.of(root.path).command(SCAN) == line
-    assert Pictures.of(root.path).command(SCAN, again=True) == f"remove the bad pictures, then {line}"
+    assert PictureRecipe.of(root.path).command(SCAN) == line
+    assert PictureRecipe.of(root.path).command(SCAN, again=True) == f"remove the bad pictures, then {line}"
     write_json(root.path / "world.json", [])
-    assert Pictures.of(root.path).command(SCAN) == f"ghosts world --out {root.path}"
+    assert PictureRecipe.of(root.path).command(SCAN) == f"ghosts world --out {root.path}"
 
 
 def test_pictures_of_the_viewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ PLACE_FEATURES = 6
 
 
 @dataclass(frozen=True)
-class Options:
+class Moves:
     """What walkers may do next, flat: each neighbour, and stopping."""
 
     episode: Int[Tensor, " k"]
@@ -55,7 +55,7 @@ class DecoderState:
 
 def options_of(
     known: KnownGraph, active: Bool[np.ndarray, " b"], heading_rad: Float[np.ndarray, " b"], sectors: int
-) -> Options:
+) -> Moves:
     """What active walkers may do: neighbours and stopping, in the order of their slots; see `option_mask`."""
     episode, slot = option_mask(known, active).nonzero()
     here = known.here[episode]
@@ -68,7 +68,7 @@ def options_of(
     visited = known.visited[episode, slot]
     place = np.stack([np.sin(turn), np.cos(turn), np.linalg.norm(delta, axis=1) / 5.0, rise, visited, stop], 1)
     sector = to_sector(torch.from_numpy(heading_to_angle(heading)), sectors)
-    return Options(
+    return Moves(
         episode=torch.from_numpy(episode),
         place=torch.from_numpy(place).float(),
         sector=torch.where(torch.from_numpy(stop), -1, sector),
@@ -113,7 +113,7 @@ class Seq2Seq(nn.Module):
         grid = Grid(cells.rows, cells.cols, self.config.mapper.cell_m)
         return sector_features(self.features(cells), xy_m, grid, self.sectors)
 
-    def option_vectors(self, options: Options, seen: Float[Tensor, "b sectors c"]) -> Float[Tensor, "k h"]:
+    def option_vectors(self, options: Moves, seen: Float[Tensor, "b sectors c"]) -> Float[Tensor, "k h"]:
         """One vector per option: what is seen in its direction (nothing for stopping), and where it lies."""
         there = seen[options.episode, options.sector.clamp(min=0)] * (options.sector >= 0)[:, None]
         return torch.tanh(self.option(torch.cat([there, options.place.to(there.dtype)], 1)))
@@ -123,7 +123,7 @@ class Seq2Seq(nn.Module):
         state: DecoderState,
         encoded: Encoded,
         seen: Float[Tensor, "b sectors c"],
-        options: Options,
+        options: Moves,
     ) -> tuple[DecoderState, Float[Tensor, " k"], Float[Tensor, "b l"]]:
         """One step.
 
@@ -143,7 +143,7 @@ class Seq2Seq(nn.Module):
         self,
         state: DecoderState,
         seen: Float[Tensor, "b sectors c"],
-        options: Options,
+        options: Moves,
         taken: Int[Tensor, " b"],
     ) -> DecoderState:
         """Remember the option each walker took: its flat number; −1 keeps the one before."""

@@ -22,7 +22,7 @@ from ghosts.act.tracker import GoalEstimate, GoalTracker, TrackerState
 from ghosts.config import require
 from ghosts.continuous.drive import Senses, drive
 from ghosts.continuous.episode import STOP, TURN_RIGHT
-from ghosts.continuous.occupancy import Reach, Space, bump, reach, see
+from ghosts.continuous.occupancy import Reachable, Space, bump, reach, see
 from ghosts.errors import ConfigError
 from ghosts.geometry import TAU
 from ghosts.run.load import load_run
@@ -141,7 +141,7 @@ class ContinuousAgent:
             space, depth, poses, camera, senses.outfit.camera_m
         )
 
-    def _places(self, known: Reach, visited: list[Pose], camera_m: float, last: bool) -> list[Place]:
+    def _places(self, known: Reachable, visited: list[Pose], camera_m: float, last: bool) -> list[Place]:
         """Where the agent has looked around, and where it might."""
         spots = np.array([(pose.x_m, pose.y_m, pose.z_m - camera_m) for pose in visited])
         from_start = _distances(spots)
@@ -154,7 +154,7 @@ class ContinuousAgent:
 
     def _ahead(
         self,
-        known: Reach,
+        known: Reachable,
         spots: Float[np.ndarray, "n 3"],
         from_start: Callable[[tuple[float, float, float]], float],
     ) -> list[Place]:

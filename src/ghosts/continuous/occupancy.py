@@ -139,7 +139,7 @@ def bump(space: Space, x_m: float, y_m: float) -> Space:
 
 
 @dataclass(frozen=True)
-class Reach:
+class Reachable:
     """Where a body can go from a place, by what is known."""
 
     space: Space
@@ -177,7 +177,7 @@ class Reach:
         return layer, row, col
 
 
-def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, height_m: float) -> Reach:
+def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, height_m: float) -> Reachable:
     """Flood what is known from a place on the ground, at a distance of `body_m` from obstacles."""
     kernels, top = [_disc(body_m), _disc(body_m + 0.2)], round(height_m / CELL_M)
 
@@ -261,7 +261,7 @@ def _gather(
     best: dict[int, float],
     ground: dict[int, int],
     before: dict[int, int],
-) -> Reach:
+) -> Reachable:
     cells = np.array(sorted(done))
     layers = int(cells[-1]) // _AREA + 1
     level, distance, back = (np.full(layers * _AREA, empty) for empty in (-1, math.inf, -1))
@@ -275,4 +275,4 @@ def _gather(
     unknown = cv2.morphologyEx(unknown.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     frontier = reached & (cv2.dilate(unknown, np.ones((3, 3), np.uint8)) > 0)
     room = np.stack([cv2.distanceTransform(part, cv2.DIST_L2, 3) for part in reached.astype(np.uint8)]) * CELL_M
-    return Reach(space, bins, far, last.astype(np.int64), frontier, room.astype(np.float32))
+    return Reachable(space, bins, far, last.astype(np.int64), frontier, room.astype(np.float32))

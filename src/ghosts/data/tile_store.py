@@ -62,7 +62,7 @@ class TileSettings:
 
 
 @dataclass(frozen=True)
-class Pictures:
+class FileState:
     """State of a building's files: `stat` is quick to compare, `content` holds when files were merely copied."""
 
     stat: str
@@ -70,7 +70,7 @@ class Pictures:
 
 
 @dataclass(frozen=True)
-class Building:
+class TiledBuilding:
     """Index entry of one building."""
 
     scan: str
@@ -78,7 +78,7 @@ class Building:
     """Included viewpoints, in the order of the navigation graph."""
     counts: tuple[int, ...]
     """Cells of each viewpoint's tile."""
-    pictures: Pictures
+    pictures: FileState
     checksum: str
     """Of its cells and features."""
 
@@ -89,11 +89,11 @@ class StoredTiles:
 
     path: Path
     settings: TileSettings
-    buildings: tuple[Building, ...]
+    buildings: tuple[TiledBuilding, ...]
     cells: Int32[Tensor, "n 2"]
     features: Float16[Tensor, "n c"]
 
-    def tiles(self, scan: str) -> tuple[Building, Tiles]:
+    def tiles(self, scan: str) -> tuple[TiledBuilding, Tiles]:
         """A building's index entry and its tiles (views of the file)."""
         first = 0
         for building in self.buildings:
@@ -130,15 +130,15 @@ def checksum(tiles: Tiles) -> str:
     return digest.hexdigest()
 
 
-def pictures_of(root: DataRoot, scan: str) -> Pictures:
+def pictures_of(root: DataRoot, scan: str) -> FileState:
     """State of the files a building's tiles are made from: its pictures and its navigation graph."""
     files = _files(root, scan)
     with ThreadPoolExecutor(8) as pool:
         content = list(pool.map(sha256_file, files))
-    return Pictures(_stat(root, scan), _digest([file.name for file in files], content))
+    return FileState(_stat(root, scan), _digest([file.name for file in files], content))
 
 
-def unchanged(root: DataRoot, building: Building) -> bool:
+def unchanged(root: DataRoot, building: TiledBuilding) -> bool:
     """Whether a building's tiles still show its viewpoints and pictures."""
     graph = root.graph(building.scan)
     if tuple(graph.ids[row] for row in included(root, building.scan)) != building.viewpoints:
@@ -173,7 +173,7 @@ def _digest(*values: Any) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
-def write_tiles(path: Path, settings: TileSettings, entries: Sequence[tuple[Building, Tiles]]) -> None:
+def write_tiles(path: Path, settings: TileSettings, entries: Sequence[tuple[TiledBuilding, Tiles]]) -> None:
     """Write a file of tiles, whole or not at all, one building at a time: memory stays small.
 
     Args:
@@ -233,24 +233,24 @@ def read_tiles(path: Path) -> StoredTiles:
     return StoredTiles(path, settings, buildings, cells, features)
 
 
-def _building(entry: dict[str, Any]) -> Building:
+def _building(entry: dict[str, Any]) -> TiledBuilding:
     viewpoints, counts = tuple(entry["viewpoints"]), tuple(entry["counts"])
     if not all(type(count) is int for count in counts) or len(counts) != len(viewpoints):
         raise ValueError(f"counts of {entry['scan']}")
-    pictures = Pictures(**entry["pictures"])
+    pictures = FileState(**entry["pictures"])
     texts = (*viewpoints, pictures.stat, pictures.content, entry["checksum"])
     if not is_name(entry["scan"]) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"names of {entry['scan']}")
-    return Building(entry["scan"], viewpoints, counts, pictures, entry["checksum"])
+    return TiledBuilding(entry["scan"], viewpoints, counts, pictures, entry["checksum"])
 
 
 def write_part(
-    folder: Path, root: DataRoot, scan: str, settings: TileSettings, pictures: Pictures, tiles: Tiles
+    folder: Path, root: DataRoot, scan: str, settings: TileSettings, pictures: FileState, tiles: Tiles
 ) -> None:
     """Write one building's tiles under `parts/`."""
     graph = root.graph(scan)
     names = tuple(graph.ids[row] for row in included(root, scan))
-    building = Building(scan, names, tiles.counts, pictures, checksum(tiles))
+    building = TiledBuilding(scan, names, tiles.counts, pictures, checksum(tiles))
     write_tiles(folder / PARTS / f"{scan}.safetensors", settings, [(building, tiles)])
 
 

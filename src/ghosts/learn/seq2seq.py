@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ghosts.act.known import KnownGraph
 from ghosts.act.policy import policy_loss
-from ghosts.act.seq2seq import Options, Seq2Seq, Seq2SeqAgent, option_mask, option_numbers, options_of, standing_xy_m
+from ghosts.act.seq2seq import Moves, Seq2Seq, Seq2SeqAgent, option_mask, option_numbers, options_of, standing_xy_m
 from ghosts.data.batches import Batch
 from ghosts.devices import to_device
 from ghosts.learn.walks import WalkPlan, WalkTask, mixed_choice
@@ -23,7 +23,7 @@ from ghosts.run.rollout import World, walk_episodes
 class Seq2SeqStep:
     """One step of all walks."""
 
-    options: Options
+    options: Moves
     target: Int[Tensor, " b"]
     """Flat number of the option to choose; −1 for walks that had ended."""
     taken: Int[Tensor, " b"]

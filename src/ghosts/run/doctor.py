@@ -18,7 +18,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.check import check_words
 from ghosts.world.matterport.prepare import SUMMARY
 from ghosts.world.matterport.raw import RawRelease
-from ghosts.world.remedy import Pictures, landmarks_command
+from ghosts.world.remedy import PictureRecipe, landmarks_command
 
 TILE_BYTES = 1_000_000
 """Of a viewpoint's tile with 768 channels, for the estimate of space; `ghosts tiles` measures before it starts."""
@@ -91,7 +91,7 @@ def diagnose(
     _check_folder(path)
     inventory, findings = check_root(path, sample=sample, report=report)
     root = DataRoot(path)
-    made = Pictures.of(path)
+    made = PictureRecipe.of(path)
     findings += _check_prepared(made)
     read, untrue = check_words(root, made.command())
     findings += untrue
@@ -135,7 +135,7 @@ def _check_folder(path: Path) -> None:
     )
 
 
-def _check_prepared(made: Pictures) -> Iterator[Finding]:
+def _check_prepared(made: PictureRecipe) -> Iterator[Finding]:
     """What `ghosts prepare` found out: panoramas it could not make, cameras that disagree."""
     file = made.path / SUMMARY
     if not file.is_file():
@@ -200,7 +200,7 @@ def _check_tiles(
 
 
 def _tasks(
-    root: DataRoot, made: Pictures, inventory: Inventory, tiles: StoredTiles | None, stale: frozenset[str]
+    root: DataRoot, made: PictureRecipe, inventory: Inventory, tiles: StoredTiles | None, stale: frozenset[str]
 ) -> tuple[Use, ...]:
     path = root.path
     paths = _lacks_paths(root, made, inventory)
@@ -216,7 +216,7 @@ def _tasks(
     )
 
 
-def _simulate(made: Pictures, inventory: Inventory) -> Use:
+def _simulate(made: PictureRecipe, inventory: Inventory) -> Use:
     name, command = "simulator with pictures", f"ghosts.mattersim: setDatasetPath('{made.path / 'scans'}')"
     if not inventory.scans:
         return Use(name, command, False, "a usable navigation graph", "ghosts prepare … --connectivity FOLDER")
@@ -231,7 +231,7 @@ def _train(path: Path, name: str, lack: tuple[str, str], select: str) -> Use:
     return Use(f"training, {name}", command, not lack[0], *lack)
 
 
-def _lacks_paths(root: DataRoot, made: Pictures, inventory: Inventory) -> tuple[str, str]:
+def _lacks_paths(root: DataRoot, made: PictureRecipe, inventory: Inventory) -> tuple[str, str]:
     """What stands in the way of any training: no path to train on."""
     if "train" in inventory.splits:
         return "", ""
@@ -266,7 +266,7 @@ def _lacks_landmarks(path: Path, inventory: Inventory) -> tuple[str, str]:
 
 
 def _lacks_images(
-    made: Pictures, inventory: Inventory, tiles: StoredTiles | None, stale: frozenset[str], name: str
+    made: PictureRecipe, inventory: Inventory, tiles: StoredTiles | None, stale: frozenset[str], name: str
 ) -> tuple[str, str]:
     lost = sorted(inventory.used - inventory.pictured)
     if lost:

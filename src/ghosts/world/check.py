@@ -23,7 +23,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import NavGraph
 from ghosts.world.images import read_skybox_depth, read_skybox_labels, read_skybox_rgb
 from ghosts.world.landmarks.source import load_scene
-from ghosts.world.remedy import Pictures, landmarks_command
+from ghosts.world.remedy import PictureRecipe, landmarks_command
 
 Part = Literal["connectivity", "r2r", "words", "houses", "images", "landmarks", "tiles", "disk"]
 MOST_HOLES = 0.6
@@ -172,7 +172,7 @@ def _check_images(
     report: Callable[[int, int], None],
 ) -> tuple[frozenset[str], frozenset[str], int | None]:
     """Scans with sound pictures, scans with damaged ones, and the side of a face."""
-    made = Pictures.of(root.path)
+    made = PictureRecipe.of(root.path)
     if not root.has_images:
         findings.append(Finding("note", "images", str(root.path / "scans"), "no pictures", made.command()))
         return frozenset(), frozenset(), None
@@ -208,7 +208,7 @@ def _check_images(
     return frozenset(sound - damaged), frozenset(damaged), min(sizes, default=None)
 
 
-def _lost_files(root: DataRoot, scan: str, names: list[str], made: Pictures, findings: list[Finding]) -> set[str]:
+def _lost_files(root: DataRoot, scan: str, names: list[str], made: PictureRecipe, findings: list[Finding]) -> set[str]:
     """Viewpoints that lack a file; one finding per kind of file."""
     store = root.panoramas()
     lost: set[str] = set()

@@ -14,7 +14,7 @@ from ghosts.world.store import PanoramaStore
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PictureRecipe:
     """How the pictures of a data root were made, and so the command that makes more of the same."""
 
     path: Path
@@ -24,7 +24,7 @@ class Pictures:
     """Of most scans, as their depth files say; else of the summary; else the usual one."""
 
     @classmethod
-    def of(cls, path: Path) -> Pictures:
+    def of(cls, path: Path) -> PictureRecipe:
         """Look at a data root."""
         store = PanoramaStore(path / "scans")
         anyone = [store.paths(folder.name, "*").depth for folder in sorted((path / "scans").glob("*"))]

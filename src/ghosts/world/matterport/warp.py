@@ -69,7 +69,7 @@ def face_rays(face_px: int) -> tuple[Float[np.ndarray, "6 3 3"], Float32[np.ndar
 
 
 @dataclass(frozen=True)
-class View:
+class FaceView:
     """Where a camera sees a face."""
 
     box: tuple[slice, slice]
@@ -110,7 +110,7 @@ class Eye:
         away_m = np.linalg.norm(self.centre_m - self.camera.position_m)
         return int(np.ceil(away_m / _NEAREST_M * self.face_px / 2.0))
 
-    def view(self, face: int) -> View | None:
+    def view(self, face: int) -> FaceView | None:
         """The part of a face, with a margin, that the camera sees; None where they do not meet."""
         height, width = self.size[:2]
         rays, _ = face_rays(self.face_px)
@@ -122,7 +122,7 @@ class Eye:
         shift = np.array([[1.0, 0.0, columns.start], [0.0, 1.0, rows.start], [0.0, 0.0, 1.0]])
         y, x = (np.arange(part.stop - part.start, dtype=np.float32) for part in box)
         weights = (matrix @ shift).astype(np.float32)
-        return View(box, *(weights[k, 0] * x + (weights[k, 1] * y + weights[k, 2])[:, None] for k in range(3)))
+        return FaceView(box, *(weights[k, 0] * x + (weights[k, 1] * y + weights[k, 2])[:, None] for k in range(3)))
 
 
 def _box(matrix: np.ndarray, face_px: int, height: int, width: int, margin_px: int) -> tuple[slice, slice] | None:
@@ -212,7 +212,7 @@ class _Sample:
     """Readings that are not of the border of a surface."""
 
 
-def _sample(image: np.ndarray, view: View, length: np.ndarray, offset: np.ndarray) -> _Sample:
+def _sample(image: np.ndarray, view: FaceView, length: np.ndarray, offset: np.ndarray) -> _Sample:
     ahead = np.maximum(view.ahead, np.float32(1e-6))
     place = pixels(view, np.full_like(ahead, FAR), np.zeros(3))
     settled = view.ahead > 0.0
@@ -260,7 +260,7 @@ def _look_up(image: np.ndarray, columns: np.ndarray, rows: np.ndarray) -> tuple[
 
 
 def _displaced(
-    image: np.ndarray, view: View, offset: np.ndarray, place: tuple[np.ndarray, np.ndarray]
+    image: np.ndarray, view: FaceView, offset: np.ndarray, place: tuple[np.ndarray, np.ndarray]
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
     """Where a camera beside the centre sees what lies on each face ray, and where that is certain.
 
@@ -279,7 +279,7 @@ def _displaced(
 
 
 def _settle(
-    image: np.ndarray, view: View, offset: np.ndarray, z: np.ndarray, reciprocal: np.ndarray
+    image: np.ndarray, view: FaceView, offset: np.ndarray, z: np.ndarray, reciprocal: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """How far along each face ray a surface lies, looked up in turn from a first z, and where that came to rest."""
     shift = np.float32(offset[2])
@@ -292,7 +292,7 @@ def _settle(
     return scale, (z > 0) & (np.abs(scale - before) <= AGREE * scale)
 
 
-def pixels(view: View, scale: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pixels(view: FaceView, scale: np.ndarray, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Columns and rows of the image where points `scale` along the rays of a box are seen."""
     shift = offset.astype(np.float32)
     depth = scale * view.ahead
