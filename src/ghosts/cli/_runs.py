@@ -130,7 +130,7 @@ class EvalOptions(SymmetryOptions):
     device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
-    """Processes that share the work. Under torchrun (several machines) its own numbers count."""
+    """Processes that share the work. Under torchrun (several machines), torchrun sets their number."""
     examples: int = 0
     """Number of instructions per split, evenly spaced; 0 = all."""
     half: bool = False

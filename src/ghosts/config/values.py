@@ -98,7 +98,7 @@ def from_dict(kind: type, values: Any, where: str = "config") -> Any:
             arguments[name] = tuple(value)  # JSON has lists alone
     for name, item in known.items():
         if name not in values and item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
-            raise ConfigError(f"{where}.{name} is missing, which has no usual value; name {_said(types[name])}")
+            raise ConfigError(f"{where}.{name} is missing and has no default; name {_said(types[name])}")
     return kind(**arguments)
 
 

@@ -186,7 +186,7 @@ def _build(about: Description, file: Path) -> Model:
     try:
         return build_model(about.experiment, about.reading.vocabulary, about.reading.labels)
     except (RuntimeError, ValueError, TypeError, OverflowError, ArithmeticError):
-        raise DataError("settings of which no model can be made", file=file, field="experiment", hint=_AGAIN) from None
+        raise DataError("no model can be made of these settings", file=file, field="experiment", hint=_AGAIN) from None
 
 
 @dataclass(frozen=True)
