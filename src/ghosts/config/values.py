@@ -129,7 +129,7 @@ def _said(kind: Any) -> str:
 _KINDS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
 _SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _MOST = 1 << 40
-"""No whole number in a config is larger; what is comes from a damaged file and would only exhaust memory."""
+"""No whole number in a sound config is larger. One from a damaged file would only exhaust memory."""
 
 
 def _sensible(value: Any) -> bool:

@@ -25,7 +25,7 @@ TILE_BYTES = 1_000_000
 FEWEST_AGREE = 0.9
 """Cameras that agree on a smaller share of overlaps have misread parameters (right: 0.99, wrong: 0.5)."""
 MOST_DEG = 1.0
-"""Angle between cameras and navigation graph above which they do not belong together."""
+"""Cameras and a navigation graph that differ by a larger angle do not belong together."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def diagnose(
 
 
 def _check_folder(path: Path) -> None:
-    """Say what a folder that is no data root is, or could become.
+    """If a folder is no data root, say what it is, or how to make it one.
 
     Raises:
         DataError: there is no navigation graph.

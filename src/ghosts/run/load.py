@@ -160,7 +160,7 @@ def load_run(path: str | Path) -> Run:
 
 
 def export_run(path: str | Path, out: Path) -> Run:
-    """Write a run's weights in float16, to ship or to send, once it is known that they make a model.
+    """Check that a model can be made of a run's weights, then write them in float16, to ship or to send.
 
     Raises:
         DataError: as `load_run`, or a weight is too large for float16.
