@@ -118,5 +118,5 @@ def test_models_that_cannot_track_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ConfigError, match="houses-agent reads 64 features, but other gives 7; name the backbone"):
         load_tracker("houses-agent", "other")
     monkeypatch.setattr(run_tracker, "load_run", lambda path: untrained(preset("hand-coded")))
-    with pytest.raises(ConfigError, match="run is a hand-coded row without a belief to track; name a run of a filter"):
+    with pytest.raises(ConfigError, match=r"run \(hand-coded\) has no belief to track; name a run of a filter"):
         load_tracker("run")

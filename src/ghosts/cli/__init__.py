@@ -16,7 +16,7 @@ from ghosts.errors import GhostsError, did_you_mean
 
 
 def names() -> list[str]:
-    """Of all commands."""
+    """Names of all commands."""
     return [item.name for item in pkgutil.iter_modules([str(Path(__file__).parent)]) if not item.name.startswith("_")]
 
 

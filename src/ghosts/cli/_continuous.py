@@ -180,7 +180,7 @@ def _always(driver: Driver) -> Choose:
 
 
 def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
-    """Everyone who drives, by name; what is wrong with an option is said before anybody does."""
+    """All drivers by name. Wrong options are refused before anybody drives."""
     from ghosts.continuous.agent import make_agent
     from ghosts.continuous.drive import make_driver
     from ghosts.continuous.rollout import answers

@@ -31,7 +31,7 @@ class TrainOptions:
     device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
-    """Processes on this machine. Under torchrun (several machines) its own numbers count."""
+    """Processes on this machine. Under torchrun (several machines), torchrun sets their number."""
     threads: int = 2
     """Threads that prepare batches."""
     spoken: Path | None = None

@@ -15,7 +15,7 @@ from tyro.constructors import ConstructorRegistry, StructConstructorSpec, Struct
 from ghosts.errors import ConfigError, UnknownNameError
 
 GRAMMAR = (tyro.conf.DisallowNone, tyro.conf.UseAppendAction)
-"""A default of None is no value to type; a list is an option given several times, never commas nor spaces."""
+"""None is never a value to type. An option that takes several values is repeated, without commas or spaces."""
 T = TypeVar("T")
 
 
@@ -138,5 +138,5 @@ def wrapped(text: str | None, indent: int = 0) -> str | None:
 
 
 def names_of(given: Sequence[str], usual: Sequence[str]) -> list[str]:
-    """Names given with a repeated option: the usual ones where there are none, and none of them for the word `none`."""
+    """Names given with a repeated option. Without any, the usual ones; the word `none` means none at all."""
     return [] if list(given) == ["none"] else list(given or usual)

@@ -13,7 +13,7 @@ Report = Callable[[int, int], None]
 
 
 def columns() -> tuple[ProgressColumn, ...]:
-    """Of a bar: what is done, how far it is, how long it will take."""
+    """Columns of a progress bar: what is done, how far it is, how long it will take."""
     return TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
 
 

@@ -50,11 +50,11 @@ class HeldOut(NamedTuple):
     """Training buildings that runs have not seen."""
 
     every: int | None
-    """See `config.TrainConfig.hold_out`; the first run's."""
+    """`config.TrainConfig.hold_out` of the first run."""
     scans: frozenset[str]
     """Held out by any of the runs."""
     by: str
-    """Of whom it is true that they were trained on these: "no run", or "not every run"."""
+    """Who was trained on these buildings, for messages: "no run", or "not every run"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +130,7 @@ class EvalOptions(SymmetryOptions):
     device: str = "auto"
     """cpu, cuda or auto."""
     devices: int = 1
-    """Processes that share the work. Under torchrun (several machines) its own numbers count."""
+    """Processes that share the work. Under torchrun (several machines), torchrun sets their number."""
     examples: int = 0
     """Number of instructions per split, evenly spaced; 0 = all."""
     half: bool = False

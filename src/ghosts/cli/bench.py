@@ -25,7 +25,7 @@ from ghosts.files import write_json
 
 @dataclass(frozen=True)
 class Simulator:
-    """Speed of the drop-in for MatterSim, alone or in turn with a build of the original, of sweeps and of GPU views."""
+    """Speed of the drop-in for MatterSim (with --against, beside the original), of sweeps and of GPU views."""
 
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""

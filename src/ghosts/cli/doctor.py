@@ -1,7 +1,7 @@
 """Say what can be run on a data root, what is wrong or missing, file by file, and the next command.
 
-Exits 1 when something is wrong. Every picture is decoded; `--sample 5` looks at five of each scan. In a world of houses
-every instruction is read back and held against its house.
+The exit status is 1 when something is wrong. Every picture is decoded; `--sample 5` decodes five of each scan. In a
+world of houses, every instruction is compared with its house.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""List the episodes of a data root: `ghosts episodes --data ROOT [--find WORDS]`, to name one with --episode."""
+"""List the episodes that --episode can name: `ghosts episodes --data ROOT [--find WORDS]`."""
 
 from __future__ import annotations
 

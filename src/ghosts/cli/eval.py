@@ -153,7 +153,7 @@ def _goal_runs(options: EvalGoal) -> list[Run]:
 
 
 def _portable(command: str) -> str:
-    """A command for a document: of absolute paths, which mean nothing elsewhere, the last part alone."""
+    """A command for a document. Absolute paths mean nothing elsewhere, so only their last part is kept."""
     return " ".join(Path(word).name if word.startswith("/") else word for word in command.split())
 
 
@@ -163,7 +163,7 @@ class VlnRun(NamedTuple):
     name: str
     scores: dict[str, NavScores]
     seconds: dict[str, float]
-    """That walking took."""
+    """Seconds that walking took, by split."""
 
 
 def repeatable_products() -> None:
@@ -224,7 +224,7 @@ def _evaluate_vln(options: EvalVln) -> None:
 
 
 def _ways(options: EvalVln, run: Run) -> list[bool]:
-    """Whether the planner acts on a run: not, or also, or alone."""
+    """Ways in which a run acts: with its policy (False), with the planner (True), or both."""
     from ghosts.act.seq2seq import Seq2Seq
 
     ways = [False] if run.acts or not options.planner else []  # a run without a policy says so when it is asked to act

@@ -1,4 +1,4 @@
-"""List the models there are: shipped weights and your own runs, to name one with --run."""
+"""List the models that --run can name: shipped weights and your own runs."""
 
 from __future__ import annotations
 

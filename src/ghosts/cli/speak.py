@@ -2,7 +2,7 @@
 
 `--paths N --out FILE` samples paths like R2R's in the training buildings and writes them with the speaker's directions,
 in R2R's format, for `ghosts train goal --spoken FILE`. `--score SPLIT` compares its directions with people's, and with
-`--follower RUN` says how often an agent reaches the goal by either.
+`--follower RUN` says how often an agent reaches the goal with either.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Options:
     out: Path | None = None
     """File for these paths or for the scores (.json), or for a picture of the walk and its directions (.png)."""
     label_dropout: float = 0.0
-    """Share of the labels that each path of --paths is told without. Training hides the same ones from the follower
-    (Tan et al. 2019)."""
+    """Share of the labels that are hidden from the speaker on each path of --paths. Training hides the same ones from
+    the follower (Tan et al. 2019)."""
     score: str = ""
     """Describe the paths of this split instead, in the likeliest words, and say how close these are to people's."""
     follower: Path | None = None
-    """Agent that walks these paths by people's words and by the speaker's: a run, a checkpoint, or shipped weights."""
+    """Agent that follows people's words and the speaker's on these paths: a run, a checkpoint, or shipped weights."""
     examples: int = 0
     """Number of paths of --score, evenly spaced; 0 = all."""
     batch: int = 128

@@ -51,7 +51,7 @@ class TrainVln(Train[VlnExperiment]):
     """Train an agent (a row of Table 2)."""
 
     warm_start: Path | None = None
-    """Run or checkpoint whose filter training starts from."""
+    """Run or checkpoint with the filter from which training starts."""
 
 
 class TrainSpeaker(Train[SpeakerExperiment]):

@@ -30,7 +30,7 @@ class Options:
     baseline: bool = True
     """Also offer the hand-coded baseline, on the first model's map (--no-baseline leaves it out)."""
     host: str = "127.0.0.1"
-    """Address to listen on. Any but this machine's own lets others in; they need the token in the printed address."""
+    """Address to listen on. By default only this machine can connect. Others need the token in the printed address."""
     token: bool = True
     """Ask other machines for a token, a new one at every start (--no-token lets everybody in)."""
     allow_host: tuple[str, ...] = ()

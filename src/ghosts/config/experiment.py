@@ -98,15 +98,15 @@ class TrainConfig(OptimiserConfig):
     """How a model of instructions is trained."""
 
     capture: bool = True
-    """On one GPU, run language and filter as CUDA graphs, which gives the same numbers with fewer launches."""
+    """On a single GPU, run language and filter as CUDA graphs. The numbers stay the same, with fewer launches."""
     agent_steps: Count = 6
-    """Viewpoints that an episode shows. The map of each is supervised (but see `supervised`)."""
+    """Viewpoints from which an agent looks in an episode. The map after each is supervised (but see `supervised`)."""
     mirrored: Fraction = 0.5
     """Share of episodes shown mirrored, with left and right swapped in the words."""
     quarters: bool = False
     """Rotate episodes by random quarter turns."""
     variants: Count = 1
-    """Copies of every building, rotated by any angle, in which landmarks are drawn."""
+    """Copies of every building, each rotated by a random angle (landmarks only); 1 is the building alone."""
     word_dropout: Fraction = 0.05
     """Share of words replaced by the unknown word."""
     meaning_dropout: Fraction = 0.0
@@ -115,12 +115,12 @@ class TrainConfig(OptimiserConfig):
     """Share of words replaced by one of near meaning that training never met, where there is one (with
     `language.vectors`)."""
     label_dropout: Fraction = 0.0
-    """Share of the labels of rooms and objects that are hidden in the building of an episode, which makes new buildings
-    of known ones (Tan et al. 2019)."""
+    """Share of the labels of rooms and objects that are hidden in the building of an episode, so that it looks like a
+    new building (Tan et al. 2019)."""
     room_loss: Weight = 0.0
     """Weight of predicting the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
     progress_loss: Weight = 0.0
-    """Weight of predicting from the words alone how far it still is to the goal after each filter step (with
+    """Weight of predicting from the words alone how far the goal still is after each filter step (with
     `language.progress`)."""
     hold_out: Annotated[
         int | None, Bound("must be 0, or 2 at least", lambda value: value in (None, 0) or value >= 2)
@@ -130,7 +130,7 @@ class TrainConfig(OptimiserConfig):
     buildings: Annotated[int, NOT_NEGATIVE] = 0
     """Train in only this many of the training buildings, evenly spaced; 0 for all."""
     visit: Count = 64
-    """Where training buildings are streamed: instructions that a building gives before another takes its place."""
+    """Instructions taken from a building before another takes its place, where buildings are streamed."""
     distil: Fraction = 0.0
     """Weight of the teachers' beliefs (`--teacher RUN`) in the loss. The demonstrator's true poses have the rest."""
     spoken: Fraction = 0.0
@@ -171,7 +171,7 @@ class NavigationConfig(Config, part="navigation"):
     agent: Literal["filter", "seq2seq"] = "filter"
     """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
     step_limit: Count = 12
-    """Panoramas that an episode may look at in evaluation. In training it is `train.agent_steps`."""
+    """Panoramas that an agent may look at in an episode of an evaluation. In training it is `train.agent_steps`."""
     own_actions: Fraction = 0.5
     """Share of training moves that the agent chooses itself. The others go to the target. Paper: 0.5. With 1 it is
     DAgger (for seq2seq: student forcing), with 0 teacher forcing."""

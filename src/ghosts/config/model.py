@@ -20,11 +20,11 @@ from ghosts.config.values import (
 from ghosts.types import Grid
 
 MOST_CELLS = 1024
-"""A side of the map: at cells of 0.5 m, half a kilometre."""
+"""Most cells per side of a map: half a kilometre, with cells of 0.5 m."""
 MOST_STEPS = 256
-"""Of the filter. Weights do not tell their number either."""
+"""Most filter steps. Weights do not tell their number, so a checkpoint could ask for any."""
 MOST_LAYERS = 64
-"""Of a network. They are made before weights are compared, so that a checkpoint could ask for any number of them."""
+"""Most layers of a network. They are made before weights are compared, so a checkpoint could ask for any number."""
 ODD = Bound("must be odd", lambda value: value % 2 == 1)
 Layers = Annotated[int, within(1, MOST_LAYERS)]
 # Weights do not tell the size of the map, so that a checkpoint could ask for any amount of memory.
@@ -59,7 +59,7 @@ class LanguageConfig(Config, part="language"):
     rooms: bool = False
     """Also predict from the words which kind of room each filter step leads to (`train.room_loss`)."""
     progress: bool = False
-    """Also predict from the words how far it still is to the goal after each filter step (`train.progress_loss`)."""
+    """Also predict from the words how far the goal still is after each filter step (`train.progress_loss`)."""
     layers: Layers = 2
     """Layers of a transformer."""
     heads: Count = 4
@@ -168,7 +168,8 @@ class RegionConfig(Config, part="regions"):
     softness_m: Positive = 0.25
     """Candidates whose way to a cell is nearly as short as the best one's share its mass."""
     radius_m: Positive = 2.2
-    """Stopping at a viewpoint is worth the goal mass within this distance. Success is 3 m of walking, not of air."""
+    """Stopping at a viewpoint is worth the goal mass within this distance. It is below the 3 m of success, which
+    are measured along a walk."""
     wide_m: Positive = 3.5
     """The policy also sees the goal mass within this distance: too far to stop, near enough to go and look."""
 

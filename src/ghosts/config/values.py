@@ -98,7 +98,7 @@ def from_dict(kind: type, values: Any, where: str = "config") -> Any:
             arguments[name] = tuple(value)  # JSON has lists alone
     for name, item in known.items():
         if name not in values and item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
-            raise ConfigError(f"{where}.{name} is missing, which has no usual value; name {_said(types[name])}")
+            raise ConfigError(f"{where}.{name} is missing and has no default; name {_said(types[name])}")
     return kind(**arguments)
 
 
@@ -129,7 +129,7 @@ def _said(kind: Any) -> str:
 _KINDS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
 _SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _MOST = 1 << 40
-"""No whole number in a config is larger; what is comes from a damaged file and would only exhaust memory."""
+"""No whole number in a sound config is larger. One from a damaged file would only exhaust memory."""
 
 
 def _sensible(value: Any) -> bool:

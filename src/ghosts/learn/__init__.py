@@ -1,1 +1,1 @@
-"""Learning: trajectories, cached tiles, batches, goal training, the loop, checkpoints."""
+"""Learning: tasks, the one trainer, its log, stopping and resuming, starting from other weights."""

@@ -73,8 +73,8 @@ class Views:
 def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
     """Houses to train on and houses to score on.
 
-    All are buildings of `train` that no unseen or test split uses (val_seen's buildings are those of `train` by
-    definition); scored on are those that goal prediction holds out as well.
+    All are buildings of `train` that no unseen or test split uses. (The buildings of val_seen are those of `train` by
+    definition.) The houses to score on are those that goal prediction holds out too.
 
     Raises:
         DataError: fewer than two are left.

@@ -80,7 +80,7 @@ class Log:
         config: how often to log.
         fabric: the processes.
         path: file to append to.
-        losses: of iterations before that no row covers yet.
+        losses: of earlier iterations that no row covers yet.
         bar: the progress line; None in other processes.
         writer: TensorBoard's; None without it.
     """

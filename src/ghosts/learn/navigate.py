@@ -154,8 +154,8 @@ def target_slots(
 ) -> Int[np.ndarray, " b"]:
     """The candidate that is closest to the goal: what the policy learns to choose.
 
-    The paper's target is the first action on the shortest path, the released code's the closest candidate; they differ
-    only in how far ahead is aimed, since the agent pauses at the first unvisited viewpoint anyway.
+    The paper's target is the first action on the shortest path. The released code's is the closest candidate. They
+    differ only in how far ahead the agent aims, since it pauses at the first unvisited viewpoint anyway.
 
     Args:
         known: what each walker has seen.

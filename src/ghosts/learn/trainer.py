@@ -1,7 +1,7 @@
-"""The trainer, on Lightning Fabric: CPU, one GPU, or several processes; one for every task.
+"""The one trainer for all tasks, on Lightning Fabric: on a CPU, one GPU, or several processes.
 
-Everything random of iteration i (episodes, walks, symmetries, dropout) follows from the seed and i alone. An
-interrupted run ends with exactly the weights it would have had, no random state has to be saved, and a batch does not
+Everything random of iteration i (episodes, walks, symmetries, dropout) follows from the seed and i alone. So no
+random state has to be saved, and an interrupted run ends with exactly the weights it would have had. A batch does not
 depend on how many processes share it.
 """
 

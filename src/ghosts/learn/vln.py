@@ -43,10 +43,10 @@ def navigation_task(
 
 
 def check_start(experiment: VlnExperiment, out: Path, warm_start: Path | None) -> None:
-    """Whether training can begin with these weights, as far as that shows without the data.
+    """Check whether training can begin with these weights, as far as that can be known without the data.
 
     Raises:
-        ConfigError: a filter that stays as it is has no weights, or there is no filter for them.
+        ConfigError: a frozen filter has no weights to start from, or there is a start but no filter.
         DataError: there is no such run, or the checkpoint is no run's.
     """
     if warm_start is not None and experiment.navigation.agent == "seq2seq":

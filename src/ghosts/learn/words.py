@@ -23,7 +23,7 @@ from ghosts.language.tokens import MAX_TOKENS
 from ghosts.learn.task import EpisodeTask, Share
 
 SPOKEN_SHARE = 0.5
-"""Of the instructions, where a speaker's are given and `train.spoken` does not say how many."""
+"""Share of instructions that come from a speaker, if there are any and `train.spoken` does not set the share."""
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from ghosts.world.matterport.raw import RawRelease
 from ghosts.world.remedy import PictureRecipe, landmarks_command
 
 TILE_BYTES = 1_000_000
-"""Of a viewpoint's tile with 768 channels, for the estimate of space; `ghosts tiles` measures before it starts."""
+"""Size of a viewpoint's tile with 768 channels, to estimate space. `ghosts tiles` measures it before it starts."""
 FEWEST_AGREE = 0.9
-"""Share of overlaps on which cameras agree below which their parameters were misread (right: 0.99, wrong: 0.5)."""
+"""Cameras that agree on a smaller share of overlaps have misread parameters (right: 0.99, wrong: 0.5)."""
 MOST_DEG = 1.0
-"""Angle between cameras and navigation graph above which they do not belong together."""
+"""Cameras and a navigation graph that differ by a larger angle do not belong together."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def diagnose(
 
 
 def _check_folder(path: Path) -> None:
-    """Say what a folder that is no data root is, or could become.
+    """If a folder is no data root, say what it is, or how to make it one.
 
     Raises:
         DataError: there is no navigation graph.

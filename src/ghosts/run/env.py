@@ -35,8 +35,8 @@ from ghosts.world.renderer import SWEEP_CAMERA, SWEEP_HEADINGS, PanoramaRenderer
 
 STOP = 0
 MAX_LANDMARKS = 2048
-"""The fullest viewpoint of the public R2R buildings shows 235 labelled cells of its own, and up to some 1 500 more of
-what is in sight."""
+"""The fullest viewpoint of the public R2R buildings shows 235 labelled cells of its own. What is in sight adds up to
+some 1 500 more."""
 
 
 class RgbdObserver:

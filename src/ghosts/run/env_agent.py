@@ -1,7 +1,7 @@
 """A trained run as the agent of `ghosts/R2R-v0`: it acts on the environment's observations alone.
 
-The environment moves one viewpoint at a time, the agent chooses among all viewpoints it has seen; so it remembers where
-it was going. Viewpoints are told apart by where they are.
+The environment moves one viewpoint at a time. The agent chooses among all viewpoints it has seen, so it remembers where
+it is going. It tells viewpoints apart by their positions.
 """
 
 from __future__ import annotations

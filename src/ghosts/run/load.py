@@ -160,7 +160,7 @@ def load_run(path: str | Path) -> Run:
 
 
 def export_run(path: str | Path, out: Path) -> Run:
-    """Write a run's weights in float16, to ship or to send, once it is known that they make a model.
+    """Check that a model can be made of a run's weights, then write them in float16, to ship or to send.
 
     Raises:
         DataError: as `load_run`, or a weight is too large for float16.
@@ -186,7 +186,7 @@ def _build(about: Description, file: Path) -> Model:
     try:
         return build_model(about.experiment, about.reading.vocabulary, about.reading.labels)
     except (RuntimeError, ValueError, TypeError, OverflowError, ArithmeticError):
-        raise DataError("settings of which no model can be made", file=file, field="experiment", hint=_AGAIN) from None
+        raise DataError("no model can be made of these settings", file=file, field="experiment", hint=_AGAIN) from None
 
 
 @dataclass(frozen=True)

@@ -90,8 +90,8 @@ class Pragmatist:
 
 
 def visited_ways(known: KnownGraph, walker: int) -> dict[int, Int[np.ndarray, " n"]]:
-    """Numbers of the viewpoints on the shortest way from the start to every visited slot of a walker, through visited
-    ones alone: what the others show is not known."""
+    """Numbers of the viewpoints on the shortest way from the start to every visited slot of a walker. The way leads
+    only through visited viewpoints, since what the others show is not known."""
     slots = np.flatnonzero(known.visited[walker])
     edges = known.edge_m[walker][np.ix_(slots, slots)]
     before = dijkstra(np.where(np.isfinite(edges), edges, 0.0), directed=False, indices=0, return_predecessors=True)[1]

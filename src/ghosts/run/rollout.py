@@ -198,8 +198,10 @@ class Rollout:
 
 
 def choose_together(count: int, choose: Choose) -> Choose:
-    """How walkers choose in groups of `count`, which follow one instruction in worlds that are symmetric to each other:
-    by the mean of their scores, all the same slot."""
+    """How groups of `count` walkers choose, which follow one instruction in worlds that are symmetric to each other.
+
+    All walkers of a group take the same slot, by the mean of their scores.
+    """
 
     def chosen(
         known: KnownGraph, table: Float[np.ndarray, "b slots"], active: Bool[np.ndarray, " b"]

@@ -34,7 +34,7 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
     model, reading = loaded.model, loaded.reading
     if not isinstance(model, GoalModel):
         kind = loaded.experiment.kind
-        raise ConfigError(f"{run} is a {kind} row without a belief to track; name a run of a filter")
+        raise ConfigError(f"{run} ({kind}) has no belief to track; name a run of a filter")
     labels, features = reading.labels, None
     if labels is not None and backbone is not None:
         raise ConfigError(f"{run} reads labelled landmarks and needs no backbone, got {backbone}; leave it out")
