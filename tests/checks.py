@@ -75,10 +75,11 @@ def _when_called(function: Callable[..., Any], typechecker: Callable[[Any], Any]
 
 
 def _check(function: Callable[..., Any], typechecker: Callable[[Any], Any]) -> Callable[..., Any]:
-    if any(_SHAPE.search(str(text)) for text in function.__annotations__.values()):
-        return _with_shapes(function, typechecker=typechecker)  # type: ignore[no-any-return]
     names = function.__globals__
-    function.__annotations__ = {key: _hint(text, names) for key, text in function.__annotations__.items()}
+    hints = {key: _hint(text, names) for key, text in function.__annotations__.items()}
+    if any(_SHAPE.search(str(hint)) for hint in hints.values()):  # a name may stand for one with axes
+        return _with_shapes(function, typechecker=typechecker)  # type: ignore[no-any-return]
+    function.__annotations__ = hints
     return typechecker(function)  # type: ignore[no-any-return]
 
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import torch
 
@@ -54,14 +55,14 @@ from ghosts.world.check import check_root
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.graph import load_graph
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
-from ghosts.world.images import read_skybox_depth, read_skybox_labels, read_skybox_rgb, write_image
+from ghosts.world.images import decode, read_skybox_depth, read_skybox_labels, read_skybox_rgb, write_image
 from ghosts.world.landmarks.build import Inputs, build_scene
 from ghosts.world.landmarks.labels import LabelSet, build_labels
 from ghosts.world.landmarks.regions import read_regions
 from ghosts.world.landmarks.reverie import parse_listing, read_listings
 from ghosts.world.landmarks.source import LandmarkSource
 from ghosts.world.matterport.graphs import take_episodes, take_graphs
-from ghosts.world.matterport.panorama import PrepareConfig, Prepared, _decode, make_note, read_note, write_panorama
+from ghosts.world.matterport.panorama import PrepareConfig, Prepared, make_note, read_note, write_panorama
 from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, _open_zip
 from landmark_world import make_landmark_root, small_experiment
 from makers import SCAN, add_landmarks, make_root, viewpoint_id
@@ -363,7 +364,7 @@ def read_raw_zip(path: Path) -> None:
         for kind in (SKYBOX, DEPTH, COLOUR):
             for name in release.names(scan, kind):
                 data, place = release.read(scan, kind, name)
-                _decode(data, place, 1)
+                decode(data, place, cv2.IMREAD_COLOR, "an image")
         release.cameras(scan)
 
 

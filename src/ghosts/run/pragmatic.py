@@ -89,7 +89,7 @@ class Pragmatist:
         return np.concatenate(found)
 
 
-def visited_ways(known: KnownGraph, walker: int) -> dict[int, Int[np.ndarray, " n"]]:
+def visited_ways(known: KnownGraph, walker: int) -> dict[int, Int[np.ndarray, " _"]]:
     """Numbers of the viewpoints on the shortest way from the start to every visited slot of a walker. The way leads
     only through visited viewpoints, since what the others show is not known."""
     slots = np.flatnonzero(known.visited[walker])

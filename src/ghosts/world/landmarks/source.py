@@ -24,7 +24,7 @@ from ghosts.world.landmarks.format import UNPLACED, SceneLandmarks, read_landmar
 from ghosts.world.landmarks.labels import DOOR, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
 
 _ANEW = "make the landmarks again with: ghosts landmarks"
-_Part = tuple[int, Float[np.ndarray, "k 3"], float]
+_Part = tuple[int, Float[np.ndarray, "_ 3"], float]
 """A label, points of it, and the weight of each."""
 
 
