@@ -13,8 +13,8 @@ from typing import Any
 import jaxtyping
 from jaxtyping import config, install_import_hook
 
-FIRST, EVERY = 100, 10
-"""Within one test, so many calls of a function are checked, and of those that follow every tenth."""
+FIRST, EVERY = 20, 100
+"""Within one test, so many calls of a function are checked, and of those that follow every hundredth."""
 _SHAPE = re.compile(r"\b(Bool|Float|Int|Num|Shaped|UInt)(8|16|32|64)?\[")
 _with_shapes = jaxtyping.jaxtyped
 _test = 0
@@ -65,7 +65,7 @@ def _when_called(function: Callable[..., Any], typechecker: Callable[[Any], Any]
         if test != _test:
             calls, test = 0, _test
         calls += 1
-        if calls > FIRST and calls % EVERY:
+        if calls > FIRST and (calls - FIRST) % EVERY:
             return function(*args, **kwargs)
         if check is None:
             check = _check(function, typechecker)

@@ -27,6 +27,7 @@ if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
 
     checks.install()
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
+from shared import SHARED
 
 # No test cuts the power: what is written need not wait for the disk.
 os.fsync = lambda file: None
@@ -147,6 +148,13 @@ def navigation(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(GOLDEN / "simulator" / "navigation.zip") as archive:
         archive.extractall(folder)
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One folder for all workers of this run."""
+    base = tmp_path_factory.getbasetemp()
+    os.environ[SHARED] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared")
 
 
 @pytest.fixture(autouse=True, scope="session")

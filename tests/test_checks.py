@@ -30,6 +30,19 @@ def add(one: Float[np.ndarray, " n"], other: Float[np.ndarray, " n"]) -> Float[n
     return one + other
 
 
+Line = Float[np.ndarray, " n"]
+
+
+@of
+def line(count: int) -> Line:
+    return np.ones(count)
+
+
+@of
+def longer(one: Float[np.ndarray, " n"]) -> Float[np.ndarray, " m"]:
+    return line(len(one) + 1)
+
+
 @of
 @dataclass
 class Pair:
@@ -83,6 +96,11 @@ def test_what_is_right_is_not() -> None:
     assert Kinds().method(1) == Kinds.of_class(1) == Kinds.alone(1) == 1
     assert add(np.ones(2), np.ones(2)).tolist() == [2.0, 2.0]
     assert Pair(1, np.zeros((2, 3))).left == 1
+
+
+def test_an_annotation_by_name_has_axes_of_its_own() -> None:
+    """The `n` of `line` is not the one of its caller."""
+    assert longer(np.ones(2)).shape == (3,)
 
 
 def test_a_function_that_is_called_often_is_checked_now_and_then() -> None:

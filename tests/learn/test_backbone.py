@@ -200,8 +200,8 @@ def test_scaled_features_say_the_same(panoramas: LabelledPanoramas) -> None:
     torch.testing.assert_close(model.segment(features), before, atol=1e-4, rtol=1e-4)
 
 
-def test_training_learns_and_resumes_bit_for_bit(root: DataRoot, panoramas: LabelledPanoramas, tmp_path: Path) -> None:
-    whole, part = tmp_path / "whole.safetensors", tmp_path / "part.safetensors"
+def test_training_learns(root: DataRoot, panoramas: LabelledPanoramas, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.safetensors"
     task = make_task(root, panoramas, **SMALLER)
     with unchecked():
         train_backbone(task, one_process(), whole)
@@ -214,10 +214,18 @@ def test_training_learns_and_resumes_bit_for_bit(root: DataRoot, panoramas: Labe
     assert task.scores["mean_iou"] > 0.6
     assert not list(tmp_path.glob("*.state.safetensors"))
 
+
+def test_a_stopped_training_resumes_bit_for_bit(root: DataRoot, panoramas: LabelledPanoramas, tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole.safetensors", tmp_path / "part.safetensors"
+    short = {**SMALLER, "iterations": 20, "log_every": 4, "evaluate_every": 10, "checkpoint_every": 4}
+    task = make_task(root, panoramas, **short)
+    with unchecked():
+        train_backbone(task, one_process(), whole)
     with pytest.raises(KeyboardInterrupt), unchecked():
-        train_backbone(interrupted(make_task(root, panoramas, **SMALLER)), one_process(), part)
+        train_backbone(interrupted(make_task(root, panoramas, **short)), one_process(), part)
     assert not part.exists()
-    again = make_task(root, panoramas, **SMALLER)
+    assert load_checkpoint(part.with_suffix(".state.safetensors")).about["iteration"] == 8
+    again = make_task(root, panoramas, **short)
     with unchecked():
         train_backbone(again, one_process(), part)
     assert again.scores == task.scores

@@ -24,6 +24,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ import cv2
 import numpy as np
 import torch
 
-from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
+from ghosts.config import GoalExperiment, SpeakerConfig, SpeakerExperiment, VlnExperiment
 from ghosts.data.drops import absent_of
 from ghosts.data.examples import load_spoken
 from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles, write_part
@@ -416,7 +417,11 @@ def _header(content: bytes) -> dict[str, Any]:
 _checkpoints: dict[str, bytes] = {}
 
 
-KINDS = {"goal": GoalExperiment, "agent": VlnExperiment, "speaker": SpeakerExperiment}
+KINDS: dict[str, Callable[..., GoalExperiment]] = {
+    "goal": GoalExperiment,
+    "agent": VlnExperiment,
+    "speaker": partial(SpeakerExperiment, speaker=SpeakerConfig(hidden=16, encoded=16)),
+}
 
 
 def make_checkpoint(kind: str) -> Callable[[Path], Path]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-from formats import PLAIN, Codec, inside_header, make_record, make_torch_file
+from formats import KINDS, PLAIN, Codec, inside_header, make_record, make_torch_file
 from lightning_fabric import Fabric
 
 from ghosts.cli import main
-from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
+from ghosts.config import GoalExperiment
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import FOLDER, JOINED, TileSettings
 from ghosts.evaluate.submission import write_submission
@@ -238,7 +238,7 @@ def make_work(work: Path) -> None:
     """One sound file of every kind."""
     combs = make_landmark_root(work / "combs")
     small = small_experiment()
-    for name, kind in (("goal", GoalExperiment), ("agent", VlnExperiment), ("speaker", SpeakerExperiment)):
+    for name, kind in KINDS.items():
         save_untrained(work / f"{name}.safetensors", combs, kind(**vars(small)))
     shutil.copy(combs / "r2r" / "R2R_train.json", work / "told.json")
     load_graph(combs / "connectivity" / f"{SCANS[0]}_connectivity.json", work / "cache")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -82,8 +83,9 @@ def pixels(page: Any, selector: str) -> np.ndarray:
     """What a canvas shows."""
     script = "c => { const s = document.createElement('canvas'); s.width = 64; s.height = 64;"
     script += "const k = s.getContext('2d'); k.drawImage(c, 0, 0, 64, 64);"
-    script += "return Array.from(k.getImageData(0, 0, 64, 64).data); }"
-    return np.array(page.eval_on_selector(selector, script)).reshape(64, 64, 4)
+    script += "return btoa(String.fromCharCode(...k.getImageData(0, 0, 64, 64).data)); }"
+    found = base64.b64decode(page.eval_on_selector(selector, script))  # a list of numbers takes 200 times as long
+    return np.frombuffer(found, np.uint8).astype(int).reshape(64, 64, 4)
 
 
 def drawn(page: Any) -> None:

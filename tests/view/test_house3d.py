@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
@@ -181,8 +182,9 @@ def test_a_film_of_a_drive_shows_camera_map_and_belief(drive: Drive, tmp_path: P
 def pixels(page: Any) -> np.ndarray:
     script = "c => { const s = document.createElement('canvas'); s.width = s.height = 96;"
     script += "const k = s.getContext('2d'); k.drawImage(c, 0, 0, 96, 96);"
-    script += "return Array.from(k.getImageData(0, 0, 96, 96).data); }"
-    return np.array(page.eval_on_selector("canvas.solid", script)).reshape(96, 96, 4)[..., :3]
+    script += "return btoa(String.fromCharCode(...k.getImageData(0, 0, 96, 96).data)); }"
+    found = base64.b64decode(page.eval_on_selector("canvas.solid", script))
+    return np.frombuffer(found, np.uint8).astype(int).reshape(96, 96, 4)[..., :3]
 
 
 def settled(page: Any, before: np.ndarray | None = None) -> np.ndarray:

@@ -12,6 +12,7 @@ import pytest
 from checks import unchecked
 from ghosts.world.houses.house import House, Opening, Primitive, Room, Stair, Thing
 from ghosts.world.houses.world import make_world
+from shared import shared_folder
 from world.houses.made import SMALL
 
 WALL_M = 0.12
@@ -139,9 +140,7 @@ def handmade() -> House:
 
 
 @pytest.fixture(scope="session")
-def small_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_world() -> Path:
     """The world of `SMALL` without pictures; nobody changes it."""
-    folder = tmp_path_factory.mktemp("small") / "world"
     with unchecked():
-        make_world(folder, SMALL, images=False)
-    return folder
+        return shared_folder("small world", lambda folder: make_world(folder, SMALL, images=False))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ghosts.world.matterport.raw import RawRelease
+from shared import shared_folder, shared_object
 from world.matterport.release import HOUSE, HOUSE_STANDS, ReleaseConfig, Shot, make_shots, write_graph, write_release
 
 CONFIG = ReleaseConfig(disc_rad=0.15, discs=14)
@@ -17,16 +18,18 @@ CONFIG = ReleaseConfig(disc_rad=0.15, discs=14)
 @pytest.fixture(scope="session")
 def shots() -> list[Shot]:
     """Two panoramas, turned and tilted differently."""
-    return make_shots(CONFIG, 2)
+    return shared_object("shots", lambda: make_shots(CONFIG, 2))
 
 
 @pytest.fixture(scope="session")
-def raw(tmp_path_factory: pytest.TempPathFactory, shots: list[Shot]) -> Path:
+def raw(shots: list[Shot]) -> Path:
     """Folder of the raw scans."""
-    folder = tmp_path_factory.mktemp("raw") / "v1" / "scans"
-    write_release(folder, CONFIG, shots)
-    write_graph(folder.parents[1] / "connectivity", shots)
-    return folder
+
+    def write(folder: Path) -> None:
+        write_release(folder / "v1" / "scans", CONFIG, shots)
+        write_graph(folder / "connectivity", shots)
+
+    return shared_folder("raw", write) / "v1" / "scans"
 
 
 @pytest.fixture(scope="session")
@@ -42,12 +45,10 @@ APART = replace(CONFIG, offset_m=0.05)
 @pytest.fixture(scope="session")
 def house_shots() -> list[Shot]:
     """Three viewpoints of a furnished house with all its thin things."""
-    return make_shots(APART, len(HOUSE_STANDS), house=HOUSE)
+    return shared_object("house shots", lambda: make_shots(APART, len(HOUSE_STANDS), house=HOUSE))
 
 
 @pytest.fixture(scope="session")
-def house_release(tmp_path_factory: pytest.TempPathFactory, house_shots: list[Shot]) -> RawRelease:
+def house_release(house_shots: list[Shot]) -> RawRelease:
     """Raw scans of it."""
-    folder = tmp_path_factory.mktemp("house")
-    write_release(folder, APART, house_shots)
-    return RawRelease([folder])
+    return RawRelease([shared_folder("house", lambda folder: write_release(folder, APART, house_shots))])
