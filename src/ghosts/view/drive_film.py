@@ -11,6 +11,7 @@ from jaxtyping import UInt8
 from ghosts.continuous.agent import Look
 from ghosts.continuous.picture import Under, top_down
 from ghosts.continuous.record import Drive, beliefs_of
+from ghosts.geometry import lattice_cells
 from ghosts.types import SUCCESS_M
 from ghosts.view import style
 from ghosts.view.canvas import new_figure
@@ -63,7 +64,8 @@ def _carpet(look: Look) -> Under:
     cell = float(x[1] - x[0])
 
     def under(x_m: np.ndarray, y_m: np.ndarray) -> np.ndarray:
-        col, row = (np.round((at - first) / cell).astype(int) for at, first in ((x_m, x[0]), (y_m, y[0])))
+        corner = np.array([x[0], y[0]]) - cell / 2
+        col, row = np.moveaxis(lattice_cells(np.stack([x_m, y_m], -1) - corner, cell), -1, 0)
         inside = (col >= 0) & (row >= 0) & (col < len(x)) & (row < len(y))
         found = colors[np.where(inside, row, 0), np.where(inside, col, 0)]
         return np.where(inside[..., None], found, 0.0)
