@@ -17,6 +17,8 @@ _EXPOSURE = 0.56
 _CPU_CHUNK = 131072
 """Pixels shaded at once on the CPU: temporaries stay in its caches."""
 _NEIGHBOURS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))
+_ALONG = 6
+"""Pixels over which a thin face is followed where rays miss it."""
 _AMBIENT = 0.95
 _MIRROR = MATERIALS.index("mirror")
 
@@ -36,14 +38,15 @@ def shade(scene: Scene, frames: Frames, hits: Hits) -> Tensor:
         for p in (slice(k, k + step) for k in range(0, len(index), step))
     ]
     albedo, light, emission, face = (torch.cat(column) for column in zip(*parts, strict=True))
-    light = even_light(light.view(*hits.index.shape, 3), face.view(hits.index.shape)).view(-1, 3)
+    face = face.view(hits.index.shape)
+    light = even_light(light.view(*hits.index.shape, 3), face).view(-1, 3)
     linear = albedo * light + emission
     glass = (scene.material[index.clamp(min=0)] == _MIRROR) & (index >= 0)
     if bool(glass.any()):
         at = glass.nonzero()[:, 0]
         linear[at] = _reflected(scene, index[at], start[at] + view[at] * reach[at], view[at], size[at], reach[at, 0])
     color = to_display(linear).view(*hits.index.shape, 3)
-    return (smooth_edges(scene, frames, hits, color) * 255.0 + 0.5).to(torch.uint8)
+    return (smooth_edges(scene, frames, hits, face, color) * 255.0 + 0.5).to(torch.uint8)
 
 
 def even_light(light: Tensor, face: Tensor) -> Tensor:
@@ -87,40 +90,74 @@ def _reflected(scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: T
     return 0.88 * radiance(scene, seen, there, ray, size) + 0.01
 
 
-def smooth_edges(scene: Scene, frames: Frames, hits: Hits, color: Tensor) -> Tensor:
-    """Blend colours along the outlines of solids.
+def smooth_edges(scene: Scene, frames: Frames, hits: Hits, face: Tensor, color: Tensor) -> Tensor:
+    """Blend colours along the edges of faces, and fill in the faces too thin for every pixel's ray to meet them.
 
-    Four more rays go through each pixel whose right or lower neighbour shows another solid (and that neighbour), but
-    only at the solids seen there and beside; a ray takes the colour of the neighbour whose solid it meets.
+    Four more rays go through each pixel that shows another face than a neighbour, or that lies in the line of a thin
+    one. They meet only the solids seen there and beside, and take the colour of the nearest pixel that shows the face.
+
+    Args:
+        scene: the scene.
+        frames: the images.
+        hits: what their pixels' rays meet.
+        face: a number for each face of each solid (`_face`), `m h w`.
+        color: `m h w 3`.
     """
-    index = hits.index
-    edge = torch.zeros_like(index, dtype=torch.bool)
-    across, down = index[:, :, 1:] != index[:, :, :-1], index[:, 1:] != index[:, :-1]
+    across, down = face[:, :, 1:] != face[:, :, :-1], face[:, 1:] != face[:, :-1]
+    edge = torch.zeros_like(face, dtype=torch.bool)
     edge[:, :, 1:] |= across
     edge[:, :, :-1] |= across
     edge[:, 1:] |= down
     edge[:, :-1] |= down
+    lines = [_lines(face, across, axis=2), _lines(face, down, axis=1)]
+    for line in lines:
+        edge |= face.flatten(1).gather(1, line.flatten(1)).view(face.shape) != face
     m, i, j = edge.nonzero(as_tuple=True)
     if len(m) == 0:
         return color
     rows = torch.stack([(i + di).clamp(0, frames.height - 1) for di, _ in _NEIGHBOURS], 1)
     cols = torch.stack([(j + dj).clamp(0, frames.width - 1) for _, dj in _NEIGHBOURS], 1)
-    ids = index[m[:, None], rows, cols]
-    near = color[m[:, None], rows, cols]
-    origin = frames.origin[m][:, None].expand(-1, len(_NEIGHBOURS), -1).reshape(-1, 3)
-    total = torch.zeros_like(near[:, 0])
+    place = torch.cat([rows * frames.width + cols, *(line[m, i, j][:, None] for line in lines)], 1)
+    place += (m * face[0].numel())[:, None]
+    faces, ids = face.view(-1)[place], hits.index.view(-1)[place]
+    # Most neighbours show the same solid: each is intersected once.
+    fresh = torch.stack([(ids[:, k : k + 1] != ids[:, :k]).all(1) for k in range(ids.shape[1])], 1)
+    pixel, _ = fresh.nonzero(as_tuple=True)
+    solid = ids[fresh]
+    origin, total = frames.origin[m], torch.zeros_like(color.view(-1, 3)[m])
     for di, dj in ((-0.125, -0.375), (0.375, -0.125), (0.125, 0.375), (-0.375, 0.125)):
         u = (j + 0.5 + dj) * (2.0 / frames.width) - 1.0
         v = (i + 0.5 + di) * (2.0 / frames.height) - 1.0
         ray = frames.forward[m] + frames.right[m] * u[:, None] + frames.down[m] * v[:, None]
         ray = torch.where(ray.abs() < TINY, TINY, ray)
-        ray = ray[:, None].expand(-1, len(_NEIGHBOURS), -1).reshape(-1, 3)
-        t = intersect(scene.solids, ids.view(-1).clamp(min=0), origin, ray).view(ids.shape)
-        t = torch.where(ids < 0, torch.full_like(t, 1e6), t)
-        total += near.gather(1, t.argmin(1)[:, None, None].expand(-1, 1, 3))[:, 0]
+        reach = intersect(scene.solids, solid.clamp(min=0), origin[pixel], ray[pixel])
+        t = torch.full_like(ids, torch.inf, dtype=ray.dtype)
+        t[fresh] = torch.where(solid < 0, 1e6, reach)
+        near, first = t.min(1)
+        met = ids.gather(1, first[:, None])[:, 0]
+        at = origin + ray * near.nan_to_num(posinf=0.0)[:, None]
+        same = faces == _face(scene, met, _own(scene, met, at))[:, None]
+        chosen = torch.where(same.any(1), same.int().argmax(1), first)
+        total += color.view(-1, 3)[place.gather(1, chosen[:, None])[:, 0]]
     result = color.clone()
     result[m, i, j] = total / 4
     return result
+
+
+def _lines(face: Tensor, change: Tensor, axis: int) -> Tensor:
+    """For each pixel the place in its image of one nearby that shows a face one pixel wide, or its own place.
+
+    Such a face runs across `axis`, along which the image changes before and behind it.
+    """
+    here = torch.arange(face[0].numel(), device=face.device).view(1, *face.shape[1:]).expand_as(face)
+    thin = torch.zeros_like(face, dtype=torch.bool)
+    inner = (slice(None),) * axis + (slice(1, -1),)
+    ahead, behind = (slice(None),) * axis + (slice(1, None),), (slice(None),) * axis + (slice(0, -1),)
+    thin[inner] = change[ahead] & change[behind]
+    size = (2 * _ALONG + 1, 3) if axis == 2 else (3, 2 * _ALONG + 1)
+    marked = torch.where(thin, here, -1).float()[:, None]
+    found = torch.nn.functional.max_pool2d(marked, size, 1, (size[0] // 2, size[1] // 2))[:, 0].long()
+    return torch.where(found < 0, here, found)
 
 
 def to_display(linear: Tensor) -> Tensor:
@@ -167,8 +204,7 @@ def _lit(
     light = _light(scene, point, normal, view, gloss, albedo, slim)
     for whole, values in zip(full, (albedo, light, emission), strict=True):
         whole[seen] = values
-    side = normal.abs().argmax(-1)
-    face[seen] = index * 6 + 2 * side + (normal.gather(1, side[:, None])[:, 0] > 0)
+    face[seen] = _face(scene, index, own)
     return full[0], full[1], full[2], face
 
 
@@ -209,15 +245,29 @@ def _fraction(x: Tensor) -> Tensor:
     return x - x.floor()
 
 
+def _own(scene: Scene, index: Tensor, point: Tensor) -> Tensor:
+    """Points in the frames of their solids."""
+    offset = point - scene.solids.center[index]
+    c, s, slope = scene.own_turn[index].unbind(-1)
+    own = torch.stack([offset[:, 0] * c + offset[:, 1] * s, offset[:, 1] * c - offset[:, 0] * s, offset[:, 2]], -1)
+    own[:, 2] -= slope * own[:, 0]
+    return own
+
+
+def _face(scene: Scene, index: Tensor, own: Tensor) -> Tensor:
+    """A number for each face of each solid that an eye can see at once: the axis of a box, one for all round sides."""
+    gap = own.abs() - scene.own_half[index]
+    axis = torch.where(scene.solids.form[index] <= BOX, gap.argmax(-1), 3)
+    return torch.where(index < 0, -1, index * 4 + axis)
+
+
 def _surface(
     scene: Scene, index: Tensor, point: Tensor, view: Tensor, size: Tensor
 ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
     """Own coordinates, world normals, and the fields of `SurfacePoints`."""
     form, half, turn = scene.solids.form[index], scene.own_half[index], scene.own_turn[index]
-    offset = point - scene.solids.center[index]
     c, s, slope = turn.unbind(-1)
-    own = torch.stack([offset[:, 0] * c + offset[:, 1] * s, offset[:, 1] * c - offset[:, 0] * s, offset[:, 2]], -1)
-    own[:, 2] -= slope * own[:, 0]
+    own = _own(scene, index, point)
     reach = own.abs() / half
     boxy = (form <= BOX)[:, None]
     axis = (own.abs() - half).argmax(-1)
