@@ -25,7 +25,7 @@ SMALL = Intrinsics(32, 24, 1.0)
 
 
 def make(root: Path, **settings: object) -> gymnasium.Env:
-    return gymnasium.make("ghosts/R2R-v0", root=str(root), **{"observation": SMALL, **settings})
+    return gymnasium.make("ghosts/R2R-v0", root=str(root), camera=SMALL, **settings)
 
 
 @pytest.mark.filterwarnings("ignore:.*Box observation space.*:UserWarning")
@@ -86,7 +86,7 @@ def test_seeds_choose_episodes(root: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_vectorised(root: Path, mode: str) -> None:
-    envs = gymnasium.make_vec("ghosts/R2R-v0", num_envs=2, vectorization_mode=mode, root=str(root), observation=SMALL)
+    envs = gymnasium.make_vec("ghosts/R2R-v0", num_envs=2, vectorization_mode=mode, root=str(root), camera=SMALL)
     observation, info = envs.reset(seed=1)
     assert observation["rgb"].shape == (2, 12, 24, 32, 3)
     assert len(observation["instruction"]) == 2

@@ -136,7 +136,7 @@ def test_it_walks_on_images_as_in_evaluation(tmp_path: Path) -> None:
     run = trained(root, tmp_path / "run", agent_experiment(observation="images"))
     examples, paths = evaluated(run, root, "val_unseen")
     assert len({len(path) for path in paths}) > 1
-    env = gymnasium.make("ghosts/R2R-v0", root=root, split="val_unseen", observation=CAMERA)
+    env = gymnasium.make("ghosts/R2R-v0", root=root, split="val_unseen", camera=CAMERA)
     agent = EnvAgent(run, tmp_path / "backbone.safetensors", CAMERA)
     assert [walked(agent, env, example) for example in examples] == paths
     with pytest.raises(ConfigError, match="last needs its backbone, such as houses-backbone"):

@@ -31,7 +31,7 @@ from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.labels import LabelSet
 from ghosts.world.landmarks.source import LandmarkSource, labels_met, training_labels
 from ghosts.world.navigation import Candidate, candidates, view_towards
-from ghosts.world.renderer import SWEEP_CAMERA, SWEEP_HEADINGS, PanoramaRenderer
+from ghosts.world.renderer import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS, PanoramaRenderer
 
 STOP = 0
 MAX_LANDMARKS = 2048
@@ -42,18 +42,25 @@ some 1 500 more."""
 class RgbdObserver:
     """A panoramic sweep of RGB-D images."""
 
-    def __init__(self, root: DataRoot, camera: Intrinsics) -> None:
-        self._renderer, self._camera = PanoramaRenderer(root.graph, root.panoramas()), camera
-        shape = (SWEEP_HEADINGS, camera.height, camera.width)
+    def __init__(self, root: DataRoot, camera: Intrinsics, headings: int, elevation_rad: float) -> None:
+        self._renderer = PanoramaRenderer(root.graph, root.panoramas())
+        self._camera, self._headings, self._elevation_rad = camera, headings, elevation_rad
+        shape = (headings, camera.height, camera.width)
         self.space: dict[str, spaces.Space[Any]] = {
             "rgb": spaces.Box(0, 255, (*shape, 3), np.uint8),
             "depth_m": spaces.Box(0.0, np.inf, shape, np.float32),
-            "camera_to_world": spaces.Box(-np.inf, np.inf, (SWEEP_HEADINGS, 4, 4), np.float64),
+            "camera_to_world": spaces.Box(-np.inf, np.inf, (headings, 4, 4), np.float64),
         }
 
     def observe(self, scan: str, viewpoint: str) -> dict[str, Any]:
         """Colour, z-depth and poses of the views."""
-        sweep = self._renderer.sweep([scan], [viewpoint], camera=self._camera)
+        sweep = self._renderer.sweep(
+            [scan],
+            [viewpoint],
+            camera=self._camera,
+            headings=self._headings,
+            elevation_rad=self._elevation_rad,
+        )
         return {"rgb": sweep.rgb[0], "depth_m": sweep.depth_m[0], "camera_to_world": sweep.camera_to_world[0]}
 
 
@@ -108,8 +115,10 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
     Args:
         root: data root folder.
         split: episodes to draw from.
-        observation: "rgbd" for images of the usual camera, another camera for its images, "landmarks" for labelled
-            landmarks.
+        observation: "rgbd" for images, "landmarks" for labelled landmarks.
+        camera: image size and field of view ("rgbd", as the next two).
+        headings: views of a sweep.
+        elevation_rad: camera elevation of the sweep.
         run: trained run whose labels and sight "landmarks" shows; those of training on this root by default.
         max_steps: the episode is truncated after so many actions.
         render_mode: "rgb_array" for pictures (`render`, `gymnasium.wrappers.RecordVideo`).
@@ -121,7 +130,10 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         self,
         root: str | Path,
         split: str = "train",
-        observation: str | Intrinsics = "rgbd",
+        observation: str = "rgbd",
+        camera: Intrinsics = SWEEP_CAMERA,
+        headings: int = SWEEP_HEADINGS,
+        elevation_rad: float = SWEEP_ELEVATION_RAD,
         run: str | Path | None = None,
         max_steps: int = 30,
         render_mode: str | None = None,
@@ -134,7 +146,7 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._root = DataRoot(Path(root))
         self._instructions = list(each_instruction(self._root.episodes(split)))
         self._by_id = {item.instr_id: item for item in self._instructions}
-        self._observer = self._make_observer(observation, run)
+        self._observer = self._make_observer(observation, camera, headings, elevation_rad, run)
         self._max_steps = max_steps
         self._most = max(int(self._root.graph(scan).adjacent.sum(1).max()) for scan in self._scans())
         characters = frozenset("".join(item.text for item in self._instructions))
@@ -201,9 +213,11 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
         path = tuple(self._graph.index(name) for name in episode.path)
         return draw_moment(Moment(self._graph, tuple(self._path), self._heading_rad, path, self._episode.text, ahead))
 
-    def _make_observer(self, kind: str | Intrinsics, run: str | Path | None) -> RgbdObserver | LandmarkObserver:
-        if isinstance(kind, Intrinsics) or kind == "rgbd":
-            return RgbdObserver(self._root, kind if isinstance(kind, Intrinsics) else SWEEP_CAMERA)
+    def _make_observer(
+        self, kind: str, camera: Intrinsics, headings: int, elevation_rad: float, run: str | Path | None
+    ) -> RgbdObserver | LandmarkObserver:
+        if kind == "rgbd":
+            return RgbdObserver(self._root, camera, headings, elevation_rad)
         if kind == "landmarks":
             return LandmarkObserver(self._root, sorted(self._scans()), load_run(run) if run is not None else None)
         raise UnknownNameError("observation", kind, ["rgbd", "landmarks"])
