@@ -101,8 +101,7 @@ class Residence:
     def places(self, graph: NavGraph, names: Sequence[str]) -> list[Stance]:
         """Bodies below the cameras of viewpoints, all looking north."""
         rows = [graph.index(name) for name in names]
-        ground_m = graph.position_m[rows] - np.array([0.0, 0.0, 1.0]) * graph.height_m[rows, None]
-        return [stand(self.ground, x, y, z, 0.0) for x, y, z in ground_m.tolist()]
+        return [stand(self.ground, x, y, z, 0.0) for x, y, z in graph.feet_m[rows].tolist()]
 
     def field(self, place: Stance) -> Field:
         """Distances to a goal; asked for at every step of an episode."""

@@ -71,7 +71,7 @@ def paint(
         DataError: there are no such viewpoints, or the panoramas have no depth.
     """
     levels = storey_levels(graph)
-    floor = graph.position_m[:, 2] - graph.height_m
+    floor = graph.feet_m[:, 2]
     mine = np.abs(floor[:, None] - levels).argmin(1) == storey
     chosen = [int(row) for row in (rows if rows is not None else np.flatnonzero(graph.included)) if mine[row]]
     if not chosen:

@@ -148,7 +148,7 @@ def _scene(
 
 def _storeys(graph: NavGraph) -> Int[np.ndarray, " n"]:
     """The storey whose floor is nearest to the ground under each viewpoint."""
-    return np.abs((graph.position_m[:, 2] - graph.height_m)[:, None] - storey_levels(graph)).argmin(1)
+    return np.abs(graph.feet_m[:, 2][:, None] - storey_levels(graph)).argmin(1)
 
 
 def places_of(scene: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -176,7 +176,7 @@ def route(scene: dict[str, Any], names: Sequence[str]) -> list[str]:
 
 def storey_levels(graph: NavGraph) -> Float[np.ndarray, " n"]:
     """Heights of the floors, lowest first: where viewpoints gather, at least 2 m apart (stairs lie in between)."""
-    floor = np.sort((graph.position_m[:, 2] - graph.height_m)[graph.included])
+    floor = np.sort(graph.feet_m[:, 2][graph.included])
     if not len(floor):
         return np.zeros(1)
     near = (np.abs(floor[:, None] - floor) < 0.4).sum(1)
