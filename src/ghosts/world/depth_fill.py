@@ -46,7 +46,7 @@ def fill_depth(
     filled, valid = np.zeros((1, 1), depth.dtype), np.zeros((1, 1), bool)
     shade = np.zeros((1, 1), intensity.dtype)
     for number in reversed(range(len(SIGMAS))):
-        # At 1/2ᴺᵁᴹᴮᴱᴿ of its size, by picking pixels: averaging would mix depths across edges.
+        # At 1/2**number of its size, by picking pixels: averaging would mix depths across edges.
         height, width = (max(side >> number, 1) for side in depth.shape)
         whole, pick = _pick((height, width), depth.shape), _pick((height, width), filled.shape)
         values, guide, holes = depth[whole], intensity[whole], missing[whole]
