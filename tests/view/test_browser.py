@@ -150,7 +150,7 @@ def test_a_visit(page: Any, address: str) -> None:
     page.click(".terms summary")
     # Look around: dragging the panorama turns it, and the wedge on the map with it.
     page.wait_for_selector(".panobox:not([hidden])")
-    assert page.is_hidden("[data-show=sight]")
+    page.wait_for_selector("[data-show=sight]", state="hidden")
     page.locator("canvas.pano").scroll_into_view_if_needed()
     before, map_before = settled(page, "canvas.pano"), settled(page, "canvas.map")
     page.hover("canvas.pano", position={"x": 200, "y": 60})  # waits until the page's parts rest
@@ -170,7 +170,7 @@ def test_a_visit(page: Any, address: str) -> None:
     page.select_option("#walk", "fixed walk")
     page.wait_for_selector('[data-part=walker]:has-text("fixed walk (evaluation\'s)")')
     choose(page, "301_1")
-    assert page.is_hidden(".panobox")
+    page.wait_for_selector(".panobox", state="hidden")
     # Of a world of landmarks the map shows in which directions they lie.
     seen = "[...Ghosts.shown_player.panes[0].map.seen()].map((mark) => mark.t)"
     assert set(page.evaluate(seen)) <= set(page.locator("[data-part=seen] span").all_inner_texts())
@@ -380,11 +380,11 @@ def test_keys_of_a_focused_control_are_its_own(page: Any, address: str) -> None:
     page.wait_for_selector(note)
     page.click("#save summary")
     page.keyboard.press("Escape")
-    assert page.is_hidden("#png")
+    page.wait_for_selector("#png", state="hidden")
     page.click("#save summary")
-    assert page.is_visible("#png")
+    page.wait_for_selector("#png", state="visible")
     page.locator("h1").click()
-    assert page.is_hidden("#png")
+    page.wait_for_selector("#png", state="hidden")
 
 
 def test_the_newest_choice_counts(page: Any, address: str) -> None:

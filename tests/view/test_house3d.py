@@ -222,7 +222,7 @@ def test_the_browser_draws_it(houses: tuple[Library, Houses3D]) -> None:
         page.goto(f"{served.address}#w=home&s=val_unseen&e=3_0&v=3d")
         page.wait_for_selector("canvas.solid:visible")
         whole = settled(page)
-        assert page.locator("canvas.map").is_hidden()
+        page.wait_for_selector("canvas.map", state="hidden")
         page.focus("canvas.solid")
         page.keyboard.press("ArrowRight")
         turned = settled(page, whole)
@@ -249,6 +249,6 @@ def test_the_browser_draws_it(houses: tuple[Library, Houses3D]) -> None:
         assert "v=3d" not in page.url
         page.select_option("#world", "combs")
         page.wait_for_selector("#message:has-text('comb')")
-        assert page.locator("[data-part=solid]").is_hidden()
+        page.wait_for_selector("[data-part=solid]", state="hidden")
         browser.close()
     assert complaints == []
