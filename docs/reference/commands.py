@@ -26,7 +26,12 @@ INTRODUCTION = """# Commands
 
 `ghosts COMMAND --help` prints the same.
 This page is made by `python docs/reference/commands.py`.
-An option that takes several values is repeated: `--run A --run B`.
+An option marked *repeatable* can be given several times: `--run A --run B`.
+
+These pages explain the terms: [data](../data.md#a-data-root) (data root, scan, viewpoint, split, R2R), [from images to maps](../images.md) (backbone, tile),
+[the model](../model.md) (belief, filter, agent step, filter step, candidate), [acting](../navigation.md) (planner, seq2seq), [the speaker](../speaker.md) and [landmarks](../landmarks.md).
+*Paper* means [Anderson et al. 2019](https://arxiv.org/abs/1907.02022), and *released code* is its authors' code.
+A *run* is what one `ghosts train` writes, and a *checkpoint* is a file of its weights. *Shipped weights* come with the package and are named, as in `--run houses-agent`. `ghosts runs` lists both.
 
 In bash, these lines complete commands and options with Tab (put them into `~/.bashrc`):
 
@@ -47,9 +52,10 @@ def page() -> str:
     for name, about in commands().items():
         parts.append(f"## ghosts {name}\n\n{about}\n")
         for words in [(name, kind) for kind in KINDS[name]] if name in KINDS else [(name,)]:
+            text = help_of(*words)
             if len(words) > 1:
-                parts.append(f"### ghosts {' '.join(words)}\n")
-            rows = [f"| `{flags}` | {meaning} |" for flags, meaning in options(help_of(*words))]
+                parts.append(f"### ghosts {' '.join(words)}\n\n{description(text)}\n")
+            rows = [f"| `{flags}` | {meaning} |" for flags, meaning in options(text)]
             parts.append("\n".join(["| option | meaning |", "| --- | --- |", *rows, ""]))
     return "\n".join(parts)
 
@@ -66,11 +72,16 @@ def help_of(*words: str) -> str:
     return text.getvalue()
 
 
+def description(text: str) -> str:
+    """What a help text says between its usage and its options."""
+    return " ".join(text.split("\n\n")[1].split())
+
+
 def options(text: str) -> Iterator[tuple[str, str]]:
     """Flags and meaning of every option in a help text."""
     found: list[list[str]] = []
     for line in text.splitlines():
-        line = line[2:].rstrip()
+        line = line[2:].rstrip() if line.startswith("  ") else ""  # the description has one space
         if re.match(r"--?[a-z]|[A-Z]+  ", line):
             flags, _, meaning = line.partition("  ")
             found.append([flags, meaning.strip()])
