@@ -28,10 +28,12 @@ INTRODUCTION = """# Commands
 This page is made by `python docs/reference/commands.py`.
 An option marked *repeatable* can be given several times: `--run A --run B`.
 
-These pages explain the terms: [data](../data.md#a-data-root) (data root, scan, viewpoint, split, R2R), [from images to maps](../images.md) (backbone, tile),
-[the model](../model.md) (belief, filter, agent step, filter step, candidate), [acting](../navigation.md) (planner, seq2seq), [the speaker](../speaker.md) and [landmarks](../landmarks.md).
-*Paper* means [Anderson et al. 2019](https://arxiv.org/abs/1907.02022), and *released code* is its authors' code.
-A *run* is what one `ghosts train` writes, and a *checkpoint* is a file of its weights. *Shipped weights* come with the package and are named, as in `--run houses-agent`. `ghosts runs` lists both.
+These pages explain the terms: [data](../data.md#a-data-root) (data root, scan, viewpoint, split, R2R),
+[from images to maps](../images.md) (backbone, tile), [the model](../model.md) (belief, filter, agent and filter steps,
+candidate), [acting](../navigation.md) (planner, seq2seq), [the speaker](../speaker.md), [landmarks](../landmarks.md).
+*Paper* means [Anderson et al. 2019](https://arxiv.org/abs/1907.02022), and *released code* its authors' code.
+A *run* is one training, and a *checkpoint* is a file of weights in its folder.
+*Shipped weights* come with the package; give their name, as in `--run houses-agent`. `ghosts runs` lists both.
 
 In bash, these lines complete commands and options with Tab (put them into `~/.bashrc`):
 

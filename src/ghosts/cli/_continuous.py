@@ -35,17 +35,17 @@ class EvalCe:
     split: str = "val_unseen"
     """Split whose instructions are followed."""
     planner: bool = False
-    """Also choose with the planner instead of each run's policy."""
+    """Also score each run with the planner in place of its policy."""
     baseline: tuple[str, ...] = ()
     """Driver without a model: random, stop, hand-coded, oracle, or `none`; repeat for more. All by default."""
     answers: Path | None = None
-    """Also drive along the walks of a discrete agent, from a file of `ghosts submit`."""
+    """Also drive along the walks in a file of `ghosts submit`."""
     examples: int = 0
     """Number of instructions, evenly spaced; 0 = all."""
     camera: Literal["trained", "vln-ce"] = "trained"
     """Camera: `trained` is 60° wide and looks 30° down, as in the agent's training; `vln-ce` is 90° wide and level."""
     renderer: str = "auto"
-    """Renderer: exact, baked, fast, or auto."""
+    """Renderer: exact, baked, fast, or auto (docs/continuous.md)."""
     out: Path | None = None
     """Folder for the table and its numbers."""
 

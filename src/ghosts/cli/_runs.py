@@ -62,8 +62,8 @@ class PragmaticOptions:
     """A speaker that has a say in where an agent stops."""
 
     pragmatic: Path | None = None
-    """Run of a speaker. The agent then also weighs places to stop by how likely the speaker finds the instruction for
-    the way there (Fried et al. 2018)."""
+    """Run of `ghosts train speaker`. The agent then also weighs places to stop by how likely the speaker finds the
+    instruction for the way there (Fried et al. 2018)."""
     pragmatic_weight: float = 1.0
     """Weight of the speaker's log-likelihood beside the policy's."""
 
@@ -102,7 +102,7 @@ class SymmetryOptions:
 
     symmetries: Literal[1, 4, 8] = 1
     """Follow each instruction in rotated copies of its world too (4), or also in mirrored ones (8), and average what
-    the model says. It takes as many times as long."""
+    the model says. It takes 4 or 8 times as long."""
 
     @property
     def worlds(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Train the houses' image backbone on their semantic labels; the same command resumes an interrupted run.
+"""Train an image backbone on the labels of procedural houses; the same command resumes an interrupted run.
 
 It uses only houses of `train` that no unseen or test split uses. Give the file it writes to `ghosts tiles`.
 """

@@ -21,15 +21,15 @@ class Options:
     data: Path
     """Data root."""
     run: Path
-    """Folder of a run, or a checkpoint."""
+    """Folder of a run, a checkpoint, or shipped weights."""
     out: Path
     """Folder to write."""
     episode: str = ""
-    """Instruction, for instance 1000_0; by default the first of the split."""
+    """Episode, such as 1000_0 (`ghosts episodes` lists them); by default the first of the split."""
     split: str = ""
-    """Split of the instruction; by default an unseen one."""
+    """Split of the episode; by default one of unseen buildings."""
     walk: Walk = "agent"
-    """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
+    """Walk to show: the model's own (agent), or the one on which `ghosts eval goal` scores all models (fixed)."""
     step: int = -1
     """Agent step that the figures show; by default the last."""
     kind: tuple[Literal["png", "pdf", "svg"], ...] = ()

@@ -1,4 +1,4 @@
-"""Measure speed (`ghosts bench simulator|houses|model|growth|viewer`) or what more buildings bring (`… buildings`)."""
+"""Measure speed (`ghosts bench simulator|houses|model|growth|viewer`) or gains from more buildings (`… buildings`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ghosts.files import write_json
 
 @dataclass(frozen=True)
 class Simulator:
-    """Speed of the drop-in for MatterSim (with --against, beside the original), of sweeps and of GPU views."""
+    """Speed of the drop-in for MatterSim (with --against, beside the original), of 12-view sweeps and of GPU views."""
 
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""
@@ -34,9 +34,9 @@ class Simulator:
     seconds: float = 3.0
     """How long each row is measured, in seconds."""
     only: tuple[str, ...] = ()
-    """Measure only these rows of the drop-in, named by the words in brackets (discretised, free, start, …)."""
+    """Measure only this row of the drop-in's table, by its name in brackets there (discretised, free, start, …)."""
     out: Path | None = None
-    """Also write the figures here, as JSON."""
+    """Also write the numbers here, as JSON."""
 
     def __post_init__(self) -> None:
         require(0.0 < self.seconds < math.inf, "--seconds must be positive", self.seconds)
@@ -48,7 +48,7 @@ class Houses:
     """RGB-D frames per second of processor time at any pose of a house, by renderer."""
 
     device: str = "cpu"
-    """Where to draw: cpu, cuda or auto; a GPU draws with `exact` alone, in batches of 64."""
+    """Where to draw: cpu, cuda or auto; a GPU draws only with the renderer `exact`, in batches of 64."""
     seed: int = 0
     """Seed of the house."""
     frames: int = 60
@@ -56,7 +56,7 @@ class Houses:
     size: int = 256
     """Pixels per side of a picture, a multiple of 16."""
     out: Path | None = None
-    """Also write the figures here, as JSON."""
+    """Also write the numbers here, as JSON."""
 
     def __post_init__(self) -> None:
         require(self.seed >= 0, "--seed must not be negative", self.seed)
@@ -71,13 +71,13 @@ class Model:
     device: str = "cpu"
     """Where to run: cpu, cuda or auto."""
     quick: bool = False
-    """Time one run per row instead of five."""
+    """Time one run per row instead of five (on a GPU, 30)."""
     batch: int = 5
     """Episodes per iteration."""
     seed: int = 0
     """Seed of weights and data."""
     out: Path | None = None
-    """Also write the figures here, as JSON."""
+    """Also write the numbers here, as JSON."""
 
     def __post_init__(self) -> None:
         require(self.batch >= 1, "--batch must be at least 1", self.batch)
@@ -91,11 +91,12 @@ class Growth:
     device: str = "cpu"
     """Where to train: cpu, cuda or auto."""
     preset: str | None = None
-    """Preset to train, `landmarks-filter` by default (`tiny` on the CPU). One axis is varied at a time."""
+    """Preset to train, `landmarks-filter` by default (`tiny` on the CPU)."""
     data: Path | None = None
     """A data root that suits the preset; a made-up one by default."""
     batch: tuple[int, ...] = ()
-    """Episodes per iteration; repeat for more. Replaces the default values, as the next three options do."""
+    """Episodes per iteration; repeat for more. Replaces the default values, as the next three options do. Only one of
+    the four varies at a time."""
     map: tuple[int, ...] = ()
     """Cells per side of the map."""
     headings: tuple[int, ...] = ()
@@ -107,7 +108,7 @@ class Growth:
     threads: int = 2
     """Threads that prepare batches."""
     out: Path | None = None
-    """Also write the figures here, as JSON, and a picture beside them, as SVG and PNG."""
+    """Also write the numbers here, as JSON, and a picture beside them, as SVG and PNG."""
 
     def __post_init__(self) -> None:
         for name in ("batch", "map", "headings", "houses"):
@@ -128,9 +129,9 @@ class Viewer:
     questions: int = 50
     """Number of new instructions to ask."""
     out: Path | None = None
-    """Also write the figures here, as JSON."""
+    """Also write the numbers here, as JSON."""
     device: str = "cpu"
-    """The viewer thinks on the CPU."""
+    """Must be cpu: the viewer uses no GPU."""
 
     def __post_init__(self) -> None:
         require(self.questions >= 1, "--questions must be at least 1", self.questions)
@@ -146,9 +147,9 @@ class Buildings:
     split: str = "val_unseen"
     """Split of the table."""
     out: Path | None = None
-    """Also write the figures here, as JSON, and a picture beside them, as SVG and PNG."""
+    """Also write the numbers here, as JSON, and a picture beside them, as SVG and PNG."""
     device: str = "cpu"
-    """Nothing is trained or scored here."""
+    """Without effect: nothing is trained or scored here."""
 
 
 def main(arguments: list[str]) -> None:

@@ -26,7 +26,7 @@ class Options:
     data: Path
     """Data root."""
     sample: int = 0
-    """Number of panoramas per scan to decode, evenly spaced; 0 = all."""
+    """Number of panoramas per building to decode, evenly spaced; 0 = all."""
     json: bool = False
     """Print JSON instead of tables."""
     most: int = 20

@@ -1,4 +1,4 @@
-"""Evaluate models: `ghosts eval goal|vln|ce --run RUN --data ROOT` prints Table 1, Table 2, or scores of driving."""
+"""Score models: `ghosts eval goal|vln|ce --run RUN --data ROOT` prints the paper's Table 1 or 2, or driving scores."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EvalGoal(EvalOptions):
     goal.json and goal.md to --out."""
 
     preset: tuple[str, ...] = ()
-    """A model that needs no training (hand-coded), by name."""
+    """Name of a model that needs no training: hand-coded."""
     batch: int = 64
     """Instructions at a time."""
     threads: int = 2
@@ -55,7 +55,8 @@ class EvalVln(EvalOptions, PragmaticOptions):
     rows. Writes vln.json (the same bytes every time), vln.md and speed.json (timings) to --out."""
 
     planner: bool = False
-    """Also act with the planner on the filter of each run. Runs of `ghosts train goal` can act only this way."""
+    """Also let the planner, which is not trained, act on the filter of each run. Runs of `ghosts train goal` can act
+    only this way."""
     baseline: tuple[str, ...] = ()
     """Walker without a model: random, stop, shortest, or `none`; repeat for more. All by default."""
     batch: int = 128

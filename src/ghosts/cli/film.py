@@ -21,15 +21,15 @@ class Options:
     out: Path
     """Film to write: .mp4 or .gif."""
     run: tuple[Path, ...] = ()
-    """Folder of a run, or a checkpoint; repeat to show models side by side."""
+    """Folder of a run, a checkpoint, or shipped weights; repeat to show models side by side."""
     episode: str = ""
-    """Instruction, for instance 1000_0; by default the first of the split."""
+    """Episode, such as 1000_0 (`ghosts episodes` lists them); by default the first of the split."""
     split: str = ""
-    """Split of the instruction; by default an unseen one."""
+    """Split of the episode; by default one of unseen buildings."""
     walk: Walk = "agent"
-    """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
+    """Walk to show: the model's own (agent), or the one on which `ghosts eval goal` scores all models (fixed)."""
     drive: bool = False
-    """Let the first run drive in a procedural house without a graph, and show camera and map side by side."""
+    """Let one run drive without a graph, in a procedural house, and show camera and map side by side."""
     photo: bool = False
     """Draw on a map painted from the photos instead of the plan (needs images)."""
 

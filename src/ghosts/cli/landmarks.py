@@ -30,15 +30,15 @@ class Options:
     """Write <out>/landmarks/<scan>.json for every building. Buildings already made from the same files are kept."""
 
     connectivity: Path
-    """Folder with <scan>_connectivity.json (and scans.txt)."""
+    """Folder of navigation graphs: `<scan>_connectivity.json` (and scans.txt)."""
     bbox: Path
-    """REVERIE's BBox folder, or the BBox.tar.gz that holds it (read in place)."""
+    """BBox folder of the data set REVERIE, or the BBox.tar.gz that holds it (read in place)."""
     regions: Path
-    """Folder with <scan>.panorama_to_region.txt."""
+    """Folder with `<scan>.panorama_to_region.txt`."""
     out: Path
     """Data root to write to."""
     r2r: Path | None = None
-    """Folder with R2R_<split>.json. The paths and connectivity files of these buildings are copied to the data root."""
+    """Folder with `R2R_<split>.json`. The paths and graphs of these buildings are copied to the data root."""
     scan: tuple[str, ...] = ()
     """Make only this building; repeat for more."""
 

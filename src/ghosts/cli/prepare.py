@@ -40,7 +40,7 @@ class Options:
     connectivity: Path | None = None
     """Folder of navigation graphs to copy into the root."""
     r2r: Path | None = None
-    """Folder of R2R_<split>.json files to copy into the root."""
+    """Folder of `R2R_<split>.json` files to copy into the root."""
     faces: int = 512
     """Side of a skybox face in pixels."""
     colour: Literal["skybox", "undistorted"] = "skybox"

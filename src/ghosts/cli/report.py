@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Options:
     data: Path | None = None
-    """Data root. Records alone need none, and have no photos without it."""
+    """Data root. Only --record works without it, and then shows no photos."""
     run: tuple[Path, ...] = ()
-    """Folder of a run, or a checkpoint; repeat to compare models side by side."""
+    """Folder of a run, a checkpoint, or shipped weights; repeat to compare models side by side."""
     baseline: bool = False
     """Also compare with the hand-coded baseline."""
     out: Path = Path("report.html")
     """Page to write."""
     split: str = ""
-    """Split to evaluate; by default an unseen one."""
+    """Split to evaluate; by default one of unseen buildings."""
     walk: Walk = "agent"
-    """Who walks: the model by itself (agent), or the fixed walk that goal prediction is evaluated on (fixed)."""
+    """Walk to show: the model's own (agent), or the one on which `ghosts eval goal` scores all models (fixed)."""
     episode: tuple[str, ...] = ()
-    """Show this instruction instead of evaluating the split; repeat for more."""
+    """Show this episode instead of evaluating the split; repeat for more."""
     record: tuple[Path, ...] = ()
     """Show this episode record (JSON, of `ghosts belief` or saved in the viewer), with or without a run; repeat for
     more."""

@@ -44,16 +44,17 @@ class Options:
     out: Path | None = None
     """File for these paths or for the scores (.json), or for a picture of the walk and its directions (.png)."""
     label_dropout: float = 0.0
-    """Share of the labels that are hidden from the speaker on each path of --paths. Training hides the same ones from
-    the follower (Tan et al. 2019)."""
+    """Share of the labels that are hidden from the speaker on each path of --paths. Training on these paths hides
+    the same ones (Tan et al. 2019)."""
     score: str = ""
     """Describe the paths of this split instead, in the likeliest words, and say how close these are to people's."""
     follower: Path | None = None
-    """Agent that follows people's words and the speaker's on these paths: a run, a checkpoint, or shipped weights."""
+    """Agent that follows people's words and the speaker's on the paths of --score: a run, a checkpoint, or shipped
+    weights."""
     examples: int = 0
     """Number of paths of --score, evenly spaced; 0 = all."""
     batch: int = 128
-    """Instructions that --follower walks by at a time."""
+    """Instructions that --follower follows at a time."""
     half: bool = False
     """Run the networks of --follower in bfloat16, as in training; float32 by default."""
     temperature: float = 0.6

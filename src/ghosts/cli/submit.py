@@ -18,7 +18,8 @@ class Submit(PragmaticOptions, SymmetryOptions):
     """Write the R2R test server's file with an agent, or check any such file."""
 
     run: Path | None = None
-    """Folder of a run of `ghosts train vln` (or of `ghosts train goal`, with --planner), or a checkpoint."""
+    """Folder of a run of `ghosts train vln` (or of `ghosts train goal`, with --planner), a checkpoint, or shipped
+    weights."""
     check: Path | None = None
     """Only check this file, which any program may have made."""
     data: Path = Path("data")
@@ -28,11 +29,11 @@ class Submit(PragmaticOptions, SymmetryOptions):
     out: Path = Path("submission.json")
     """The file to write."""
     planner: bool = False
-    """Act with the planner on the run's filter."""
+    """Let the planner, which is not trained, act on the run's filter."""
     device: str = "auto"
     """cpu, cuda or auto."""
     batch: int = 128
-    """Instructions that are walked at a time."""
+    """Instructions at a time."""
 
     def __post_init__(self) -> None:
         if (self.run is None) == (self.check is None):

@@ -1,4 +1,4 @@
-"""Make map tiles of all panoramas with a frozen backbone, so that training reads no pixels.
+"""Make map tiles (features of floor cells) of all panoramas with a frozen backbone; training then reads no pixels.
 
 `ghosts tiles --data ROOT --backbone FILE` makes the tiles that are missing or out of date, and resumes where it was
 stopped. Several processes can share the buildings: `torchrun --nproc-per-node 4 --no-python ghosts tiles …`.

@@ -24,7 +24,7 @@ class Options:
     data: tuple[Path, ...] = ()
     """Data root; repeat for more."""
     run: tuple[Path, ...] = ()
-    """Folder of a run, or a checkpoint; repeat to compare models."""
+    """Folder of a run, a checkpoint, or shipped weights; repeat to compare models."""
     watch: tuple[Path, ...] = ()
     """Folder of a run that is still training: draw its log and show every new checkpoint; repeat for more."""
     baseline: bool = True

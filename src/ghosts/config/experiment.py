@@ -39,19 +39,19 @@ class LandmarkConfig(Config, part="landmarks"):
     unplaced: bool = True
     """Also show objects of unknown direction (method `near`), spread widely."""
     rooms: bool = True
-    """Show the letter of the room around the camera."""
+    """Show the kind of room around the camera."""
     floor: bool = True
     """Show the structure of the navigation graph: floor around the camera and along lines to its neighbours, the
-    neighbours themselves, and stairs. Without it only objects and rooms are shown."""
+    neighbours themselves, and stairs."""
     sight_m: Annotated[float, at_least(0)] = 0.0
-    """Also show objects and rooms of viewpoints in plain sight (`visible` in the graph) up to this far; with 0 only
-    those of the viewpoint itself. REVERIE lists objects within 2 m, but a camera sees farther."""
+    """Also show objects and rooms of viewpoints in plain sight up to this far; with 0 only those of the viewpoint
+    itself, within 2 m."""
     stairs_m: Positive = 0.5
     """A neighbour that lies more than this higher or lower is up or down stairs."""
     patch_m: Annotated[float, at_least(0), Bound("must be at most 10", lambda value: value <= 10.0)] = 0.5
     """Floor and room reach this far around the camera, along each axis."""
     step_m: Annotated[Positive, within(0.01, 10)] = 0.25
-    """Distance between the points of a line or patch. It is at most a map cell, so that no cell is missed."""
+    """Distance between the points of a line or patch. Keep it at most a map cell, so that no cell is missed."""
     exact_m: Annotated[float, at_least(0)] = 0.1
     """An object whose place is known better than this is shown as one point."""
     vectors: bool = False
@@ -85,12 +85,15 @@ class OptimiserConfig(Config, part="train"):
     ema: Fraction = 0.0
     """Decay of the running average of the weights, which is then evaluated; 0 evaluates the weights themselves."""
     precision: Precision = "32-true"
-    """Precision of the networks: float32, bfloat16 (the filter's recursion stays in float32), or auto, which is
-    bfloat16 on a GPU and float32 on a CPU."""
+    """Precision of the networks: float32, bfloat16 (the filter stays in float32), or auto (bfloat16 on a GPU, float32
+    on a CPU)."""
     seed: Annotated[int, within(0, MAX_SEED)] = 0
     log_every: Count = 25
+    """In iterations."""
     evaluate_every: Count = 500
+    """In iterations."""
     checkpoint_every: Count = 250
+    """In iterations."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +101,9 @@ class TrainConfig(OptimiserConfig):
     """How a model of instructions is trained."""
 
     capture: bool = True
-    """On a single GPU, run language and filter as CUDA graphs. The numbers stay the same, with fewer launches."""
+    """On a single GPU, run language and filter as CUDA graphs. The numbers stay the same."""
     agent_steps: Count = 6
-    """Viewpoints from which an agent looks in an episode. The map after each is supervised (but see `supervised`)."""
+    """Viewpoints from which an agent looks in an episode."""
     mirrored: Fraction = 0.5
     """Share of episodes shown mirrored, with left and right swapped in the words."""
     quarters: bool = False
@@ -112,11 +115,9 @@ class TrainConfig(OptimiserConfig):
     meaning_dropout: Fraction = 0.0
     """Share of words read by their meaning alone, like words that training never met (with `language.vectors`)."""
     near_words: Fraction = 0.0
-    """Share of words replaced by one of near meaning that training never met, where there is one (with
-    `language.vectors`)."""
+    """Share of words replaced by one of near meaning that training never met (with `language.vectors`)."""
     label_dropout: Fraction = 0.0
-    """Share of the labels of rooms and objects that are hidden in the building of an episode, so that it looks like a
-    new building (Tan et al. 2019)."""
+    """Share of room and object labels hidden in an episode's building, so that it looks new (Tan et al. 2019)."""
     room_loss: Weight = 0.0
     """Weight of predicting the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
     progress_loss: Weight = 0.0
@@ -125,20 +126,20 @@ class TrainConfig(OptimiserConfig):
     hold_out: Annotated[
         int | None, Bound("must be 0, or 2 at least", lambda value: value in (None, 0) or value >= 2)
     ] = None
-    """Hold out every n-th training building as `dev_unseen`; 0 holds out none. By default it is every eighth, or every
-    sixteenth where the data root has a `val_unseen` of its own."""
+    """Hold out every n-th training building as `dev_unseen`; 0 holds out none. By default every eighth, or every
+    sixteenth where the data root has a `val_unseen`."""
     buildings: Annotated[int, NOT_NEGATIVE] = 0
     """Train in only this many of the training buildings, evenly spaced; 0 for all."""
     visit: Count = 64
     """Instructions taken from a building before another takes its place, where buildings are streamed."""
     distil: Fraction = 0.0
-    """Weight of the teachers' beliefs (`--teacher RUN`) in the loss. The demonstrator's true poses have the rest."""
+    """Weight of the teachers' beliefs (`--teacher RUN`) in the loss. The true poses of the path have the rest."""
     spoken: Fraction = 0.0
     """Share of episodes whose instruction comes from a speaker (`--spoken FILE`; Fried et al. 2018)."""
     spoken_until: Fraction = 0.7
-    """Share of the iterations that use a speaker's instructions. After them all instructions are people's."""
+    """A speaker's instructions are used up to this share of the iterations, then only people's."""
     supervised: int = 0
-    """Agent steps per episode whose maps are supervised, drawn anew in every iteration; 0 for all of them."""
+    """Agent steps per episode whose maps enter the loss, drawn anew in every iteration; 0 for all of them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,7 +155,9 @@ class GoalExperiment:
     """One row of Table 1."""
 
     name: str
+    """Name in tables."""
     kind: GoalKind
+    """The paper's filter, or a baseline."""
     model: ModelConfig = field(default_factory=ModelConfig)
     baseline: BaselineConfig = field(default_factory=BaselineConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -171,19 +174,19 @@ class NavigationConfig(Config, part="navigation"):
     agent: Literal["filter", "seq2seq"] = "filter"
     """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
     step_limit: Count = 12
-    """Panoramas that an agent may look at in an episode of an evaluation. In training it is `train.agent_steps`."""
+    """Panoramas that an agent may look at in an episode of an evaluation. In training it is --train.agent-steps."""
     own_actions: Fraction = 0.5
-    """Share of training moves that the agent chooses itself. The others go to the target. Paper: 0.5. With 1 it is
-    DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
+    """Share of training moves that the agent chooses itself. The others go to the candidate closest to the goal.
+    Paper: 0.5. With 1 it is DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
     policy_weight: Annotated[float, NOT_NEGATIVE] = 0.1
     """Weight of the policy's loss beside the filter's."""
     reward: Annotated[float, NOT_NEGATIVE] = 0.0
     """Weight of the policy's own success in its loss (policy gradient): walks that do better than others of the same
-    instruction become likelier. Needs `own_actions` 1 and several `samples`."""
+    instruction become likelier. Needs --navigation.own-actions 1 and several --navigation.samples."""
     samples: Count = 1
     """Walks per instruction of a training batch."""
     true_beliefs: bool = False
-    """Give the policy the demonstrator's true trajectory instead of the filter's beliefs: an upper bound."""
+    """Give the policy the true trajectory instead of the filter's beliefs: an upper bound."""
     freeze_filter: bool = False
     """Train only the policy, on the beliefs of a filter that stays as `--warm-start` gave it. No gradient passes
     through the filter, which makes an iteration several times cheaper. Paper: both are trained together."""
@@ -256,8 +259,10 @@ class BackboneConfig(OptimiserConfig):
     balance: Weight = 0.5
     """The weight of a label is its share of the pixels to the power of minus this, so small things count more."""
     width: Sixteens = 320
+    """Width of the views in pixels, a multiple of 16."""
     height: Sixteens = 256
-    """Size of the views, in multiples of 16: that of a sweep's views, because group norm averages over a whole view."""
+    """Height of the views, a multiple of 16. The default size is that of the views for tiles, because group norm
+    averages over a whole view."""
     panoramas: Count = 4000
     """Keep at most this many panoramas, evenly spaced, on the device (2 MB each at 256 px faces)."""
     held_out_views: Count = 512

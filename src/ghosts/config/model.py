@@ -40,7 +40,7 @@ class LanguageConfig(Config, part="language"):
     embedding: Count = 300
     """Word embedding size."""
     hidden: Count = 256
-    """Hidden size of the encoder, each way, and of the decoder."""
+    """Hidden size of the encoder (in each direction) and of the decoder."""
     position: Annotated[int, Bound("must be even and at least 2", lambda value: value >= 2 and value % 2 == 0)] = 64
     """Size of the decoder's positional encoding of the filter step."""
     steps: Annotated[int, within(1, MOST_STEPS)] = 6
@@ -52,14 +52,14 @@ class LanguageConfig(Config, part="language"):
     dropout: Dropout = 0.3
     """Dropout on embeddings and encoder states."""
     vectors: bool = False
-    """Read words by the vectors that come with the package, also words that training never met. Paper: words with fewer
-    than five occurrences are unknown."""
+    """Read words by the GloVe vectors that come with the package, also words that training never met. Paper: words
+    with fewer than five occurrences are unknown."""
     encoder: Literal["lstm", "transformer"] = "lstm"
     """The encoder of words. Paper: an LSTM in each direction."""
     rooms: bool = False
-    """Also predict from the words which kind of room each filter step leads to (`train.room_loss`)."""
+    """Also predict from the words which kind of room each filter step leads to (with --train.room-loss)."""
     progress: bool = False
-    """Also predict from the words how far the goal still is after each filter step (`train.progress_loss`)."""
+    """Also predict from the words how far the goal still is after each filter step (with --train.progress-loss)."""
     layers: Layers = 2
     """Layers of a transformer."""
     heads: Count = 4
@@ -85,12 +85,13 @@ class MapperConfig(Config, part="mapper"):
     kernel: Annotated[Count, ODD] = 3
     """Side of the convolutions."""
     convolution: Literal["sparse", "masked"] = "masked"
-    """Paper: sparsity-aware (divided by the observed inputs under the kernel). Released code: plain, masked after."""
+    """Paper: sparse (divided by the number of observed inputs under the kernel). Released code: plain, masked after."""
     dropout: Dropout = 0.5
     """Channel dropout on both gates, with the same masks throughout an episode."""
     rows: Side = 96
+    """Rows of the map."""
     cols: Side = 96
-    """Cells per side of the map."""
+    """Columns of the map."""
     cell_m: float = 0.5
     """Side of a cell."""
     height_clip_m: float = 5.0
@@ -111,8 +112,8 @@ class MotionConfig(Config, part="motion"):
     """Motion model p(s_t | s_{t−1}, a_t, M)."""
 
     kind: Literal["factorised", "joint"] = "factorised"
-    """Released code: map part × egocentric language part, the new heading follows from the displacement.
-    Paper: one kernel over Θ² × M² from a 3-layer CNN on [tiled action, map]."""
+    """Released code: a map part times an egocentric language part; the new heading follows from the displacement.
+    Paper (joint): a 3-layer CNN on action and map gives one kernel over new headings and displacements."""
     kernel: Annotated[int, Bound("must be odd and at least 3", lambda value: value >= 3 and value % 2 == 1)] = 7
     """Side of the kernel in belief cells."""
     hidden: Count = 64
@@ -130,7 +131,7 @@ class LingUNetConfig(Config, part="observation"):
     """Language-conditioned U-Net."""
 
     levels: Layers = 3
-    """Convolutions down, and up again."""
+    """U-Net convolutions down, and up again."""
     channels: Count = 48
     """Channels of the trunk."""
     language: Count = 24
@@ -160,16 +161,16 @@ class RegionConfig(Config, part="regions"):
     """Which candidate leads to which part of the map (`act.candidates.reach_mass`)."""
 
     unseen_cost: Annotated[float, at_least(1)] = 2.5
-    """On the way to a cell, a metre off the known graph counts as this many."""
+    """On the way to a cell, each metre off the known graph counts as this many metres."""
     visited_cost: Annotated[float, at_least(1)] = 5.0
-    """The same from a visited viewpoint. All ways on from it are known, and other places are reached through them."""
+    """The same from a visited viewpoint: its ways on are known, and lead through other candidates."""
     own_m: Positive = 1.25
     """Up to this far from a visited viewpoint (about half an edge) the higher cost does not apply."""
     softness_m: Positive = 0.25
-    """Candidates whose way to a cell is nearly as short as the best one's share its mass."""
+    """Candidates whose ways to a cell differ by about this much share its mass."""
     radius_m: Positive = 2.2
-    """Stopping at a viewpoint is worth the goal mass within this distance. It is below the 3 m of success, which
-    are measured along a walk."""
+    """Stopping at a viewpoint is worth the goal mass within this distance. It is below the 3 m of success, measured
+    along a walk."""
     wide_m: Positive = 3.5
     """The policy also sees the goal mass within this distance: too far to stop, near enough to go and look."""
 
@@ -181,12 +182,12 @@ class PolicyConfig(Config, part="policy"):
     hidden: Count = 128
     """Hidden size of the MLP."""
     layers: Layers = 1
-    """Hidden layers. Paper: one (a two-layer network)."""
+    """Hidden layers. Paper: one."""
     sigma_m: Positive = 1.0
     """Width of the Gaussian neighbourhood in which the belief at a viewpoint is read."""
     beyond: bool = False
-    """Also score a candidate by the belief in the region that it leads to, as a logarithm and relative to the best
-    candidate (`act.policy.beyond_features`). Paper: only its place and the belief in its neighbourhood."""
+    """Also score a candidate by the belief in the region that it leads to (`act.policy.beyond_features`). Paper: only
+    by its place and the belief in its neighbourhood."""
     regions: RegionConfig = field(default_factory=RegionConfig)
 
 
@@ -208,7 +209,7 @@ class Seq2SeqConfig(Config, part="seq2seq"):
     """The sequence-to-sequence agent (`act.seq2seq`)."""
 
     hidden: Count = 256
-    """Hidden size of the decoder and of an option's vector."""
+    """Hidden size of the decoder, and size of a possible move's vector."""
     sectors: Count = 12
     """Directions into which a panorama's cells are pooled."""
     dropout: Dropout = 0.5
@@ -222,7 +223,7 @@ class SpeakerConfig(Config, part="speaker"):
     hidden: Count = 320
     """Hidden size of the decoder's layers."""
     encoded: Annotated[Count, Bound("must be even", lambda value: value % 2 == 0)] = 256
-    """Size of the vector of a stop or a direction."""
+    """Size of the vector of a viewpoint on the path, or of a direction there."""
     sectors: Count = 12
     """Directions into which a panorama's cells are pooled."""
     rings_m: tuple[float, ...] = (2.0,)
@@ -243,9 +244,9 @@ class BaselineConfig(LingUNetConfig, part="baseline"):
     """The LingUNet baseline. It is deeper than the observation model and reads the whole sentence."""
 
     levels: Layers = 5
-    """Convolutions down, and up again."""
+    """U-Net convolutions down, and up again."""
     sigma_m: Positive = 2.0
-    """Standard deviation of its targets (goal and path)."""
+    """Standard deviation of the baseline's targets (goal and path)."""
 
 
 @dataclass(frozen=True)
