@@ -32,40 +32,22 @@ def drawn(data: Dataset, count: int) -> list[tuple[Example, np.random.Generator]
 
 def test_hidden_words_are_unknown_or_read_by_their_meaning() -> None:
     words = Vocabulary((PAD, UNKNOWN, "walk", "couch", "xqzt"), open=True)
-    settee = words.id("settee")
-    ids = np.array([[2, 3, 4, settee, 0], [2, 3, 0, 0, 0]])
+    amid = words.id("amid")
+    ids = np.array([[2, 3, 4, amid, 0], [2, 3, 0, 0, 0]])
     hidden = np.zeros((2, MAX_TOKENS), bool)
     unknown, meant = hidden.copy(), hidden.copy()
     unknown[0, 0], unknown[1, 1:], meant[0] = True, True, True
     couch = int(words.by_meaning[3])
     assert couch >= len(words)
     # A made-up word has no meaning, one that training never met has no other, and padding stays.
-    assert Drops(unknown, meant).words(ids, words).tolist() == [[1, couch, 1, settee, 0], [2, 1, 0, 0, 0]]
+    assert Drops(unknown, meant).words(ids, words).tolist() == [[1, couch, 1, amid, 0], [2, 1, 0, 0, 0]]
     assert Drops(hidden).words(ids, words).tolist() == ids.tolist()
     np.testing.assert_array_equal(words.vectors[couch], words.vectors[3])
 
 
-def test_a_word_is_replaced_by_each_of_its_near_words_equally_often() -> None:
-    words = Vocabulary((PAD, UNKNOWN, "the", "window", "walk", "."), open=True)
-    options = [word for word in words.near[3] if word >= 0]
-    assert words.id("windows") in options
-    ids, nothing = np.full((1, len(options)), 3), np.zeros((1, MAX_TOKENS), bool)
-    for inside in (0.0, 0.5, 1.0 - 2.0**-20):
-        near = np.ones((1, MAX_TOKENS))
-        near[0, : len(options)] = (np.arange(len(options)) + inside) / len(options)
-        assert Drops(nothing, near=near).words(ids, words).tolist() == [options]
-    # The last number below 1 is the last word; 1 leaves a word as it is, and so do words without near ones.
-    near[0, :2] = np.nextafter(1.0, 0.0), 1.0
-    assert Drops(nothing, near=near).words(ids[:, :2], words).tolist() == [[options[-1], 3]]
-    every = np.zeros((1, MAX_TOKENS))
-    row = np.array([[2, 3, 5, 0]])
-    assert Drops(nothing, near=every).words(row, words).tolist() == [[2, options[0], 5, 0]]
-    assert Drops(nothing, near=every).words(row, Vocabulary(words.words)).tolist() == row.tolist()
-
-
 def test_as_much_is_hidden_as_was_asked_for(data: Dataset) -> None:
     assert data.labels is not None
-    settings = TrainConfig(word_dropout=0.2, meaning_dropout=0.3, near_words=0.25, label_dropout=0.4)
+    settings = TrainConfig(word_dropout=0.2, meaning_dropout=0.3, label_dropout=0.4)
     drops = draw_drops(settings, drawn(data, 200), data.labels)
     assert drops.meant is not None
     assert drops.absent is not None
@@ -73,11 +55,6 @@ def test_as_much_is_hidden_as_was_asked_for(data: Dataset) -> None:
     assert not drops.absent[:, kinds == "structure"].any()
     assert drops.unknown.mean() == pytest.approx(0.2, abs=0.02)
     assert drops.meant.mean() == pytest.approx(0.3, abs=0.02)
-    assert drops.near is not None
-    chosen = drops.near[drops.near < 1.0]
-    assert len(chosen) / drops.near.size == pytest.approx(0.25, abs=0.02)
-    assert np.histogram(chosen, 4, (0.0, 1.0))[0] / len(chosen) == pytest.approx([0.25] * 4, abs=0.02)
-    np.testing.assert_array_equal(draw_drops(settings, drawn(data, 200), data.labels).near, drops.near)
     for kind in ("room", "object"):
         assert drops.absent[:, kinds == kind].mean() == pytest.approx(0.4, abs=0.03), kind
     some = drops.of(np.array([3, 3]))

@@ -6,10 +6,9 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save
 
-from ghosts.files import atomic_path
-from ghosts.language.vectors import FORMAT, digest
+from ghosts.language.packed import write_packed
+from ghosts.language.vectors import FORMAT
 from ghosts.limits import check_bytes
 
 _LONGEST_LINE = 1 << 20
@@ -30,14 +29,8 @@ def pack_vectors(source: Path, out: Path) -> int:
             check_bytes(taken, source)
             word, *numbers = line.rstrip().split(" ")
             rows.append((word, np.array(numbers, np.float32)))
-    words = "\n".join(word for word, _ in rows).encode()
     table = np.stack([numbers for _, numbers in rows])
     scale = (np.abs(table).max(1) / 127.0).astype(np.float16)
-    parts = {
-        "vectors": np.round(table / scale.astype(np.float32)[:, None]).astype(np.int8),
-        "scale": scale,
-        "words": np.frombuffer(words, np.uint8),
-    }
-    with atomic_path(out) as temporary:
-        temporary.write_bytes(save(parts, {"format": FORMAT, "sha256": digest(parts)}))
+    vectors = np.round(table / scale.astype(np.float32)[:, None]).astype(np.int8)
+    write_packed(out, FORMAT, [word for word, _ in rows], {"vectors": vectors, "scale": scale})
     return len(rows)

@@ -113,9 +113,7 @@ class TrainConfig(OptimiserConfig):
     word_dropout: Fraction = 0.05
     """Share of words replaced by the unknown word."""
     meaning_dropout: Fraction = 0.0
-    """Share of words read by their meaning alone, like words that training never met (with `language.vectors`)."""
-    near_words: Fraction = 0.0
-    """Share of words replaced by one of near meaning that training never met (with `language.vectors`)."""
+    """Share of words read by their vector alone, like words that training never met (with `language.vectors`)."""
     label_dropout: Fraction = 0.0
     """Share of room and object labels hidden in an episode's building, so that it looks new (Tan et al. 2019)."""
     room_loss: Weight = 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64, UInt64
+from jaxtyping import Bool, Int64, UInt64
 
 from ghosts.config import TrainConfig
 from ghosts.data.examples import Example
@@ -27,8 +27,6 @@ class Drops:
     """Words read by their meaning alone."""
     absent: Bool[np.ndarray, "b labels"] | None = None
     """Labels that the episode's building lacks."""
-    near: Float[np.ndarray, "b l"] | None = None
-    """Where below 1: words replaced by a near one, and which of them, in [0, 1)."""
 
     def words(self, ids: Int64[np.ndarray, "b l"], vocabulary: Vocabulary) -> Int64[np.ndarray, "b l"]:
         """Word ids with some hidden."""
@@ -36,12 +34,6 @@ class Drops:
         if self.meant is not None:
             listed = self.meant[:, :width] & (ids < len(vocabulary))
             hidden[listed] = vocabulary.by_meaning[ids[listed]]
-        if self.near is not None:
-            row, col = ((self.near[:, :width] < 1.0) & (ids < len(vocabulary))).nonzero()
-            options = vocabulary.near[ids[row, col]]
-            place = (self.near[row, col] * (options >= 0).sum(1)).astype(np.int64)
-            near = options[np.arange(len(options)), place]
-            hidden[row, col] = np.where(near >= 0, near, hidden[row, col])
         hidden[self.unknown[:, :width] & (ids > 0)] = 1
         return hidden
 
@@ -56,7 +48,7 @@ class Drops:
 
     def of(self, episodes: np.ndarray) -> Drops:
         """Of some of the episodes."""
-        parts = (self.unknown, self.meant, self.absent, self.near)
+        parts = (self.unknown, self.meant, self.absent)
         return Drops(*(part if part is None else part[episodes] for part in parts))  # type: ignore[arg-type]
 
 
@@ -72,15 +64,13 @@ def draw_drops(
     """
     randoms = [random for _, random in chosen]
     unknown = np.stack([random.random(MAX_TOKENS) < config.word_dropout for random in randoms])
-    meant = absent = near = None
+    meant = absent = None
     if config.meaning_dropout:
         meant = np.stack([random.random(MAX_TOKENS) < config.meaning_dropout for random in randoms])
-    if config.near_words:
-        near = np.stack([random.random(MAX_TOKENS) for random in randoms]) / config.near_words
     if config.label_dropout and labels is not None:
         may = _may_hide(labels)
         absent = np.stack([may & (random.random(len(may)) < config.label_dropout) for random in randoms])
-    return Drops(unknown, meant, _told_without([example for example, _ in chosen], labels, absent), near)
+    return Drops(unknown, meant, _told_without([example for example, _ in chosen], labels, absent))
 
 
 def drops_of(examples: Sequence[Example], labels: LabelSet | None) -> Drops | None:

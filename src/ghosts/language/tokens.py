@@ -6,7 +6,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,19 +14,20 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from ghosts.errors import DataError
+from ghosts.language.thesaurus import shipped_thesaurus
 from ghosts.language.vectors import shipped_vectors
 
 PAD, UNKNOWN = "<pad>", "<unk>"
 MAX_TOKENS = 80
 MIN_COUNT = 5
 MENTIONED = 6
-"""Unknown words that are named when there are many; and so for words read by their meaning."""
-NEAR = 0.5
-"""Least cosine of the vectors of words that are near in meaning."""
-MOST_NEAR = 7
-"""Near words that training reads in place of a listed one."""
+"""Unknown words that are named when there are many; and so for words that training never met."""
+ALIKE = 3.0
+"""Weight of two words' cosine beside the logarithm of their kinship (`Vocabulary.stand_in`)."""
+RARE = 10
+"""Listed words before this one count as equally frequent there."""
 MAX_CACHED = 50_000
-"""Instructions whose ids a vocabulary keeps."""
+"""Instructions whose ids a vocabulary keeps, and words with their stand-ins."""
 
 _SPLIT = re.compile(r"(\W+)")
 _PUNCTUATION = set(string.punctuation)
@@ -57,8 +58,9 @@ def tokenise(text: str) -> list[str]:
 class Vocabulary:
     """Words in the order of their ids; id 0 is padding, id 1 any word not known.
 
-    An open vocabulary also has an id for every word of the package's vectors, after the listed ones: those are read by
-    their meaning alone (`language.embedding.OpenEmbedding`).
+    An open vocabulary reads other words too: as a listed word of about the same meaning (`stand_in`), or else by their
+    vector alone (`language.embedding.OpenEmbedding`). So every word of the package's vectors has an id after the listed
+    ones.
     """
 
     words: tuple[str, ...]
@@ -97,28 +99,6 @@ class Vocabulary:
         return ids
 
     @cached_property
-    def near(self) -> Int64[np.ndarray, "words options"]:
-        """For each listed word the ids of unlisted ones with about its meaning, the nearest first, then −1.
-
-        Their cosine is at least `NEAR`. Each of them stands only for the listed word that is nearest to it, so that no
-        two listed words are read as the same one. Marks, little words and words without a vector have none.
-        """
-        options = np.full((len(self.words), MOST_NEAR), -1, np.int64)
-        meant, known = dict(zip(*self._met)) if self.open else {}, set(self.words)
-        listed = np.array([row for row, word in enumerate(self.words) if word in meant and _tells(word)], np.int64)
-        beyond = np.array([row for word, row in meant.items() if word not in known and _tells(word)])
-        if not len(listed) or not len(beyond):
-            return options
-        unit = self.vectors / np.maximum(np.linalg.norm(self.vectors, axis=1, keepdims=True), 1e-9)
-        cosine = unit[beyond] @ unit[listed].T
-        nearest, best = cosine.argmax(1), cosine.max(1)
-        for place, row in enumerate(listed):
-            near = ((nearest == place) & (best >= NEAR)).nonzero()[0]
-            near = near[np.argsort(-best[near], kind="stable")[:MOST_NEAR]]
-            options[row, : len(near)] = beyond[near]
-        return options
-
-    @cached_property
     def vectors(self) -> Float32[np.ndarray, "ids d"]:
         """A vector per id, zeros where there is none; for an open vocabulary."""
         known = shipped_vectors()
@@ -128,12 +108,43 @@ class Vocabulary:
     def _rows(self) -> dict[str, list[int]]:
         return {}
 
+    @cached_property
+    def _stand_ins(self) -> dict[str, str | None]:
+        return {}
+
     def __len__(self) -> int:
         return len(self.words)
 
     def id(self, word: str) -> int:
-        """Id of a word, or of `<unk>`."""
-        return self._ids.get(word, 1)
+        """Id of a word, of the one that stands in for it, or of `<unk>`."""
+        return self._ids.get(word if self._is_listed(word) else self.stand_in(word) or word, 1)
+
+    def stand_in(self, word: str) -> str | None:
+        """The listed word as which an open vocabulary reads one that is not listed; None where there is none.
+
+        It is the most probable of the word's kin (`language.thesaurus`): near in meaning, near in its vector, and
+        frequent, since frequent words are trained best. A listed word's frequency is taken as the inverse of its rank
+        (Zipf's law).
+
+        Example:
+            >>> Vocabulary(("<pad>", "<unk>", "walk", "sofa"), open=True).stand_in("divan")
+            'sofa'
+        """
+        if not self.open or self._is_listed(word):
+            return None
+        if word not in self._stand_ins:
+            kin = {name: near for name, near in shipped_thesaurus().of(word).items() if self._is_listed(name)}
+            rows = shipped_vectors().rows([word, *kin])
+            unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+            rank = np.array([self._ids[name] + RARE for name in kin])
+            scores = np.log([*kin.values()]) + ALIKE * unit[1:] @ unit[0] - np.log(rank)
+            if len(self._stand_ins) >= MAX_CACHED:
+                self._stand_ins.clear()
+            self._stand_ins[word] = [*kin][scores.argmax()] if kin else None
+        return self._stand_ins[word]
+
+    def _is_listed(self, word: str) -> bool:
+        return self._ids.get(word, len(self.words)) < len(self.words)
 
     def encode(self, texts: Sequence[str], max_tokens: int = MAX_TOKENS) -> Int64[np.ndarray, "b l"]:
         """Word ids of several instructions, padded at the end with 0 to the longest; cut at `max_tokens`.
@@ -150,7 +161,7 @@ class Vocabulary:
         """Word ids of one instruction; training asks for each of them many times."""
         row = self._rows.get(text)
         if row is None:
-            row = [self._ids.get(word, 1) for word in tokenise(text)] or [1]
+            row = [self.id(word) for word in tokenise(text)] or [1]
             if len(self._rows) >= MAX_CACHED:
                 self._rows.clear()
             self._rows[text] = row
@@ -159,10 +170,12 @@ class Vocabulary:
     def read(self, text: str, max_tokens: int = MAX_TOKENS) -> TextRead:
         """What a model reads of a text, in words for people."""
         words = tokenise(text)
+        unlisted = [word for word in words[:max_tokens] if not self._is_listed(word)]
         return TextRead(
             words=tuple(words[:max_tokens]),
-            unknown=tuple(word for word in words[:max_tokens] if self.id(word) == 1),
-            met=tuple(word for word in words[:max_tokens] if self.id(word) >= len(self.words)),
+            unknown=tuple(word for word in unlisted if self.id(word) == 1),
+            met=tuple(word for word in unlisted if self.id(word) != 1),
+            stand_ins={word: other for word in unlisted if (other := self.stand_in(word)) is not None},
             cut=max(0, len(words) - max_tokens),
         )
 
@@ -175,11 +188,6 @@ _LITTLE = frozenset(
     )
 )
 """Words that by themselves say nothing about a way."""
-
-
-def _tells(word: str) -> bool:
-    """Whether something is a word of letters that can say something about a way."""
-    return word.isalpha() and word not in _LITTLE
 
 
 def said(words: Iterable[str]) -> list[str]:
@@ -199,6 +207,8 @@ class TextRead:
     """Those it does not know at all."""
     met: tuple[str, ...]
     """Those that training never met, read by their meaning."""
+    stand_ins: Mapping[str, str]
+    """Of these, the ones that are read as another word, with that word; the others are read by their vector alone."""
     cut: int
     """Tokens after the last one it reads."""
 
@@ -210,10 +220,15 @@ class TextRead:
         if unknown:
             lines.append(f"{len(unknown)} of {len(words)} words unknown: {', '.join(dict.fromkeys(unknown))}")
         if met:
-            lines.append(f"read by their meaning alone: {', '.join(dict.fromkeys(met))}")
+            lines.append(f"words that training never met: {', '.join(map(self._told, dict.fromkeys(met)))}")
         if self.cut:
             lines.append(f"cut after {len(self.words)} words ({self.cut} left out)")
         return lines
+
+    def _told(self, word: str) -> str:
+        """A word that training never met, and how it is read."""
+        other = self.stand_ins.get(word)
+        return f"{word} (read as {other})" if other else f"{word} (read by its meaning)"
 
     @property
     def understood(self) -> float:
@@ -244,7 +259,7 @@ def unread(vocabulary: Vocabulary, texts: Sequence[str]) -> list[str]:
     lines, cut = [], sum(read.cut > 0 for read in found)
     for kind, each in (
         ("unknown words", [said(read.unknown) for read in found]),
-        ("words read by their meaning alone", [said(read.met) for read in found]),
+        ("words that training never met", [said(read.met) for read in found]),
     ):
         strange = Counter(word for words in each for word in dict.fromkeys(words))
         if strange:

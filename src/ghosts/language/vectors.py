@@ -6,8 +6,6 @@ all of R2R's and REVERIE's. Kept as eight bits per number with a scale per word:
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,13 +13,11 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float32
-from safetensors import SafetensorError
-from safetensors.numpy import load
 
-from ghosts.errors import DataError
+from ghosts.language.packed import read_packed
 from ghosts.weights import WORDS
 
-FORMAT = "ghosts-words-1"
+FORMAT, PARTS = "ghosts-words-1", ("vectors", "scale", "words")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +40,8 @@ class WordVectors:
 
     def rows(self, words: Iterable[str]) -> Float32[np.ndarray, "k d"]:
         """A vector per word; zeros for those that are not known."""
-        found = [self.ids.get(word, -1) for word in words]
-        padded = np.concatenate([self.table, np.zeros((1, self.dimension), np.float32)])
-        return padded[np.array(found, np.int64)]
+        found = np.array([self.ids.get(word, -1) for word in words], np.int64)
+        return self.table[found] * (found >= 0)[:, None].astype(np.float32)
 
     def mean(self, words: Iterable[str]) -> Float32[np.ndarray, " d"] | None:
         """Mean vector of the known ones among some words; None where none is known."""
@@ -66,21 +61,7 @@ def read_vectors(path: Path) -> WordVectors:
     Raises:
         DataError: it is missing, damaged, or no such file.
     """
-    hint = "install the package again"
-    try:
-        content = path.read_bytes()
-        parts = load(content)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        words = tuple(bytes(parts["words"]).decode().split("\n"))
-        table = parts["vectors"].astype(np.float32) * parts["scale"].astype(np.float32)[:, None]
-        if header["format"] != FORMAT or header["sha256"] != digest(parts) or len(words) != len(table):
-            raise ValueError
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
-        raise DataError("not a file of word vectors, or a damaged one", file=path, hint=hint) from None
+    words, parts = read_packed(path, FORMAT, PARTS, "a file of word vectors")
+    table = parts["vectors"].astype(np.float32) * parts["scale"].astype(np.float32)[:, None]
     table -= table.mean(0)
     return WordVectors(words, table / np.sqrt((table**2).mean()))
-
-
-def digest(parts: dict[str, np.ndarray]) -> str:
-    """Checksum of a file's tensors."""
-    return hashlib.sha256(b"".join(parts[name].tobytes() for name in ("vectors", "scale", "words"))).hexdigest()

@@ -127,9 +127,9 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
     for scan, weight in sorted(share.items()):
         graph = data.root.graph(scan)
         far = np.argwhere((graph.distance_m >= SHORTEST_M) & np.isfinite(graph.distance_m))
-        wanted, many = round(count * weight / len(data.splits[TRAIN])), 0
+        wanted, many = max(1, round(count * weight / len(data.splits[TRAIN]))), 0
         for start, goal in far[random.permutation(len(far))].tolist():
-            if many >= wanted:
+            if many >= wanted or len(found) >= count:
                 break
             path = graph.path(start, goal)
             if VIEWPOINTS[0] <= len(path) <= VIEWPOINTS[1] and (scan, start, goal) not in told:

@@ -17,11 +17,13 @@ _LONGEST_HEAD = 100_000_000
 """Bytes; safetensors refuses longer ones too."""
 WORDS = FOLDER / "words.safetensors"
 """Word vectors (`language.vectors`): data, not weights."""
+THESAURUS = FOLDER / "thesaurus.safetensors"
+"""Words of about the same meaning (`language.thesaurus`): data too."""
 
 
 def shipped() -> dict[str, Path]:
     """Names and files."""
-    files = {file.stem: file for file in sorted(FOLDER.glob("*.safetensors")) if file != WORDS}
+    files = {file.stem: file for file in sorted(FOLDER.glob("*.safetensors")) if file not in (WORDS, THESAURUS)}
     return files | {name: files[agent] for name, agent in FILTERS.items() if agent in files}
 
 
