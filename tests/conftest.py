@@ -22,7 +22,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # processes that start from here on: workers, and what they start.
 os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(256 << 20))
-if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
+CHECKED = importlib.util.find_spec("beartype") is not None  # beside a GPU it may be missing
+if CHECKED:
     import checks
 
     checks.install()
@@ -118,7 +119,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Every test checks what it calls."""
-    if "checks" in sys.modules:
+    if CHECKED:
         checks.next_test()
 
 

@@ -83,6 +83,7 @@ def test_a_listed_word_stands_in_for_one_that_training_never_met() -> None:
     for word, other in {
         *(("stroll", "walk"), ("strolling", "walk"), ("halt", "stop"), ("halted", "stop"), ("lavatory", "bathroom")),
         *(("divan", "sofa"), ("divans", "sofa"), ("couches", "couch"), ("stopping", "stop"), ("enormous", "large")),
+        *(("leftward", "left"), ("leftwards", "left")),
     }:
         assert words.stand_in(word) == other, word
         assert words.id(word) == words.encode([word])[0, 0] == listed.index(other)

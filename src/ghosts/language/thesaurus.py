@@ -21,8 +21,8 @@ PER_NAT = 32
 """Steps in which kinship, a natural logarithm, is kept."""
 INFLECTED = 0.5
 """Share of a word's kinship that its inflected forms have (`divans`: that of `divan`)."""
-_ENDINGS = {"ies": "y", "ves": "f", "es": "", "s": "", "ing": "", "ied": "y", "ed": ""}
-"""Of inflected forms, and what the word itself has instead; after `ing` and `ed` perhaps another `e`."""
+_ENDINGS = {"ies": "y", "ves": "f", "es": "", "s": "", "ing": "", "ied": "y", "ed": "", "ward": "", "wards": ""}
+"""Of inflected forms and directions, and what the word itself has instead; after `ing` and `ed` perhaps another `e`."""
 _SHORTEST = 3
 """Letters of a word without its ending."""
 
