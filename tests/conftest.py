@@ -22,8 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # processes that start from here on: workers, and what they start.
 os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(256 << 20))
-CHECKED = importlib.util.find_spec("beartype") is not None  # beside a GPU it may be missing
-if CHECKED:
+if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
     import checks
 
     checks.install()
@@ -119,7 +118,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Every test checks what it calls."""
-    if CHECKED:
+    if "checks" in globals():
         checks.next_test()
 
 
