@@ -103,7 +103,7 @@ def evaluate_ce(options: EvalCe) -> None:
         print(f"written: {options.out / 'ce.json'}, {options.out / 'ce.md'}")
 
 
-DEMO_WORLD = ("--houses", "2", "--storeys", "1", "1", "--rooms", "6", "8")
+DEMO_WORLD = ("--houses", "2", "--storeys", "1", "1", "--rooms", "6", "7", "--area", "0", "90")
 """Two small houses: a minute on two cores with pictures."""
 
 
