@@ -73,7 +73,7 @@ def page() -> str:
         "Two libraries are copied into the repository:",
         "",
         "- three.js (MIT, `src/ghosts/view/static/vendor/three.LICENSE`) draws the viewer's houses. It is installed",
-        "  with Ghosts. The file is npm's `three` 0.170.0, unchanged.",
+        "  with Ghosts. The copied file is npm's `three` 0.170.0, unchanged.",
         "- KaTeX (MIT, `docs/assets/katex/LICENSE`) draws the formulas of these pages. It is not installed with",
         "  Ghosts.",
         "",
