@@ -39,6 +39,7 @@ from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles
 from ghosts.errors import GhostsError
 from ghosts.evaluate.submission import check_submission, write_submission
 from ghosts.files import read_json
+from ghosts.language.thesaurus import read_thesaurus
 from ghosts.language.vectors import read_vectors
 from ghosts.learn.log import keep_rows
 from ghosts.mapping.backbone import SmallBackbone
@@ -67,6 +68,7 @@ from ghosts.world.matterport.panorama import PrepareConfig, Prepared, make_note,
 from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, _open_zip
 from landmark_world import make_landmark_root, small_experiment
 from makers import SCAN, add_landmarks, make_root, viewpoint_id
+from reference.word_kin import pack_kin
 from reference.word_vectors import pack_vectors
 from view_fixtures import save_untrained
 
@@ -222,6 +224,11 @@ def make_vectors(folder: Path) -> Path:
     text.write_text("".join(f"{line}\n" for line in lines))
     pack_vectors(text, folder / "words.safetensors")
     return folder / "words.safetensors"
+
+
+def make_thesaurus(folder: Path) -> Path:
+    pack_kin({word: {other: -0.5 for other in WORDS if other != word} for word in WORDS}, folder / "kin.safetensors")
+    return folder / "kin.safetensors"
 
 
 def make_told_paths(folder: Path) -> Path:
@@ -523,6 +530,7 @@ FORMATS = (
     Format("REVERIE archive", make_listing_archive, read_archive, bytes=16),
     Format("regions", make_regions, build_from_regions, text=True, lines=True),
     Format("word vectors", make_vectors, read_vectors, bytes=40),
+    Format("thesaurus", make_thesaurus, read_thesaurus, bytes=40),
     Format("told paths", make_told_paths, read_told_paths, text=True, json=PLAIN, fields=120),
     Format("world.json", make_houses, read_world_summary, text=True, json=PLAIN, fields=16, bytes=3),
     Format("record of a house", make_house_record, resume_world, text=True, json=PLAIN, fields=50, bytes=4),

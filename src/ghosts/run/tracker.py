@@ -27,8 +27,8 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
         >>> tracker = load_tracker("landmarks-agent")
         >>> tracker.labels.id("floor") != tracker.labels.id("chair")
         True
-        >>> tracker.labels.known("flux capacitor")
-        False
+        >>> tracker.labels.known("fridge"), tracker.labels.known("xqzt")
+        (True, False)
     """
     loaded = load_run(run)
     model, reading = loaded.model, loaded.reading
