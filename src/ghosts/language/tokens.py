@@ -23,7 +23,9 @@ MIN_COUNT = 5
 MENTIONED = 6
 """Unknown words that are named when there are many; and so for words that training never met."""
 ALIKE = 3.0
-"""Weight of two words' cosine beside the logarithm of their kinship (`Vocabulary.stand_in`)."""
+"""Weight of two words' cosine beside the logarithms of their kinship and frequency (`Vocabulary.stand_in`).
+
+Chosen by how many pairs of `language.synonyms` are found, so `--reword` flatters it (docs/results.md)."""
 RARE = 10
 """Listed words before this one count as equally frequent there."""
 MAX_CACHED = 50_000
