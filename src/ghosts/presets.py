@@ -52,7 +52,7 @@ def landmarks_near() -> GoalExperiment:
 
 
 def _improved(base: GoalExperiment, name: str) -> GoalExperiment:
-    # What each part brings: docs/results.md.
+    # What each part brings: docs/ideas.md.
     train = replace(
         TABLE_TRAIN,
         iterations=2600,

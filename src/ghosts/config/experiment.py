@@ -190,7 +190,7 @@ class NavigationConfig(Config, part="navigation"):
     through the filter, which makes an iteration several times cheaper. Paper: both are trained together."""
     fresh_policy: bool = False
     """Take the filter of `--warm-start` and learn the policy anew. A policy that learned together with the filter
-    walks worse in buildings that neither knows (docs/results.md)."""
+    walks worse in buildings that neither knows (docs/ideas.md)."""
     planner: PlannerConfig = field(default_factory=PlannerConfig)
     """Settings of `ghosts eval vln --planner`; nothing in it is trained."""
     seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)

@@ -25,7 +25,7 @@ MENTIONED = 6
 ALIKE = 3.0
 """Weight of two words' cosine beside the logarithms of their kinship and frequency (`Vocabulary.stand_in`).
 
-Chosen by how many pairs of `language.synonyms` are found, so `--reword` flatters it (docs/results.md)."""
+Chosen by how many pairs of `language.synonyms` are found, so `--reword` flatters it (docs/ideas.md)."""
 RARE = 10
 """Listed words before this one count as equally frequent there."""
 MAX_CACHED = 50_000

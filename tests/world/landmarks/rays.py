@@ -1,7 +1,7 @@
 """How well objects are placed, measured: on made-up objects by the tests, on REVERIE's own by this file's command.
 
-`python tests/world/landmarks/rays.py DATA` prints what docs/landmarks.md quotes; DATA has `connectivity/`, `regions/`
-and `reverie/BBox.tar.gz`, which are not ours to ship.
+`python tests/world/landmarks/rays.py DATA` prints what docs/landmark-files.md quotes; DATA has `connectivity/`,
+`regions/` and `reverie/BBox.tar.gz`, which are not ours to ship.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def test_errors_say_where(tmp_path: Path, edit: Callable[[Any], None], message: 
 
 
 def test_the_documented_example_is_read(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "landmarks.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "landmark-files.md").read_text(encoding="utf-8")
     path = tmp_path / "17DRP5sb8fy.json"
     path.write_text(text.split("```json")[1].split("```")[0])
     scene = read_landmarks(path)

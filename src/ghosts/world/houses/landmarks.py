@@ -19,7 +19,7 @@ from ghosts.world.landmarks.regions import Region
 LISTED_M = 2.0
 """A viewpoint lists things of its room up to this far."""
 UNCERTAINTY_M = 0.05
-"""Of well triangulated objects of R2R's buildings (docs/landmarks.md)."""
+"""Of well triangulated objects of R2R's buildings (docs/landmark-files.md)."""
 LETTERS = {
     "bathroom": "a",
     "bedroom": "b",

@@ -1,7 +1,7 @@
 """The landmark file of a building, `<root>/landmarks/<scan>.json`: what is where, and which viewpoints see it.
 
-The format is described in docs/landmarks.md, so that anyone can write it from a detector. Reading is strict: an error
-names file, record, field and value.
+The format is described in docs/landmark-files.md, so that anyone can write it from a detector. Reading is strict: an
+error names file, record, field and value.
 """
 
 from __future__ import annotations

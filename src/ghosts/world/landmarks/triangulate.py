@@ -1,8 +1,8 @@
 """From boxes in views to bearings, and from bearings of several viewpoints to a position.
 
-Convention (checked on REVERIE's files, see docs/landmarks.md): view = heading step + 12 · {down, level, up}, steps of
-30°, headings clockwise from +y. A wrong one shows at once: rays that should meet miss each other 15 times as far and
-more.
+Convention (checked on REVERIE's files, see docs/landmark-files.md): view = heading step + 12 · {down, level, up},
+steps of 30°, headings clockwise from +y. A wrong one shows at once: rays that should meet miss each other 15 times as
+far and more.
 """
 
 from __future__ import annotations
