@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from ghosts.errors import DataError
-from ghosts.language import thesaurus, vectors
-from ghosts.language.packed import read_packed, write_packed
-from reference.word_kin import pack_kin
+from ghosts.language import stand_ins, thesaurus, vectors
+from ghosts.language.packed import read_packed, read_table, write_packed, write_table
 
 
 def make_vectors(path: Path) -> None:
@@ -20,7 +19,11 @@ def make_vectors(path: Path) -> None:
 
 
 def make_thesaurus(path: Path) -> None:
-    pack_kin({"divan": {"sofa": -1.0}}, path)
+    write_table(path, thesaurus.FORMAT, {"divan": {"sofa": -1.0}})
+
+
+def make_word_order(path: Path) -> None:
+    write_table(path, stand_ins.FORMAT, {"the": {"sofa": -2.0}})
 
 
 def test_written_and_read_again(tmp_path: Path) -> None:
@@ -32,14 +35,27 @@ def test_written_and_read_again(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
+def test_a_table_is_written_and_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "table.safetensors"
+    others = {f"w{number:03}": -number / 64 for number in range(300)}  # more than a byte can count
+    write_table(path, "table-1", {"b": {"a": -1.0, "c": 0.0}, "a": others})
+    table = read_table(path, "table-1", "a table")
+    assert table.words == ("a", "b", "c", *others)
+    assert table.of("b") == pytest.approx({"a": np.exp(-1.0), "c": 1.0}, rel=0.02)
+    assert table.of("a") == pytest.approx({word: np.exp(value) for word, value in others.items()}, rel=0.02)
+    assert table.of("c") == table.of("xqzt") == {}
+    assert ("b" in table, "c" in table) == (True, False)
+
+
 @pytest.mark.parametrize("damage", ["missing", "empty", "text", "cut", "flipped", "renamed"])
 @pytest.mark.parametrize(
     ("make", "read", "form", "what"),
     [
         (make_vectors, vectors.read_vectors, vectors.FORMAT, "a file of word vectors"),
         (make_thesaurus, thesaurus.read_thesaurus, thesaurus.FORMAT, "a thesaurus"),
+        (make_word_order, stand_ins.read_word_order, stand_ins.FORMAT, "a table of word order"),
     ],
-    ids=["vectors", "thesaurus"],
+    ids=["vectors", "thesaurus", "word order"],
 )
 def test_a_damaged_file_is_refused(
     tmp_path: Path, make: Callable[[Path], None], read: Callable[[Path], object], form: str, what: str, damage: str

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from ghosts.language.synonyms import SYNONYMS, reword
-from ghosts.language.vectors import shipped_vectors
+import pytest
+
+from ghosts.errors import UnknownNameError
+from ghosts.language.stand_ins import shipped_word_order
+from ghosts.language.synonyms import reword, synonyms, synonyms_of
 
 
 def test_words_are_replaced_whole_and_the_rest_stays() -> None:
-    assert reword("Walk past the couch, then stop.") == "stroll past the divan, afterwards halt."
-    assert reword("Walkway at the sinks; TV-stand") == "Walkway at the sinks; monitor-stand"
+    pairs = synonyms_of("everyday-a")
+    assert reword("Walk past the couch, then stop.", pairs) == "stroll past the divan, then halt."
+    assert reword("Walkings at the sofa-stand", pairs) == "Walkings at the davenport-stand"
+    with pytest.raises(UnknownNameError, match="everyday-a"):
+        synonyms_of("rare")
 
 
-def test_there_are_enough_and_all_can_be_read_by_their_meaning() -> None:
-    assert len(SYNONYMS) >= 60
-    known = shipped_vectors().ids
-    assert all(word in known and other in known for word, other in SYNONYMS.items())
-    # What replaces a word is not replaced itself: saying it twice changes nothing.
-    assert not set(SYNONYMS) & set(SYNONYMS.values())
+@pytest.mark.parametrize("name", synonyms())
+def test_a_list_holds_new_words_alone(name: str) -> None:
+    pairs = synonyms()[name]
+    assert len(pairs) > 250
+    assert all(word.isalpha() and word.islower() for pair in pairs.items() for word in pair)
+    assert len({*pairs.values()}) == len(pairs)
+    # Words that R2R's training uses often are on one side only: saying it twice changes nothing.
+    assert not {*pairs.values()} & {*pairs, *shipped_word_order().words}

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from ghosts import weights
-from ghosts.language.thesaurus import read_thesaurus, shipped_thesaurus
-from reference.word_kin import UNUSED, kinship, pack_kin
+from ghosts.language import thesaurus
+from ghosts.language.packed import write_table
+from ghosts.language.thesaurus import FORMAT, kin_of, read_thesaurus, shipped_thesaurus
+from reference.word_kin import UNUSED, kinship
 
 KIN = {"divan": {"sofa": -1.0, "couch": -1.5}, "sofa": {"couch": 0.0}}
 
@@ -42,16 +44,15 @@ def test_kinship_by_hand(tmp_path: Path) -> None:
     assert found["divan"] == {"couch": pytest.approx(-1.0), "sofa": pytest.approx(math.log(used) - 1.0)}
 
 
-def test_packed_and_read_again(tmp_path: Path) -> None:
+def test_kin_of_words_and_of_their_inflected_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "thesaurus.safetensors"
-    assert pack_kin(KIN, path) == 2
-    found = read_thesaurus(path)
-    assert found.words == ("couch", "divan", "sofa")
-    assert found.of("divan") == pytest.approx({"sofa": math.exp(-1.0), "couch": math.exp(-1.5)}, rel=0.02)
-    assert found.of("divans") == pytest.approx(
+    write_table(path, FORMAT, KIN)
+    monkeypatch.setattr(thesaurus, "shipped_thesaurus", lambda: read_thesaurus(path))
+    assert kin_of("divan") == pytest.approx({"sofa": math.exp(-1.0), "couch": math.exp(-1.5)}, rel=0.02)
+    assert kin_of("divans") == pytest.approx(
         {"divan": 1.0, "sofa": 0.5 * math.exp(-1.0), "couch": 0.5 * math.exp(-1.5)}, rel=0.02
     )
-    assert found.of("couch") == found.of("xqzt") == found.of("") == {}
+    assert kin_of("couch") == kin_of("xqzt") == kin_of("") == {}
 
 
 def test_the_shipped_one() -> None:
@@ -64,5 +65,5 @@ def test_the_shipped_one() -> None:
     assert "thesaurus" not in weights.shipped()
     assert len(known.kin) == len(known.far) == known.count.sum(dtype=np.int64)
     for word, near in (("settee", "couch"), ("lavatory", "bathroom"), ("stroll", "walk"), ("crimson", "red")):
-        assert near in known.of(word), word
-    assert all(0.0 < near <= 1.0 for near in known.of("go").values())
+        assert near in kin_of(word), word
+    assert all(0.0 < near <= 1.0 for near in kin_of("go").values())

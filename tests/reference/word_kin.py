@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from ghosts.language.packed import write_packed
-from ghosts.language.thesaurus import FORMAT, PER_NAT
+from ghosts.language.packed import write_table
+from ghosts.language.thesaurus import FORMAT
 from ghosts.language.vectors import shipped_vectors
 
 Synset = tuple[str, str]
@@ -114,21 +112,6 @@ def kinship(folder: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def pack_kin(kin: dict[str, dict[str, float]], out: Path) -> int:
-    """Write the package's file; returns the number of words that have kin."""
-    words = sorted({*kin, *(name for others in kin.values() for name in others)})
-    rows = {word: row for row, word in enumerate(words)}
-    pairs = [(rows[name], value) for word in words for name, value in kin.get(word, {}).items()]
-    parts = {
-        "count": np.array([len(kin.get(word, {})) for word in words], np.uint8),
-        "kin": np.array([row for row, _ in pairs], np.uint16),
-        "far": np.array([min(255, round(-value * PER_NAT)) for _, value in pairs], np.uint8),
-    }
-    assert len(words) < 1 << 16, "rows are kept in 16 bits"
-    write_packed(out, FORMAT, words, parts)
-    return len(kin)
-
-
 def _lines(path: Path) -> Iterator[str]:
     """Lines of a file of WordNet without its licence at the top."""
     with open(path, encoding="latin-1") as text:
@@ -136,4 +119,4 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print(pack_kin(kinship(Path(sys.argv[1])), Path(sys.argv[2])))
+    write_table(Path(sys.argv[2]), FORMAT, kinship(Path(sys.argv[1])))

@@ -39,7 +39,8 @@ from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles
 from ghosts.errors import GhostsError
 from ghosts.evaluate.submission import check_submission, write_submission
 from ghosts.files import read_json
-from ghosts.language.thesaurus import read_thesaurus
+from ghosts.language.packed import write_table
+from ghosts.language.thesaurus import FORMAT, read_thesaurus
 from ghosts.language.vectors import read_vectors
 from ghosts.learn.log import keep_rows
 from ghosts.mapping.backbone import SmallBackbone
@@ -68,7 +69,6 @@ from ghosts.world.matterport.panorama import PrepareConfig, Prepared, make_note,
 from ghosts.world.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease, _open_zip
 from landmark_world import make_landmark_root, small_experiment
 from makers import SCAN, add_landmarks, make_root, viewpoint_id
-from reference.word_kin import pack_kin
 from reference.word_vectors import pack_vectors
 from view_fixtures import save_untrained
 
@@ -227,7 +227,8 @@ def make_vectors(folder: Path) -> Path:
 
 
 def make_thesaurus(folder: Path) -> Path:
-    pack_kin({word: {other: -0.5 for other in WORDS if other != word} for word in WORDS}, folder / "kin.safetensors")
+    table = {word: {other: -0.5 for other in WORDS if other != word} for word in WORDS}
+    write_table(folder / "kin.safetensors", FORMAT, table)
     return folder / "kin.safetensors"
 
 

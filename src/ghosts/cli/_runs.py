@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, r
 from ghosts.cli._out import check_out_folder
 from ghosts.config import GoalExperiment, Precision, require, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
+from ghosts.language.synonyms import reword, synonyms_of
 
 if TYPE_CHECKING:
     import torch
@@ -135,12 +136,15 @@ class EvalOptions(SymmetryOptions):
     """Number of instructions per split, evenly spaced; 0 = all."""
     half: bool = False
     """Run the networks in bfloat16, as in training; float32 by default."""
-    reword: bool = False
-    """Replace words of the instructions by others that R2R's training never uses (walk: stroll, couch: divan, …)."""
+    reword: str | None = None
+    """Replace words of the instructions by synonyms that R2R's training never uses (couch: divan, …). Two lists hold
+    everyday words (everyday-a, everyday-b); two replace half of all words (many-a, many-b)."""
 
     def __post_init__(self) -> None:
         require(self.devices >= 1, "--devices must be at least 1", self.devices)
         require(self.examples >= 0, "--examples must not be negative", self.examples)
+        if self.reword is not None:
+            synonyms_of(self.reword)
         if self.out is not None:
             check_out_folder(self.out)
 
@@ -180,7 +184,6 @@ class EvalOptions(SymmetryOptions):
             UnknownNameError: no such split.
         """
         from ghosts.data.examples import SPOKEN, TRAIN, evenly
-        from ghosts.language.synonyms import reword
 
         names = list(self.split) or [name for name in splits if name not in (TRAIN, SPOKEN)]
         if not names:
@@ -193,9 +196,12 @@ class EvalOptions(SymmetryOptions):
             name: evenly([item for item in splits[name] if item.scan not in left_out.get(name, ())], self.examples)
             for name in names
         }
-        if self.reword:
-            chosen = {name: [replace(item, text=reword(item.text)) for item in items] for name, items in chosen.items()}
-        return chosen
+        if self.reword is None:
+            return chosen
+        pairs = synonyms_of(self.reword)
+        return {
+            name: [replace(item, text=reword(item.text, pairs)) for item in items] for name, items in chosen.items()
+        }
 
     def unread(self, runs: Sequence[Run], splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
         """What runs do not read of the instructions they are scored on."""

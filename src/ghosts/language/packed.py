@@ -1,13 +1,16 @@
-"""Data about words that comes with the package: a safetensors file with a checksum of its tensors."""
+"""Data about words that comes with the package: safetensors files with a checksum of their tensors."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import UInt8, UInt16
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
@@ -45,6 +48,60 @@ def write_packed(path: Path, form: str, words: Sequence[str], parts: Mapping[str
     packed = {**parts, "words": np.frombuffer("\n".join(words).encode(), np.uint8)}
     with atomic_path(path) as temporary:
         temporary.write_bytes(save(packed, {"format": form, "sha256": _digest(packed, [*packed])}))
+
+
+PER_NAT = 32
+"""Steps in which a `WordTable` keeps natural logarithms."""
+_PARTS = ("count", "kin", "far", "words")
+
+
+@dataclass(frozen=True, eq=False)
+class WordTable:
+    """For each word other words, each with a number from 0 to 1."""
+
+    words: tuple[str, ...]
+    """In alphabetical order."""
+    count: UInt8[np.ndarray, " n"] | UInt16[np.ndarray, " n"]
+    """Number of other words of each word; they follow each other in `kin`."""
+    kin: UInt16[np.ndarray, " k"]
+    """Rows of `words`."""
+    far: UInt8[np.ndarray, " k"]
+    """− ln of the number, in steps of 1 / `PER_NAT`."""
+
+    @cached_property
+    def _rows(self) -> dict[str, tuple[int, int]]:
+        ends = self.count.cumsum(dtype=np.int64).tolist()
+        return {word: (start, end) for word, start, end in zip(self.words, [0, *ends], ends) if end > start}
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._rows
+
+    def of(self, word: str) -> dict[str, float]:
+        """Other words of a word, with their numbers."""
+        start, end = self._rows.get(word, (0, 0))
+        near = np.exp(self.far[start:end] / -PER_NAT).tolist()
+        return {self.words[row]: value for row, value in zip(self.kin[start:end].tolist(), near)}
+
+
+def read_table(path: Path, form: str, what: str) -> WordTable:
+    """A table from a file; arguments and errors are those of `read_packed`."""
+    words, parts = read_packed(path, form, _PARTS, what)
+    return WordTable(words, parts["count"], parts["kin"], parts["far"])
+
+
+def write_table(path: Path, form: str, table: Mapping[str, Mapping[str, float]]) -> None:
+    """Write a table, whole or not at all; its numbers are natural logarithms."""
+    words = sorted({*table, *(name for others in table.values() for name in others)})
+    assert len(words) < 1 << 16, "rows are kept in 16 bits"
+    rows = {word: row for row, word in enumerate(words)}
+    pairs = [(rows[name], value) for word in words for name, value in table.get(word, {}).items()]
+    counts = [len(table.get(word, {})) for word in words]
+    parts = {
+        "count": np.array(counts, np.uint8 if max(counts, default=0) < 1 << 8 else np.uint16),
+        "kin": np.array([row for row, _ in pairs], np.uint16),
+        "far": np.array([min(255, round(-value * PER_NAT)) for _, value in pairs], np.uint8),
+    }
+    write_packed(path, form, words, parts)
 
 
 def _digest(parts: Mapping[str, np.ndarray], names: Sequence[str]) -> str:

@@ -1,42 +1,46 @@
-"""Synonyms that test how well a model reads words that training never met (`ghosts eval … --reword`)."""
+"""Synonyms that test how well a model reads words that training never met (`ghosts eval … --reword LIST`)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 
-_PAIRS = """
-walk stroll, turn swivel, go advance, stop halt, wait linger, exit depart,
-continue carry, proceed progress, follow trail, cross traverse, move shift,
-head steer, reach attain, pass bypass, face confront, take select,
-immediately instantly, slightly somewhat, middle midst, center centre, top summit,
-first initial, next subsequent, then afterwards, forward onward, down downward,
-up upward, between amid, through thru, opening gap, area zone, path route,
-bedroom chamber, kitchen galley, hall vestibule, office workplace, lounge parlor,
-porch veranda, gym gymnasium, theater cinema, library archive, house dwelling,
-door portal, doorway gateway, couch divan, painting canvas, lamp lantern,
-window pane, fireplace hearth, refrigerator freezer, stove cooker, sink basin,
-toilet loo, closet cupboard, dresser bureau, shelves racks, tv monitor,
-plant shrub, curtains drapes, bench pew, stool barstool, computer laptop,
-sign placard, rope cord, railing handrail, walls partitions, box crate,
-basket hamper, bowl dish, books volumes, pillow cushion, blanket quilt,
-chandelier candelabra, drawer compartment, nightstand commode,
-large enormous, small tiny, brown chestnut, white ivory, red crimson,
-green emerald, blue navy, grey ash, wooden oak, glass crystal, closed shut,
-tall lofty, long lengthy, narrow slim, wide broad, single solitary,
-dark gloomy, fancy luxurious, old ancient, curved bent, hanging suspended
-"""
-SYNONYMS = dict(pair.split() for pair in _PAIRS.split(","))
-"""Words that R2R's instructions use, and one of about the same meaning that fewer than five of its training
-instructions do: no vocabulary of a model trained on them lists it."""
+from ghosts.errors import UnknownNameError
+from ghosts.files import read_json
 
+FILE = Path(__file__).with_name("synonyms.json")
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 
-def reword(text: str) -> str:
+@lru_cache(maxsize=1)
+def synonyms() -> dict[str, dict[str, str]]:
+    """Lists by name: words that R2R's instructions use, each with another of about the same meaning.
+
+    Fewer than five of R2R's training instructions use the other word, so no vocabulary of a model trained on them lists
+    it. Each list has an author of its own, who knew neither how words are read nor the other lists.
+    """
+    found: dict[str, dict[str, str]] = read_json(FILE)
+    return found
+
+
+def synonyms_of(name: str) -> dict[str, str]:
+    """The list of a name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    if name not in synonyms():
+        raise UnknownNameError("list of synonyms", name, synonyms())
+    return synonyms()[name]
+
+
+def reword(text: str, pairs: Mapping[str, str]) -> str:
     """The text with words replaced by synonyms.
 
     Example:
-        >>> reword("Walk past the couch.")
+        >>> reword("Walk past the couch.", synonyms_of("everyday-a"))
         'stroll past the divan.'
     """
-    return _WORD.sub(lambda found: SYNONYMS.get(found[0].lower(), found[0]), text)
+    return _WORD.sub(lambda found: pairs.get(found[0].lower(), found[0]), text)

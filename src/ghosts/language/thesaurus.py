@@ -1,4 +1,4 @@
-"""A thesaurus that comes with the package: which known word stands in for one that training never met.
+"""A thesaurus that comes with the package: words that mean about the same, or something more general.
 
 Made from WordNet 3.0 (Princeton University; `src/ghosts/weights/thesaurus.LICENSE`) by `tests/reference/word_kin.py`.
 """
@@ -6,19 +6,13 @@ Made from WordNet 3.0 (Princeton University; `src/ghosts/weights/thesaurus.LICEN
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-from jaxtyping import UInt8, UInt16
-
-from ghosts.language.packed import read_packed
+from ghosts.language.packed import WordTable, read_table
 from ghosts.weights import THESAURUS
 
-FORMAT, PARTS = "ghosts-thesaurus-1", ("count", "kin", "far", "words")
-PER_NAT = 32
-"""Steps in which kinship, a natural logarithm, is kept."""
+FORMAT = "ghosts-thesaurus-1"
 INFLECTED = 0.5
 """Share of a word's kinship that its inflected forms have (`divans`: that of `divan`)."""
 _ENDINGS = {"ies": "y", "ves": "f", "es": "", "s": "", "ing": "", "ied": "y", "ed": "", "ward": "", "wards": ""}
@@ -27,39 +21,17 @@ _SHORTEST = 3
 """Letters of a word without its ending."""
 
 
-@dataclass(frozen=True, eq=False)
-class Thesaurus:
-    """Words and their kin: those that mean about the same, or something more general."""
-
-    words: tuple[str, ...]
-    """In alphabetical order."""
-    count: UInt8[np.ndarray, " n"]
-    """Number of kin of each word; they follow each other in `kin`."""
-    kin: UInt16[np.ndarray, " k"]
-    """Rows of `words`."""
-    far: UInt8[np.ndarray, " k"]
-    """− ln of the kinship, in steps of 1 / `PER_NAT`."""
-
-    @cached_property
-    def _rows(self) -> dict[str, tuple[int, int]]:
-        ends = self.count.cumsum(dtype=np.int64).tolist()
-        return {word: (start, end) for word, start, end in zip(self.words, [0, *ends], ends) if end > start}
-
-    def of(self, word: str) -> dict[str, float]:
-        """Words that can stand in for one, with their kinship, from 0 to 1; for an inflected form also its base."""
-        found = dict(self._kin(word))
-        for base in _bases(word):
-            if base in self._rows:
-                found[base] = 1.0
-                for other, near in self._kin(base):
-                    found[other] = max(found.get(other, 0.0), INFLECTED * near)
-        found.pop(word, None)
-        return found
-
-    def _kin(self, word: str) -> Iterator[tuple[str, float]]:
-        start, end = self._rows.get(word, (0, 0))
-        for row, far in zip(self.kin[start:end].tolist(), self.far[start:end].tolist()):
-            yield self.words[row], float(np.exp(-far / PER_NAT))
+def kin_of(word: str) -> dict[str, float]:
+    """Words that can stand in for one, with their kinship, from 0 to 1; for an inflected form also its base."""
+    table = shipped_thesaurus()
+    found = table.of(word)
+    for base in _bases(word):
+        if base in table:
+            found[base] = 1.0
+            for other, near in table.of(base).items():
+                found[other] = max(found.get(other, 0.0), INFLECTED * near)
+    found.pop(word, None)
+    return found
 
 
 def _bases(word: str) -> Iterator[str]:
@@ -75,16 +47,15 @@ def _bases(word: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)
-def shipped_thesaurus() -> Thesaurus:
+def shipped_thesaurus() -> WordTable:
     """The thesaurus that comes with the package; read once."""
     return read_thesaurus(THESAURUS)
 
 
-def read_thesaurus(path: Path) -> Thesaurus:
+def read_thesaurus(path: Path) -> WordTable:
     """A thesaurus from a file.
 
     Raises:
         DataError: it is missing, damaged, or no such file.
     """
-    words, parts = read_packed(path, FORMAT, PARTS, "a thesaurus")
-    return Thesaurus(words, parts["count"], parts["kin"], parts["far"])
+    return read_table(path, FORMAT, "a thesaurus")

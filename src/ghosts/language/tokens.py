@@ -6,7 +6,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from ghosts.errors import DataError
-from ghosts.language.thesaurus import shipped_thesaurus
+from ghosts.language.stand_ins import StandIns
 from ghosts.language.vectors import shipped_vectors
 
 PAD, UNKNOWN = "<pad>", "<unk>"
@@ -22,14 +22,8 @@ MAX_TOKENS = 80
 MIN_COUNT = 5
 MENTIONED = 6
 """Unknown words that are named when there are many; and so for words that training never met."""
-ALIKE = 3.0
-"""Weight of two words' cosine beside the logarithms of their kinship and frequency (`Vocabulary.stand_in`).
-
-Chosen by how many pairs of `language.synonyms` are found, so `--reword` flatters it (docs/ideas.md)."""
-RARE = 10
-"""Listed words before this one count as equally frequent there."""
 MAX_CACHED = 50_000
-"""Instructions whose ids a vocabulary keeps, and words with their stand-ins."""
+"""Instructions whose ids a vocabulary keeps."""
 
 _SPLIT = re.compile(r"(\W+)")
 _PUNCTUATION = set(string.punctuation)
@@ -60,9 +54,9 @@ def tokenise(text: str) -> list[str]:
 class Vocabulary:
     """Words in the order of their ids; id 0 is padding, id 1 any word not known.
 
-    An open vocabulary reads other words too: as a listed word of about the same meaning (`stand_in`), or else by their
-    vector alone (`language.embedding.OpenEmbedding`). So every word of the package's vectors has an id after the listed
-    ones.
+    An open vocabulary reads other words too: as a listed word of about the same meaning (`language.stand_ins`), or else
+    by their vector alone (`language.embedding.OpenEmbedding`). So every word of the package's vectors has an id after
+    the listed ones.
     """
 
     words: tuple[str, ...]
@@ -111,39 +105,24 @@ class Vocabulary:
         return {}
 
     @cached_property
-    def _stand_ins(self) -> dict[str, str | None]:
-        return {}
+    def _stand_ins(self) -> StandIns:
+        return StandIns(self.words)
 
     def __len__(self) -> int:
         return len(self.words)
 
     def id(self, word: str) -> int:
-        """Id of a word, of the one that stands in for it, or of `<unk>`."""
-        return self._ids.get(word if self._is_listed(word) else self.stand_in(word) or word, 1)
+        """Id of a word by itself, or of `<unk>`."""
+        return self._ids.get(word, 1)
 
-    def stand_in(self, word: str) -> str | None:
-        """The listed word as which an open vocabulary reads one that is not listed; None where there is none.
-
-        It is the most probable of the word's kin (`language.thesaurus`): near in meaning, near in its vector, and
-        frequent, since frequent words are trained best. A listed word's frequency is taken as the inverse of its rank
-        (Zipf's law).
+    def stand_ins(self, words: Sequence[str]) -> list[str | None]:
+        """For each word of a text the listed one as which an open vocabulary reads it; None where there is none.
 
         Example:
-            >>> Vocabulary(("<pad>", "<unk>", "walk", "sofa"), open=True).stand_in("divan")
-            'sofa'
+            >>> Vocabulary(("<pad>", "<unk>", "walk", "sofa"), open=True).stand_ins(["divan"])
+            ['sofa']
         """
-        if not self.open or self._is_listed(word):
-            return None
-        if word not in self._stand_ins:
-            kin = {name: near for name, near in shipped_thesaurus().of(word).items() if self._is_listed(name)}
-            rows = shipped_vectors().rows([word, *kin])
-            unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-            rank = np.array([self._ids[name] + RARE for name in kin])
-            scores = np.log([*kin.values()]) + ALIKE * unit[1:] @ unit[0] - np.log(rank)
-            if len(self._stand_ins) >= MAX_CACHED:
-                self._stand_ins.clear()
-            self._stand_ins[word] = [*kin][scores.argmax()] if kin else None
-        return self._stand_ins[word]
+        return self._stand_ins.read(words) if self.open else [None] * len(words)
 
     def _is_listed(self, word: str) -> bool:
         return self._ids.get(word, len(self.words)) < len(self.words)
@@ -163,7 +142,8 @@ class Vocabulary:
         """Word ids of one instruction; training asks for each of them many times."""
         row = self._rows.get(text)
         if row is None:
-            row = [self.id(word) for word in tokenise(text)] or [1]
+            words = tokenise(text)
+            row = [self.id(other or word) for word, other in zip(words, self.stand_ins(words))] or [1]
             if len(self._rows) >= MAX_CACHED:
                 self._rows.clear()
             self._rows[text] = row
@@ -172,12 +152,12 @@ class Vocabulary:
     def read(self, text: str, max_tokens: int = MAX_TOKENS) -> TextRead:
         """What a model reads of a text, in words for people."""
         words = tokenise(text)
-        unlisted = [word for word in words[:max_tokens] if not self._is_listed(word)]
+        unlisted = [pair for pair in zip(words[:max_tokens], self.stand_ins(words)) if not self._is_listed(pair[0])]
         return TextRead(
             words=tuple(words[:max_tokens]),
-            unknown=tuple(word for word in unlisted if self.id(word) == 1),
-            met=tuple(word for word in unlisted if self.id(word) != 1),
-            stand_ins={word: other for word in unlisted if (other := self.stand_in(word)) is not None},
+            unknown=tuple(word for word, other in unlisted if self.id(other or word) == 1),
+            met=tuple(word for word, other in unlisted if self.id(other or word) != 1),
+            stand_ins=tuple(dict.fromkeys((word, other) for word, other in unlisted if other is not None)),
             cut=max(0, len(words) - max_tokens),
         )
 
@@ -209,8 +189,8 @@ class TextRead:
     """Those it does not know at all."""
     met: tuple[str, ...]
     """Those that training never met, read by their meaning."""
-    stand_ins: Mapping[str, str]
-    """Of these, the ones that are read as another word, with that word; the others are read by their vector alone."""
+    stand_ins: tuple[tuple[str, str], ...]
+    """Those of them that are read as another word, each with that word; the others are read by their vector alone."""
     cut: int
     """Tokens after the last one it reads."""
 
@@ -229,8 +209,8 @@ class TextRead:
 
     def _told(self, word: str) -> str:
         """A word that training never met, and how it is read."""
-        other = self.stand_ins.get(word)
-        return f"{word} (read as {other})" if other else f"{word} (read by its meaning)"
+        others = " or ".join(other for met, other in self.stand_ins if met == word)
+        return f"{word} (read as {others})" if others else f"{word} (read by its meaning)"
 
     @property
     def understood(self) -> float:

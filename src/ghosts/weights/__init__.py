@@ -16,14 +16,17 @@ FILTERS = {"houses-improved": "houses-agent", "landmarks-improved": "landmarks-a
 _LONGEST_HEAD = 100_000_000
 """Bytes; safetensors refuses longer ones too."""
 WORDS = FOLDER / "words.safetensors"
-"""Word vectors (`language.vectors`): data, not weights."""
+"""Word vectors (`language.vectors`). This and the next two files are data, not weights."""
 THESAURUS = FOLDER / "thesaurus.safetensors"
-"""Words of about the same meaning (`language.thesaurus`): data too."""
+"""Words of about the same meaning (`language.thesaurus`)."""
+WORD_ORDER = FOLDER / "word-order.safetensors"
+"""Which words follow which (`language.stand_ins`)."""
 
 
 def shipped() -> dict[str, Path]:
     """Names and files."""
-    files = {file.stem: file for file in sorted(FOLDER.glob("*.safetensors")) if file not in (WORDS, THESAURUS)}
+    data = (WORDS, THESAURUS, WORD_ORDER)
+    files = {file.stem: file for file in sorted(FOLDER.glob("*.safetensors")) if file not in data}
     return files | {name: files[agent] for name, agent in FILTERS.items() if agent in files}
 
 
