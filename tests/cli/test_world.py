@@ -8,7 +8,10 @@ import pytest
 
 from checks import unchecked
 from ghosts.cli import commands, main
+from ghosts.data.examples import load_splits
+from ghosts.errors import DataError
 from ghosts.language.episodes import load_episodes
+from ghosts.world.dataroot import DataRoot
 
 SMALL = ["--storeys", "1", "1", "--rooms", "5", "6"]
 
@@ -27,6 +30,29 @@ def test_makes_a_world_and_measures_it(tmp_path: Path, capsys: pytest.CaptureFix
     assert "viewpoints per house" in capsys.readouterr().out
 
 
+def test_one_house_alone_is_unseen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Models can be tested there, and training says what it lacks."""
+    root = tmp_path / "root"
+    with unchecked():
+        options = ["--houses", "1", "--paths", "3", "--no-images", "--landmarks", "--workers", "1", *SMALL]
+        main(["world", "--out", str(root), *options])
+    assert "one house, " in capsys.readouterr().out
+    splits = load_splits(DataRoot(root), steps=4)
+    assert {name: len(examples) for name, examples in splits.items()} == {"train": 0, "val_unseen": 9}
+    with pytest.raises(SystemExit):
+        main(["train", "goal", "--preset", "tiny", "--data", str(root), "--out", str(tmp_path / "run")])
+    told = " ".join(capsys.readouterr().err.split())
+    assert (
+        f"{root}/r2r/R2R_train.json: no paths to train on; name another --data, such as that of: ghosts world" in told
+    )
+    assert not (tmp_path / "run").exists()
+    main(["doctor", "--data", str(root)])
+    assert "lacks a training path (one house alone is unseen); next: ghosts world" in capsys.readouterr().out
+    (root / "r2r" / "R2R_val_unseen.json").rename(root / "r2r" / "R2R_val_seen.json")
+    with pytest.raises(DataError, match="to know which buildings are unseen"):
+        load_splits(DataRoot(root), steps=4)
+
+
 def test_show_draws_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "plan.png"
     with unchecked():
@@ -39,7 +65,7 @@ def test_show_draws_a_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ("arguments", "message"),
     [
         ([], "--out DIR"),
-        (["--out", "x", "--houses", "1"], "houses must lie in"),
+        (["--out", "x", "--houses", "0"], "houses must lie in"),
         (["--out", "x", "--device", "tpu"], "--device must be cpu, cuda or auto"),
         (["--show", "--out", "plan.txt"], "end --out in .png"),
     ],

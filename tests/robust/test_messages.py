@@ -32,7 +32,7 @@ MISTAKES = [
     (["eval", "goal"], 1, ["--run RUN"]),
     (["eval", "vln", "--examples", "-1"], 1, ["--examples must not be negative, got -1"]),
     (["world"], 1, ["--out DIR"]),
-    (["world", "--houses", "1", "--out", "x"], 1, ["houses must lie in 2..", "got 1"]),
+    (["world", "--houses", "0", "--out", "x"], 1, ["houses must lie in 1..", "got 0"]),
     (["world", "--huoses", "3"], 2, ["--huoses", "--houses"]),
     (["train", "goal", "--train.batc", "3"], 2, ["--train.batc", "--train.batch"]),
     (["doctor", "--data", "{missing}"], 1, ["{missing}: no such folder", "ghosts world --out"]),

@@ -129,7 +129,7 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (BackboneConfig, {"weight_decay": -1.0}, "train.weight_decay must be finite and not negative, got -1.0"),
     (BackboneConfig, {"balance": float("inf")}, "train.balance must be finite and not negative, got inf"),
     (BackboneConfig, {"seed": -1}, "train.seed must lie in 0..4294967295, got -1"),
-    (WorldConfig, {"houses": 1}, "houses must lie in 2..100000 (train and unseen), got 1"),
+    (WorldConfig, {"houses": 0}, "houses must lie in 1..100000, got 0"),
     (WorldConfig, {"seed": -1}, "seed must lie in 0..399999, got -1"),
     (WorldConfig, {"paths": 0}, "paths must lie in 1..1000, got 0"),
     (WorldConfig, {"unseen": 1.0}, "unseen, the share of houses, must lie in (0, 1), got 1.0"),

@@ -103,8 +103,8 @@ def evaluate_ce(options: EvalCe) -> None:
         print(f"written: {options.out / 'ce.json'}, {options.out / 'ce.md'}")
 
 
-DEMO_WORLD = ("--houses", "2", "--storeys", "1", "1", "--rooms", "6", "7", "--area", "0", "90")
-"""Two small houses: a minute on two cores with pictures."""
+DEMO_WORLD = ("--houses", "1", "--storeys", "1", "1", "--rooms", "6", "7", "--area", "0", "90")
+"""A small house: half a minute on two cores with pictures."""
 
 
 def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghosts.config import GoalExperiment, Precision, require
-from ghosts.errors import ConfigError
+from ghosts.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -82,13 +82,22 @@ def launch(device: str, devices: int = 1, precision: Precision = "32-true") -> F
 
 
 def open_training(options: TrainOptions, experiment: GoalExperiment) -> tuple[Dataset, Selection]:
-    """Read the data, and take the examples that choose the best checkpoint."""
+    """Read the data, and take the examples that choose the best checkpoint.
+
+    Raises:
+        DataError: there is nothing to train on.
+        ConfigError: there is nothing to choose the best checkpoint by.
+    """
     from ghosts.data.dataset import open_dataset
     from ghosts.data.examples import DEV_UNSEEN, TRAIN, Selection, evenly
     from ghosts.data.reading import reading_of
     from ghosts.world.dataroot import DataRoot
+    from ghosts.world.houses.index import MORE_HOUSES
 
     data = open_dataset(DataRoot(options.data), reading_of(experiment, training=True), spoken=options.spoken)
+    if not data.splits[TRAIN] and data.stream is None:
+        file = options.data / "r2r" / "R2R_train.json"
+        raise DataError("no paths to train on", file=file, hint=f"name another --data, such as that of: {MORE_HOUSES}")
     if options.select == DEV_UNSEEN and DEV_UNSEEN not in data.splits:
         others = sorted(set(data.splits) - {TRAIN}) or [TRAIN]
         raise ConfigError(

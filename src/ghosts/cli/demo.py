@@ -1,7 +1,7 @@
 """See the shipped agent follow instructions in a house it has never seen; writes a report to open in a browser.
 
-It makes a small world of two houses (only once; it takes a minute or two on two cores), runs the shipped backbone on
-its pictures, and lets the shipped agent follow several instructions in the unseen house.
+It makes a small house (only once; it takes half a minute on two cores), runs the shipped backbone on its pictures, and
+lets the shipped agent follow several instructions there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Options:
     out: Path = Path("runs/demo")
     """Folder of the world and the report."""
     seed: int = 299
-    """Seed of the world, which has two small houses. It must not be 5, on which the shipped weights were trained."""
+    """Seed of the house. It must not be 5, on which the shipped weights were trained."""
     instructions: int = 4
     """Number of instructions to follow."""
     faces: int = 256

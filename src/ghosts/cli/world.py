@@ -108,7 +108,7 @@ def _make(root: Path, options: Options) -> None:
         total = sum(house["viewpoints"] for house in world["houses"].values())
         progress.update(panoramas, total=total, completed=total)
     console.print(
-        f"{root}: {config.houses} houses, {total} viewpoints, "
+        f"{root}: {'one house' if config.houses == 1 else f'{config.houses} houses'}, {total} viewpoints, "
         + ", ".join(f"{world['statistics'].get(f'paths, {split}', 0)} paths {split}" for split in world["splits"])
     )
 

@@ -116,9 +116,12 @@ def split_buildings(root: DataRoot, hold_out: int | None = None, buildings: int 
         buildings: take only this many training buildings, evenly spaced; 0 for all.
 
     Raises:
-        DataError: the root has no training split, without which nobody knows which buildings are unseen.
+        DataError: the root has no training split, without which nobody knows which buildings are unseen; a root with
+            `val_unseen` alone needs none.
     """
     if TRAIN not in root.splits:
+        if root.splits == ["val_unseen"]:
+            return [], []
         hint = "evaluation needs it too, to know which buildings are unseen; copy it there from the release"
         raise DataError("no such file", file=root.path / "r2r" / "R2R_train.json", hint=hint)
     scans, most = root.scans_of(TRAIN), None
@@ -142,7 +145,8 @@ def load_splits(
     if root.in_shards(TRAIN):
         told = {TRAIN: [], DEV_UNSEEN: [item for scan in held_out for item in root.shard(TRAIN, scan)]}
     else:
-        told = {name: [item for item in root.episodes(TRAIN) if item.scan in scans] for name, scans in parts.items()}
+        every = root.episodes(TRAIN) if seen else []
+        told = {name: [item for item in every if item.scan in scans] for name, scans in parts.items()}
     splits = {name: make_examples(root, told[name], steps) for name in parts}
     for name in root.splits:
         if name != TRAIN and all(episode.has_goal for episode in root.episodes(name)):

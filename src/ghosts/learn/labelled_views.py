@@ -26,6 +26,7 @@ from ghosts.mapping.backbone import SmallBackbone
 from ghosts.types import Intrinsics
 from ghosts.world.camera_torch import PanoramaBank, pack_rgb, render_labels, render_views, view_matrices
 from ghosts.world.dataroot import DataRoot
+from ghosts.world.houses.index import MORE_HOUSES
 from ghosts.world.houses.render.scene import LABELS
 from ghosts.world.images import read_skybox_labels, read_skybox_rgb
 
@@ -87,7 +88,7 @@ def training_houses(root: DataRoot) -> tuple[list[str], list[str]]:
     if not held_out and len(seen) >= 2:
         seen, held_out = seen[:-1], seen[-1:]
     if not seen or not held_out:
-        hint = "make a world of more houses with: ghosts world --out DIR --houses 20"
+        hint = f"make a world of more houses with: {MORE_HOUSES}"
         raise DataError(
             "fewer than two houses of train are in no other split: one to train on, one to check",
             file=root.path,

@@ -16,6 +16,7 @@ from ghosts.presets import preset
 from ghosts.world.check import Finding, Inventory, check_root
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.houses.check import check_words
+from ghosts.world.houses.index import MORE_HOUSES
 from ghosts.world.matterport.prepare import SUMMARY
 from ghosts.world.matterport.raw import RawRelease
 from ghosts.world.remedy import PictureRecipe, landmarks_command
@@ -237,6 +238,8 @@ def _lacks_paths(root: DataRoot, made: PictureRecipe, inventory: Inventory) -> t
         return "", ""
     # `ghosts prepare` leaves out a split that has no path in the scans it prepared.
     elsewhere = inventory.splits and "train" not in root.splits
+    if elsewhere and (root.path / "world.json").is_file():
+        return "a training path (one house alone is unseen)", MORE_HOUSES
     if elsewhere or ("train" in root.splits and _holds_none(root)):
         more = f"{made.command()} --connectivity FOLDER --r2r FOLDER (with more scans in SCANS)"
         return "a training path (none lies in the scans of this root)", more

@@ -242,7 +242,7 @@ def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"houses": 1}, "houses"),
+        ({"houses": 0}, "houses"),
         ({"faces": 100}, "multiple of 16"),
         ({"unseen": 1.0}, "unseen"),
         ({"seed": -1}, "seed"),
