@@ -134,19 +134,20 @@ def test_help_of_each_kind(kind: str, name: str, named: tuple[str, ...], capsys:
 
 
 def test_the_tiny_preset_learns(data: Path, tmp_path: Path) -> None:
-    """The command with its defaults, seed 0: unseen success 16 % → 56 %; with seeds 1 to 3 53, 61 and 46 %."""
+    """With 50 of its 120 iterations, seed 0: unseen success 16 % → 33 %; with seeds 1 to 3 30, 40 and 39 %."""
     experiment = preset("tiny")
     loaded = load(data, experiment)
     scores = evaluate_goal(goal.goal_task(experiment, loaded).model, loaded, loaded.examples("dev_unseen"))
     before = float(scores.success.mean())
     out = tmp_path / "run"
     with unchecked():
-        main(["train", "goal", "--preset", "tiny", "--device", "cpu", "--data", str(data), "--out", str(out)])
+        fewer = ["--train.iterations", "50", "--train.evaluate-every", "50"]
+        main(["train", "goal", "--preset", "tiny", "--device", "cpu", "--data", str(data), "--out", str(out), *fewer])
     rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
     losses = [row["loss"] for row in rows if "loss" in row]
     after = rows[-1]["dev_unseen success"]
     print(f"seed {experiment.train.seed}: success {before:.3f} -> {after:.3f}, loss {losses}")
-    assert len(losses) == 12
-    assert losses[-1] < 0.5 * losses[0]
+    assert len(losses) == 5
+    assert losses[-1] < 0.8 * losses[0]
     assert before < 0.2
-    assert after > 0.4
+    assert after > 0.26

@@ -249,7 +249,7 @@ def read_told_paths(path: Path) -> None:
 
 # Made worlds and pictures
 
-WORLD = WorldConfig(houses=2, seed=0, paths=3, faces=16, storeys=(1, 1), rooms=(5, 6))
+WORLD = WorldConfig(houses=1, seed=0, paths=3, faces=16, storeys=(1, 1), rooms=(5, 6))
 _worlds: dict[str, Path] = {}
 
 

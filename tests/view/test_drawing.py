@@ -57,7 +57,7 @@ def test_a_landmark_scene(scene: dict[str, Any]) -> None:
 def test_a_house_scene(tmp_path: Path) -> None:
     root = tmp_path / "world"
     with unchecked():
-        make_world(root, WorldConfig(houses=2, seed=3, paths=3, storeys=(2, 2), rooms=(9, 12)), images=False)
+        make_world(root, WorldConfig(houses=1, seed=3, paths=3, storeys=(2, 2), rooms=(9, 12)), images=False)
     data = DataRoot(root)
     scene, house = make_scene(data, data.scans[0]), load_house(root, data.scans[0])
     assert scene["kind"] == "house"
