@@ -13,7 +13,7 @@ from typing import Any
 import jaxtyping
 from jaxtyping import config, install_import_hook
 
-FIRST, EVERY = 20, 100
+FIRST, EVERY = 3, 100
 """Within one test, so many calls of a function are checked, and of those that follow every hundredth."""
 _SHAPE = re.compile(r"\b(Bool|Float|Int|Num|Shaped|UInt)(8|16|32|64)?\[")
 _with_shapes = jaxtyping.jaxtyped

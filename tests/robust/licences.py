@@ -79,7 +79,7 @@ def page() -> str:
         "",
         "Three files about English words come with Ghosts: vectors of GloVe 6B (public domain, PDDL 1.0), a",
         "thesaurus made from WordNet 3.0, whose licence is in `src/ghosts/weights/thesaurus.LICENSE`, and a table",
-        "of which words follow which in R2R's instructions.",
+        "of which words follow which in R2R's instructions, for non-commercial research too.",
         "",
         "Ghosts contains none of the data sets Matterport3D, R2R and REVERIE. They have terms of their own. The",
         "ImageNet weights of ResNet-34, which `ghosts weights` fetches, come from torchvision (BSD-3-Clause).",
