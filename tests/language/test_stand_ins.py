@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ghosts import weights
-from ghosts.language.stand_ins import MOST, STOP, StandIns, between_stops, shipped_word_order
+from ghosts.language.stand_ins import MAX_READ, MOST, STOP, StandIns, between_stops, shipped_word_order
 from reference.word_order import word_order
 
 WORDS = "the . turn left right walk stop go and enter exit door bathroom couch large wait at to past hallway blue"
@@ -43,6 +43,7 @@ def test_strangers_stay_what_they_are() -> None:
     assert read(["turn", "left", "at", "the", "skeleton", "and", "stop", "."]) == [None] * 8
     assert read(["xqzt", ",", "the"]) == [None] * 3
     assert read([]) == []
+    assert read(["the", "settee"] * 50_000) == [None, "couch"] * (MAX_READ // 2) + [None] * (100_000 - MAX_READ)
     assert StandIns(()).read(["settee", "."]) == [None, None]
     assert StandIns(("<pad>", "<unk>")).read(["settee"]) == [None]
 

@@ -39,6 +39,8 @@ RARE = 10
 _TOTAL = sum(1.0 / (RARE + rank) for rank in range(1000))
 MAX_CACHED = 50_000
 """Words whose candidates are kept."""
+MAX_READ = 400
+"""Words of a text, longer than any that a model reads; those that follow stay what they are."""
 
 _NONE = ""
 """Stands for "no known word"."""
@@ -59,6 +61,8 @@ class StandIns:
             >>> StandIns(["the", "couch", "wait", "at"]).read(["wait", "at", "the", "settee"])
             [None, None, None, 'couch']
         """
+        if len(words) > MAX_READ:
+            return self.read(words[:MAX_READ]) + [None] * (len(words) - MAX_READ)
         if all(word in self._often for word in words):
             return [None] * len(words)
         # Viterbi: the best score of a reading that ends in each candidate, and the candidate before it.
