@@ -99,6 +99,7 @@ def test_any_number_of_buildings_can_be_held_out(tmp_path: Path) -> None:
     assert list(splits) == ["train", "val_seen"]
     assert {example.scan for example in splits["train"]} == {*scans}
     assert {example.scan for example in load_splits(combs, 4, 2)["dev_unseen"]} == {"comb1", "comb3"}
+    assert {example.scan for example in load_splits(combs, 4, 1)["dev_unseen"]} == {*scans}
 
 
 def test_told_paths_of_training_buildings_become_examples(tmp_path: Path) -> None:

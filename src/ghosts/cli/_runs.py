@@ -137,7 +137,7 @@ class EvalOptions(SymmetryOptions):
     half: bool = False
     """Run the networks in bfloat16, as in training; float32 by default."""
     reword: str | None = None
-    """Replace words of the instructions by synonyms that R2R's training never uses (couch: divan, …). Two lists hold
+    """Replace words of the instructions by synonyms that R2R's training hardly uses (couch: divan, …). Two lists hold
     everyday words (everyday-a, everyday-b); two replace half of all words (many-a, many-b)."""
 
     def __post_init__(self) -> None:

@@ -145,7 +145,7 @@ def load_splits(
     if root.in_shards(TRAIN):
         told = {TRAIN: [], DEV_UNSEEN: [item for scan in held_out for item in root.shard(TRAIN, scan)]}
     else:
-        every = root.episodes(TRAIN) if seen else []
+        every = root.episodes(TRAIN) if TRAIN in root.splits else []
         told = {name: [item for item in every if item.scan in scans] for name, scans in parts.items()}
     splits = {name: make_examples(root, told[name], steps) for name in parts}
     for name in root.splits:
