@@ -15,7 +15,7 @@ from ghosts.data.drops import Drops, absent_of, draw_drops, drops_of
 from ghosts.data.examples import TRAIN, Example
 from ghosts.data.symmetry import Symmetry
 from ghosts.language.episodes import MOST_SEED, Hidden
-from ghosts.language.tokens import MAX_TOKENS, PAD, UNKNOWN, Vocabulary
+from ghosts.language.tokens import MAX_TOKENS, MISREAD, PAD, UNKNOWN, Vocabulary
 from ghosts.world.landmarks.labels import LabelSet, build_labels
 from landmark_world import load, make_landmark_root, small_experiment
 
@@ -45,6 +45,59 @@ def test_hidden_words_are_unknown_or_read_by_their_meaning() -> None:
     np.testing.assert_array_equal(words.vectors[couch], words.vectors[3])
 
 
+def test_listed_words_are_misread_as_their_rows_have_it() -> None:
+    words = Vocabulary((PAD, UNKNOWN, "walk", "into", "through", "to"), open=True)
+    amid, stroll, nothing = words.id("amid"), words.id("stroll"), np.zeros((3, MAX_TOKENS), bool)
+    assert min(amid, stroll) >= len(words)
+    table = np.repeat(np.arange(6)[:, None], MISREAD, 1)
+    table[2:] = [[3], [4], [5], [2]]
+    table[2, 9], table[3, 0], table[4, 7] = stroll, 1, 2
+    vars(words)["misread"] = table  # by hand, so that no word is read as itself
+    ids = np.array([[3, 2, amid, 5, 1, 0], [3, 3, 4, 0, 0, 0], [2, 4, 3, 2, 0, 0]])
+    misread = np.full((3, MAX_TOKENS), -1)
+    misread[0], misread[1, 1], misread[2, :4] = 5, MISREAD - 1, (9, 7, 0, 1)
+    wanted = [[4, 3, amid, 2, 1, 0], [3, 4, 4, 0, 0, 0], [stroll, 2, 1, 3, 0, 0]]
+    drops = Drops(nothing, misread=misread)
+    assert drops.words(ids, words).tolist() == wanted
+    assert drops.of(np.array([2, 0])).words(ids[[2, 0]], words).tolist() == [wanted[2], wanted[0]]
+    assert drops.words(ids, Vocabulary(words.words))[[1, 2]].tolist() == ids[[1, 2]].tolist()  # it has no meanings
+    # What is read instead may itself be read by its meaning alone, and `<unk>` covers both.
+    meaning = [[words.by_meaning[item] if item < len(words) else item for item in row] for row in wanted]
+    assert Drops(nothing, ~nothing, misread).words(ids, words).tolist() == meaning
+    unknown = nothing.copy()
+    unknown[:, :2] = True
+    hidden = Drops(unknown, None, misread).words(ids, words)
+    assert hidden.tolist() == [[1, 1, *row[2:]] for row in wanted]
+
+
+def test_each_episode_draws_its_share_of_misread_words(data: Dataset) -> None:
+    def draw(most: float, count: int = 400) -> Drops:
+        return draw_drops(TrainConfig(meaning_dropout=0.3, misread=most), drawn(data, count), None)
+
+    drops, again, without, more = draw(0.5), draw(0.5), draw(0.0, 3), draw(1.0)
+    assert drops.misread is not None
+    assert more.misread is not None
+    np.testing.assert_array_equal(drops.misread, again.misread)
+    said = drops.misread >= 0
+    assert (drops.misread.shape, drops.misread.min(), drops.misread.max()) == ((400, MAX_TOKENS), -1, MISREAD - 1)
+    assert drops.misread[said].mean() == pytest.approx((MISREAD - 1) / 2, abs=1.0)
+    # Shares are uniform between 0 and 0.5, and each is seen in 80 words.
+    shares = said.mean(1)
+    assert shares.mean() == pytest.approx(0.25, abs=0.02)
+    assert np.quantile(shares, [0.1, 0.5, 0.9]) == pytest.approx([0.05, 0.25, 0.45], abs=0.04)
+    assert shares.std() == pytest.approx((0.25 / 12 + (1 / 4 - 1 / 12) / MAX_TOKENS) ** 0.5, abs=0.02)
+    assert shares.max() < 0.5 + 4.0 * (0.25 / MAX_TOKENS) ** 0.5
+    # The same random numbers: a higher limit only adds words, and what was drawn before stays.
+    np.testing.assert_array_equal(more.misread[said], drops.misread[said])
+    assert (more.misread >= 0).mean() == pytest.approx(0.5, abs=0.04)
+    assert without.misread is None
+    for part in ("unknown", "meant"):
+        np.testing.assert_array_equal(getattr(without, part), getattr(drops, part)[:3])
+    alone = draw_drops(TrainConfig(meaning_dropout=0.3, misread=0.5), drawn(data, 3)[2:], None)
+    np.testing.assert_array_equal(alone.misread, drops.misread[2:3])  # whatever the other episodes are
+    np.testing.assert_array_equal(drops.of(np.array([3, 3])).misread, drops.misread[[3, 3]])
+
+
 def test_as_much_is_hidden_as_was_asked_for(data: Dataset) -> None:
     assert data.labels is not None
     settings = TrainConfig(word_dropout=0.2, meaning_dropout=0.3, label_dropout=0.4)
@@ -66,6 +119,7 @@ def test_nothing_is_drawn_that_is_not_asked_for(data: Dataset) -> None:
     drops = draw_drops(TrainConfig(word_dropout=0.0), drawn(data, 2), data.labels)
     assert not drops.unknown.any()
     assert drops.meant is None
+    assert drops.misread is None
     assert drops.absent is None
     assert draw_drops(TrainConfig(label_dropout=0.5), drawn(data, 2), None).absent is None  # images have no labels
     assert drops.of(np.array([0])).absent is None
@@ -131,7 +185,7 @@ def test_a_label_is_gone_from_the_whole_building_of_one_episode(data: Dataset) -
     chair, corridor = labels.object_id("chair"), labels.room_id("h")
     absent = np.zeros((2, len(labels)), bool)
     absent[0, [chair, corridor]] = True
-    drops = Drops(np.zeros((2, MAX_TOKENS), bool), None, absent)
+    drops = Drops(np.zeros((2, MAX_TOKENS), bool), absent=absent)
     plain, found = contents(data.batch(examples, walks)), contents(data.batch(examples, walks, None, drops))
     assert found.keys() == plain.keys()
     gone = {chair, corridor}
@@ -150,4 +204,4 @@ def test_a_label_is_gone_from_the_whole_building_of_one_episode(data: Dataset) -
 def test_stored_features_are_left_alone(data: Dataset) -> None:
     cells = replace(data.batch(data.examples(TRAIN)[:1], [[0]]).seen.cells, labels=None)
     absent = np.ones((1, 50), bool)
-    assert Drops(np.zeros((1, MAX_TOKENS), bool), None, absent).labels(cells) is cells
+    assert Drops(np.zeros((1, MAX_TOKENS), bool), absent=absent).labels(cells) is cells

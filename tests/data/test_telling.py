@@ -64,7 +64,7 @@ def test_what_a_stop_shows_is_what_a_walker_sees_there(data: Dataset) -> None:
     assert data.labels is not None
     absent = np.zeros((1, len(data.labels)), bool)
     absent[0, int(data.labels.room_id("h"))] = True
-    hidden = make_tale(data, [example], None, Drops(np.ones((1, MAX_TOKENS), bool), None, absent))
+    hidden = make_tale(data, [example], None, Drops(np.ones((1, MAX_TOKENS), bool), absent=absent))
     assert hidden.told.cells.labels is not None
     assert data.labels.room_id("h") in tale.told.cells.labels.label
     assert data.labels.room_id("h") not in hidden.told.cells.labels.label

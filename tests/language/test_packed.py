@@ -47,6 +47,34 @@ def test_a_table_is_written_and_read_again(tmp_path: Path) -> None:
     assert ("b" in table, "c" in table) == (True, False)
 
 
+def test_a_table_is_looked_up_the_other_way(tmp_path: Path) -> None:
+    path = tmp_path / "table.safetensors"
+    # The first word, one in between and the last have no others.
+    others = {"b": {"a": -1.0, "c": 0.0}, "d": {"b": -0.5, "a": -2.0, "d": -0.25}, "e": {"g": -3.0}, "f": {"a": 0.0}}
+    write_table(path, "table-1", others)
+    table = read_table(path, "table-1", "a table")
+    assert table.words == tuple("abcdefg")
+    for word in table.words:
+        assert table.among(word) == {owner: table.of(owner)[word] for owner in table.words if word in table.of(owner)}
+    assert table.among("a") == pytest.approx({"b": np.exp(-1.0), "d": np.exp(-2.0), "f": 1.0})
+    assert table.among("A") == table.among("bb") == table.among("h") == table.among("") == {}
+    assert table.sums() == pytest.approx({word: sum(table.among(word).values()) for word in table.words})
+    assert table.sums()["a"] == pytest.approx(1.0 + np.exp(-1.0) + np.exp(-2.0))
+    assert table.sums()["f"] == 0.0
+
+
+def test_the_thesaurus_is_looked_up_the_other_way() -> None:
+    table = thesaurus.shipped_thesaurus()
+    sums = table.sums()
+    assert [*sums] == [*table.words]
+    for word in (table.words[0], "bathroom", "room", table.words[-1]):
+        found = table.among(word)
+        assert sums[word] == pytest.approx(sum(found.values()))
+        assert all(table.of(owner)[word] == value for owner, value in found.items())
+    assert table.among("bathroom")["lavatory"] == table.of("lavatory")["bathroom"]
+    assert len(table.among("room")) > 10 * len(table.among("bathroom")) > 0
+
+
 @pytest.mark.parametrize("damage", ["missing", "empty", "text", "cut", "flipped", "renamed"])
 @pytest.mark.parametrize(
     ("make", "read", "form", "what"),

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from ghosts.errors import DataError
+from ghosts.language.stand_ins import StandIns
 from ghosts.language.tokens import (
+    MISREAD,
     PAD,
     UNKNOWN,
     TextRead,
@@ -85,6 +87,33 @@ def test_listed_words_stand_in_for_those_that_training_never_met() -> None:
     closed = Vocabulary(listed)
     assert closed.stand_ins(["stroll"]) == [None]
     assert closed.encode(texts)[0].tolist() == [1, 4, 5, 1, 6]
+
+
+def test_how_listed_words_may_be_misread() -> None:
+    listed = (PAD, UNKNOWN, "walk", "into", "through", "xqzt")
+    words, again, closed = Vocabulary(listed, open=True), Vocabulary(listed, open=True), Vocabulary(listed)
+    assert words.misread.shape == (len(listed), MISREAD)
+    np.testing.assert_array_equal(words.misread, again.misread)
+    own = np.repeat(np.arange(len(listed))[:, None], MISREAD, 1)
+    np.testing.assert_array_equal(closed.misread, own)
+    np.testing.assert_array_equal(words.misread[[0, 1, 5]], own[[0, 1, 5]])  # nobody knows another word for xqzt
+    for row in (2, 3, 4):
+        shares: dict[int, float] = {}
+        for name, share in StandIns(listed).misread(listed[row]).items():
+            shares[words.id(name)] = shares.get(words.id(name), 0.0) + share
+        assert {*words.misread[row].tolist()} <= shares.keys()
+        for number, share in shares.items():
+            error = (share * (1.0 - share) / MISREAD) ** 0.5
+            assert np.mean(words.misread[row] == number) == pytest.approx(share, abs=4.0 * error + 1.0 / MISREAD)
+    assert np.mean(words.misread[2] == 2) > 0.9
+    assert np.mean(words.misread[3] == 3) < 0.9
+
+
+def test_marks_are_never_misread() -> None:
+    """People say other words; they do not put words where full stops stand."""
+    words = Vocabulary((PAD, UNKNOWN, ".", ",", "the", "and"), open=True)
+    assert {*words.misread[2].tolist()} == {2}
+    assert {*words.misread[3].tolist()} == {3}
 
 
 def test_what_of_a_text_is_read() -> None:

@@ -15,20 +15,29 @@ from pathlib import Path
 
 from ghosts.data.examples import TRAIN, split_buildings
 from ghosts.language.packed import write_table
-from ghosts.language.stand_ins import FORMAT, between_stops
-from ghosts.language.tokens import MIN_COUNT, tokenise
+from ghosts.language.stand_ins import FORMAT, STOP, between_stops
+from ghosts.language.tokens import tokenise
 from ghosts.world.dataroot import DataRoot
+
+LEAST = 3
+"""How often a word must follow others to be listed."""
+LEAST_TWO = 10
+"""How often two words must stand together to be listed."""
 
 
 def word_order(texts: Iterable[str]) -> dict[str, dict[str, float]]:
-    """For each word those that follow it at least `MIN_COUNT` times, with the logarithm of their share."""
-    pairs = Counter(pair for text in texts for pair in pairwise(between_stops(tokenise(text))))
+    """For each word, and each two words with a space between them, those that follow: logarithms of their shares."""
+    follows: Counter[tuple[str, str]] = Counter()
+    for text in texts:
+        words = [STOP, *between_stops(tokenise(text))]
+        follows.update(pairwise(words[1:]))
+        follows.update((f"{first} {second}", third) for first, second, third in zip(words, words[1:], words[2:]))
     total: Counter[str] = Counter()
-    for (before, _), count in pairs.items():
+    for (before, _), count in follows.items():
         total[before] += count
     found: dict[str, dict[str, float]] = {}
-    for (before, word), count in sorted(pairs.items()):
-        if count >= MIN_COUNT:
+    for (before, word), count in sorted(follows.items()):
+        if count >= LEAST and (" " not in before or total[before] >= LEAST_TWO):
             found.setdefault(before, {})[word] = math.log(count / total[before])
     return found
 

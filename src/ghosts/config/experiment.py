@@ -114,6 +114,9 @@ class TrainConfig(OptimiserConfig):
     """Share of words replaced by the unknown word."""
     meaning_dropout: Fraction = 0.0
     """Share of words read by their vector alone, like words that training never met (with `language.vectors`)."""
+    misread: Fraction = 0.0
+    """Practice for other ways to say something: an episode draws a share of its words, up to this one. They are read as
+    the model would read synonyms that training never met (with `language.vectors`)."""
     label_dropout: Fraction = 0.0
     """Share of room and object labels hidden in an episode's building, so that it looks new (Tan et al. 2019)."""
     room_loss: Weight = 0.0

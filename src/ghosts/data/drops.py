@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int64, UInt64
 from ghosts.config import TrainConfig
 from ghosts.data.examples import Example
 from ghosts.language.episodes import Hidden
-from ghosts.language.tokens import MAX_TOKENS, Vocabulary
+from ghosts.language.tokens import MAX_TOKENS, MISREAD, Vocabulary
 from ghosts.mapping.cells import MapCells
 from ghosts.world.landmarks.labels import LabelSet
 
@@ -25,15 +25,21 @@ class Drops:
     """Words replaced by `<unk>`."""
     meant: Bool[np.ndarray, "b l"] | None = None
     """Words read by their meaning alone."""
+    misread: Int64[np.ndarray, "b l"] | None = None
+    """Columns of `Vocabulary.misread`: words said in another way and read as a model reads those; -1 elsewhere."""
     absent: Bool[np.ndarray, "b labels"] | None = None
     """Labels that the episode's building lacks."""
 
     def words(self, ids: Int64[np.ndarray, "b l"], vocabulary: Vocabulary) -> Int64[np.ndarray, "b l"]:
         """Word ids with some hidden."""
         width, hidden = ids.shape[1], ids.copy()
+        if self.misread is not None:
+            columns = self.misread[:, :width]
+            said = (columns >= 0) & (ids < len(vocabulary))
+            hidden[said] = vocabulary.misread[ids[said], columns[said]]
         if self.meant is not None:
-            listed = self.meant[:, :width] & (ids < len(vocabulary))
-            hidden[listed] = vocabulary.by_meaning[ids[listed]]
+            listed = self.meant[:, :width] & (hidden < len(vocabulary))
+            hidden[listed] = vocabulary.by_meaning[hidden[listed]]
         hidden[self.unknown[:, :width] & (ids > 0)] = 1
         return hidden
 
@@ -48,7 +54,7 @@ class Drops:
 
     def of(self, episodes: np.ndarray) -> Drops:
         """Of some of the episodes."""
-        parts = (self.unknown, self.meant, self.absent)
+        parts = (self.unknown, self.meant, self.misread, self.absent)
         return Drops(*(part if part is None else part[episodes] for part in parts))  # type: ignore[arg-type]
 
 
@@ -64,19 +70,27 @@ def draw_drops(
     """
     randoms = [random for _, random in chosen]
     unknown = np.stack([random.random(MAX_TOKENS) < config.word_dropout for random in randoms])
-    meant = absent = None
+    meant = misread = absent = None
     if config.meaning_dropout:
         meant = np.stack([random.random(MAX_TOKENS) < config.meaning_dropout for random in randoms])
+    if config.misread:
+        misread = np.stack([_draw_misread(config.misread, random) for random in randoms])
     if config.label_dropout and labels is not None:
         may = _may_hide(labels)
         absent = np.stack([may & (random.random(len(may)) < config.label_dropout) for random in randoms])
-    return Drops(unknown, meant, _told_without([example for example, _ in chosen], labels, absent))
+    return Drops(unknown, meant, misread, _told_without([example for example, _ in chosen], labels, absent))
+
+
+def _draw_misread(most: float, random: np.random.Generator) -> Int64[np.ndarray, " l"]:
+    """Some instructions are said in quite other words, others in almost the same: each draws its own share."""
+    said = random.random(MAX_TOKENS) < most * random.random()
+    return np.where(said, random.integers(MISREAD, size=MAX_TOKENS), -1)
 
 
 def drops_of(examples: Sequence[Example], labels: LabelSet | None) -> Drops | None:
     """Labels to hide from the speaker of each path; None where there are none."""
     absent = _told_without(examples, labels, None)
-    return None if absent is None else Drops(np.zeros((len(examples), MAX_TOKENS), bool), None, absent)
+    return None if absent is None else Drops(np.zeros((len(examples), MAX_TOKENS), bool), absent=absent)
 
 
 def absent_of(hidden: Hidden, labels: LabelSet) -> Bool[np.ndarray, " labels"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -81,6 +82,18 @@ class WordTable:
         start, end = self._rows.get(word, (0, 0))
         near = np.exp(self.far[start:end] / -PER_NAT).tolist()
         return {self.words[row]: value for row, value in zip(self.kin[start:end].tolist(), near)}
+
+    def among(self, word: str) -> dict[str, float]:
+        """Words that have a word among their others, with their numbers: `of`, looked up the other way."""
+        row = bisect_left(self.words, word)
+        places = np.flatnonzero(self.kin == row) if word in self.words[row : row + 1] else np.zeros(0, np.int64)
+        owners = np.searchsorted(self.count.cumsum(dtype=np.int64), places, "right").tolist()
+        return {self.words[owner]: value for owner, value in zip(owners, np.exp(self.far[places] / -PER_NAT).tolist())}
+
+    def sums(self) -> dict[str, float]:
+        """For each word the sum of the numbers that it has as another word."""
+        sums = np.bincount(self.kin, np.exp(self.far / -PER_NAT), len(self.words))
+        return dict(zip(self.words, sums.tolist()))
 
 
 def read_table(path: Path, form: str, what: str) -> WordTable:

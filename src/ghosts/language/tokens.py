@@ -22,6 +22,8 @@ MAX_TOKENS = 80
 MIN_COUNT = 5
 MENTIONED = 6
 """Unknown words that are named when there are many; and so for words that training never met."""
+MISREAD = 64
+"""Draws that stand for what may be read for a word."""
 MAX_CACHED = 50_000
 """Instructions whose ids a vocabulary keeps."""
 
@@ -92,6 +94,19 @@ class Vocabulary:
         meant = dict(zip(*self._met)) if self.open else {}
         ids = np.array([meant.get(word, 1) for word in self.words], np.int64)
         ids[0] = 0
+        return ids
+
+    @cached_property
+    def misread(self) -> Int64[np.ndarray, "words draws"]:
+        """For each listed word ids that may be read where a person says another word for it, equally probable."""
+        ids = np.repeat(np.arange(len(self.words))[:, None], MISREAD, 1)
+        if self.open:
+            random = np.random.default_rng(0)
+            for row in range(2, len(self.words)):
+                others = self._stand_ins.misread(self.words[row])
+                if others:
+                    names = random.choice(sorted(others), MISREAD, p=[others[name] for name in sorted(others)])
+                    ids[row] = [self.id(name) for name in names.tolist()]
         return ids
 
     @cached_property
