@@ -18,6 +18,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Workers fill the cores (make test): threads beyond that only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENCV_FOR_THREADS_NUM", "1")
 # Memory of tensors is kept for the next ones instead of given back: a fifth of the time of learning on a CPU. Read by
 # processes that start from here on: workers, and what they start.
 os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))

@@ -77,9 +77,9 @@ def root(made: Path, tmp_path: Path) -> Path:
 def with_small_views(
     root: DataRoot, model: ResNetBackbone, settings: TileSettings, device: torch.device, batch: int
 ) -> TileMaker:
-    """A sweep's views of a quarter of the pixels: with all of them, the ResNet takes most of the test's time."""
+    """A sweep's views of a sixteenth of the pixels: with all of them, the ResNet takes most of the test's time."""
     return TileMaker(
-        root, model, replace(settings, camera=Intrinsics(160, 128, settings.camera.vfov_rad)), device, batch
+        root, model, replace(settings, camera=Intrinsics(80, 64, settings.camera.vfov_rad)), device, batch
     )
 
 
