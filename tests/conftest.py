@@ -28,7 +28,7 @@ if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
 
     checks.install()
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
-from shared import SHARED
+from shared import SHARED, shared_object
 
 # No test cuts the power: what is written need not wait for the disk.
 os.fsync = lambda file: None
@@ -156,6 +156,17 @@ def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
     """One folder for all workers of this run."""
     base = tmp_path_factory.getbasetemp()
     os.environ[SHARED] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_trial(_shared: None) -> Iterator[None]:
+    """Whether this CPU can compute in half precision takes 2 s to find out: once for all workers."""
+    from ghosts import precision
+
+    with pytest.MonkeyPatch.context() as patch:
+        tried = precision.half_problem
+        patch.setattr(precision, "half_problem", lambda: shared_object("half precision", tried))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -17,8 +17,6 @@ from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int16
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import dijkstra
 
 from ghosts import geometry
 from ghosts.errors import DataError, UnknownNameError
@@ -195,6 +193,10 @@ def shortest_walks(
     position_m: Float[np.ndarray, "n 3"], adjacent: Bool[np.ndarray, "n n"]
 ) -> tuple[Float[np.ndarray, "n n"], Int16[np.ndarray, "n n"]]:
     """All-pairs shortest distances along edges (3D lengths) and the first hop of each walk."""
+    # Here: SciPy takes as long to import as all else of the simulator, and graphs in the cache do not need it.
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
     lengths = np.linalg.norm(position_m[:, None] - position_m[None], axis=-1)
     rows, cols = np.nonzero(adjacent)
     edges = csr_matrix((lengths[rows, cols], (rows, cols)), shape=lengths.shape)
