@@ -113,7 +113,7 @@ def pytest_collection_finish() -> None:
     """Modules live until the end: later searches for garbage leave them out."""
     gc.enable()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)  # 700 new objects, Python's own, are found in every small computation
+    gc.set_threshold(100_000, 20, 20)  # 700 new objects, Python's own, are found in every small computation
 
 
 @pytest.hookimpl(tryfirst=True)
