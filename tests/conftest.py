@@ -18,6 +18,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Workers fill the cores (make test): threads beyond that only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENCV_FOR_THREADS_NUM", "1")
 # Memory of tensors is kept for the next ones instead of given back: a fifth of the time of learning on a CPU. Read by
 # processes that start from here on: workers, and what they start.
 os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))
@@ -27,7 +28,7 @@ if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
 
     checks.install()
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
-from shared import SHARED
+from shared import SHARED, shared_object
 
 # No test cuts the power: what is written need not wait for the disk.
 os.fsync = lambda file: None
@@ -112,7 +113,7 @@ def pytest_collection_finish() -> None:
     """Modules live until the end: later searches for garbage leave them out."""
     gc.enable()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)  # 700 new objects, Python's own, are found in every small computation
+    gc.set_threshold(100_000, 20, 20)  # 700 new objects, Python's own, are found in every small computation
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -155,6 +156,17 @@ def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
     """One folder for all workers of this run."""
     base = tmp_path_factory.getbasetemp()
     os.environ[SHARED] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_trial(_shared: None) -> Iterator[None]:
+    """Whether this CPU can compute in half precision takes 2 s to find out: once for all workers."""
+    from ghosts import precision
+
+    with pytest.MonkeyPatch.context() as patch:
+        tried = precision.half_problem
+        patch.setattr(precision, "half_problem", lambda: shared_object("half precision", tried))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -27,8 +27,9 @@ SMALL = [
 
 
 @pytest.fixture(autouse=True)
-def _asked_anew() -> Iterator[None]:
+def _asked_anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Neither what another test found nor what it said counts here, or the other way round."""
+    monkeypatch.setattr(precision, "half_problem", half_problem)
     for remembered in (half_problem, precision._say):
         remembered.cache_clear()
     yield

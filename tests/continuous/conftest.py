@@ -16,17 +16,17 @@ from ghosts.world.houses.mesh.atlas import Atlas
 from ghosts.world.houses.mesh.faces import Faces
 from ghosts.world.houses.mesh.renderers import Renderer, make_renderer
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
+from shared import shared_folder
 
 SMALL = Outfit(rgb_px=24, depth_px=32, texel_m=0.5, renderer="baked")
 
 
 @pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two houses with a few paths."""
-    folder = tmp_path_factory.mktemp("houses") / "world"
+def world() -> Path:
+    """Two houses with a few paths; nobody changes it."""
+    config = WorldConfig(houses=2, seed=6, paths=8, faces=16)
     with unchecked():
-        make_world(folder, WorldConfig(houses=2, seed=6, paths=8, faces=16), images=False)
-    return folder
+        return shared_folder("continuous world", lambda folder: make_world(folder, config, images=False))
 
 
 @pytest.fixture(scope="module", autouse=True)

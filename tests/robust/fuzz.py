@@ -27,7 +27,7 @@ import time
 import traceback
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -53,6 +53,8 @@ TIMES = re.compile(
 )
 """What differs from run to run; the last is a table's column of episodes per second."""
 GOOD = ("refused", "mended", "same")
+SCREENED = 12
+"""Pairs whose files one process tries first."""
 TRACEBACK = 70
 """The exit status of a command that ended in an exception."""
 
@@ -72,9 +74,10 @@ class Fuzzer:
     Args:
         folder: empty; files that went wrong stay in it, under `wrong`.
         seed: of all mutations.
+        pairs: files and commands that will be tried.
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, pairs: Sequence[Pair] = PAIRS) -> None:
         self.work, self.out, self.wrong, self.seed = folder / "work", folder / "out", folder / "wrong", seed
         self.learnt = folder / "modules"
         os.environ["GHOSTS_CACHE"] = str(self.work / "cache")
@@ -83,10 +86,10 @@ class Fuzzer:
                 importlib.import_module(module.name)
         self.work.mkdir()
         # In a process of its own: whatever is kept of the sound files there cannot stand in for a spoilt one.
-        status, output, _ = self.fork(lambda: make_work(self.work))
+        status, output, _ = self.fork(lambda: make_work(self.work, any(pair.slow for pair in pairs)))
         assert status == 0, output
         self.tallies: dict[str, Tally] = defaultdict(Tally)
-        self.paths = {pair: sorted(self.work.glob(pair.file))[0] for pair in PAIRS}
+        self.paths = {pair: sorted(self.work.glob(pair.file))[0] for pair in pairs}
         self._sound: dict[Pair, tuple[str, str]] = {}
         self._tried: set[tuple[Pair, bytes]] = set()
 
@@ -113,15 +116,19 @@ class Fuzzer:
                 self._tried.add(key)
                 yield what, spoilt
 
-    def round(self, pairs: Iterable[Pair], turn: int, most: int, until: float) -> int:
+    def round(self, pairs: Sequence[Pair], turn: int, most: int, until: float) -> int:
         """Some files of every pair; returns how many were tried."""
         tried = 0
-        for pair in pairs:
+        for first in range(0, len(pairs), SCREENED):
             if time.monotonic() > until:
                 break
-            files = list(islice(self.mutations(pair, turn), max(1, most // 12) if pair.slow else most))
-            refused = self.screen(pair, [content for _, content in files])
-            for (what, content), done in zip(files, refused, strict=True):
+            files = [
+                (pair, what, content)
+                for pair in pairs[first : first + SCREENED]
+                for what, content in islice(self.mutations(pair, turn), max(1, most // 12) if pair.slow else most)
+            ]
+            refused = self.screen([(pair, content) for pair, _, content in files])
+            for (pair, what, content), done in zip(files, refused, strict=True):
                 if done:
                     self.tallies[pair.name].counts["refused"] += 1
                 else:
@@ -129,22 +136,23 @@ class Fuzzer:
             tried += len(files)
         return tried
 
-    def screen(self, pair: Pair, contents: list[bytes | None]) -> list[bool]:
+    def screen(self, files: Sequence[tuple[Pair, bytes | None]]) -> list[bool]:
         """Which files are refused in words that name them: one process tries them all, which saves half the time.
 
         The others, and those behind one that ends the process, are left to `attempt`.
         """
         noted = self.out.parent / "refused"
         noted.write_text("")
-        sound = self.paths[pair].read_bytes()
-        _, _, most_bytes = self.fork(lambda: self._screen(pair, contents, noted))
-        self._put(pair, sound)
-        tally = self.tallies[pair.name]
-        tally.most_bytes = max(tally.most_bytes, most_bytes)
+        sound = {pair: self.paths[pair].read_bytes() for pair, _ in files}
+        _, _, most_bytes = self.fork(lambda: self._screen(files, sound, noted))
+        for pair, content in sound.items():
+            self._put(pair, content)
+            tally = self.tallies[pair.name]
+            tally.most_bytes = max(tally.most_bytes, most_bytes)
         refused = set(noted.read_text().split()) if most_bytes < MOST_BYTES else set()
-        return [str(number) in refused for number in range(len(contents))]
+        return [str(number) in refused for number in range(len(files))]
 
-    def _screen(self, pair: Pair, contents: list[bytes | None], noted: Path) -> None:
+    def _screen(self, files: Sequence[tuple[Pair, bytes | None]], sound: dict[Pair, bytes], noted: Path) -> None:
         caches = [
             value
             for name, module in sys.modules.items()
@@ -152,7 +160,7 @@ class Fuzzer:
             for value in vars(module).values()
             if hasattr(value, "cache_clear")
         ]
-        for number, content in enumerate(contents):
+        for number, (pair, content) in enumerate(files):
             signal.alarm(LONGEST_WAIT_S)
             resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + LONGEST_S, resource.RLIM_INFINITY))
             for cache in caches:
@@ -168,6 +176,7 @@ class Fuzzer:
             except BaseException:
                 status = TRACEBACK
             text, sys.stderr = sys.stderr.getvalue(), said
+            self._put(pair, sound[pair])
             named = self.paths[pair].name in text or pair.words.startswith("doctor")
             if status == 1 and named and "Traceback" not in text:
                 with open(noted, "a", encoding="utf-8") as file:
@@ -334,8 +343,8 @@ def fuzz(arguments: list[str]) -> int:
     torch.set_num_threads(1)
     folder = options.keep or Path(tempfile.mkdtemp(prefix="ghosts-fuzz-"))
     folder.mkdir(parents=True, exist_ok=True)
-    fuzzer = Fuzzer(folder, options.seed)
     pairs = [pair for pair in PAIRS if not (options.quick and pair.slow)]
+    fuzzer = Fuzzer(folder, options.seed, pairs)
     for pair in () if options.quick else pairs:
         fuzzer.sound(pair)
     until, tried, turn = time.monotonic() + 60.0 * options.minutes, 0, 0

@@ -234,8 +234,8 @@ PAIRS = (
 )
 
 
-def make_work(work: Path) -> None:
-    """One sound file of every kind."""
+def make_work(work: Path, slow: bool) -> None:
+    """One sound file of every kind; not `slow`: of those of fast pairs."""
     combs = make_landmark_root(work / "combs")
     small = small_experiment()
     for name, kind in KINDS.items():
@@ -252,12 +252,13 @@ def make_work(work: Path) -> None:
     make_record(work)
     _make_run(work / "run", combs)
     _make_photos(work, replace(small, observation="images"))
-    for name, legacy in (("zip", False), ("legacy", True)):
-        (work / name).mkdir()
-        make_torch_file(legacy)(work / name).rename(work / name / "weights.pth")
     _make_annotations(work)
-    _make_release(work)
     make_world(work / "houses", HOUSES, images=False)
+    if slow:
+        for name, legacy in (("zip", False), ("legacy", True)):
+            (work / name).mkdir()
+            make_torch_file(legacy)(work / name).rename(work / name / "weights.pth")
+        _make_release(work)
 
 
 def _make_run(folder: Path, combs: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).resolve().parents[1]
-LEAST_TRIES, LEAST_FORMATS, LEAST_PAIRS = 4000, 30, 30
+LEAST_TRIES, LEAST_FORMATS, LEAST_PAIRS = 1700, 30, 30
 
 
 def try_all() -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:

@@ -51,32 +51,40 @@ def address(combs: Path, photos: Path, run: Path, baseline: Path, agent: Path, p
 
 
 @contextmanager
-def silent_page(browser: Any, **how: Any) -> Iterator[Any]:
+def silent_page(context: Any) -> Iterator[Any]:
     """A page whose console must stay silent."""
-    context = browser.new_context(**how)
     found = context.new_page()
     complaints: list[str] = []
     found.on("console", lambda item: complaints.append(item.text) if item.type in ("error", "warning") else None)
     found.on("pageerror", lambda error: complaints.append(str(error)))
     found.set_default_timeout(PATIENCE_MS)
     yield found
-    context.close()
+    found.close()
     assert complaints == []
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """On a desk, and allowed to use the clipboard."""
+@pytest.fixture(scope="module")
+def desk(browser: Any) -> Iterator[Any]:
+    """A desk, where one may use the clipboard. One for all tests: it takes as long to set up as a page to load."""
     rights = ["clipboard-read", "clipboard-write"]
-    with silent_page(browser, viewport={"width": 1200, "height": 900}, permissions=rights) as found:
+    found = browser.new_context(viewport={"width": 1200, "height": 900}, permissions=rights)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def page(desk: Any) -> Iterator[Any]:
+    with silent_page(desk) as found:
         yield found
 
 
 @pytest.fixture
 def phone(browser: Any) -> Iterator[Any]:
     """A phone: narrow, touched with fingers."""
-    with silent_page(browser, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as found:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    with silent_page(context) as found:
         yield found
+    context.close()
 
 
 def pixels(page: Any, selector: str) -> np.ndarray:
@@ -438,8 +446,8 @@ def test_links(page: Any, address: str) -> None:
     page.wait_for_selector("#message.bad:has-text('No episodes here')")
 
 
-def test_a_wrong_link_says_so(browser: Any, address: str) -> None:
-    page = browser.new_page()
+def test_a_wrong_link_says_so(desk: Any, address: str) -> None:
+    page = desk.new_page()
     page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=nobody")
     page.wait_for_selector("#message.bad:has-text('unknown episode')", timeout=PATIENCE_MS)
     page.close()
@@ -521,25 +529,24 @@ def test_watching_a_run(page: Any, combs: Path, run: Path, agent: Path, tmp_path
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_everybody_can_use_it(browser: Any, address: str, report: Path, dark: bool) -> None:
+def test_everybody_can_use_it(page: Any, address: str, report: Path, dark: bool) -> None:
     """No serious violation by axe's rules, in the viewer and in a report."""
     axe = pytest.importorskip("axe_playwright_python", reason="accessibility is checked by axe (ghosts[dev])")
     script = (Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-    how = {"color_scheme": "dark" if dark else "light", "viewport": {"width": 1200, "height": 900}}
-    with silent_page(browser, **how) as page:
-        for where in (f"{address}#w=photos&m=pictured", report.as_uri()):
-            page.goto(where)
-            page.wait_for_selector(READY)
-            page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
-            page.wait_for_selector(".episode")
-            page.evaluate(script)
-            found = page.evaluate("async () => (await axe.run()).violations")
-            serious = [
-                (item["id"], [node["html"] for node in item["nodes"]][:3])
-                for item in found
-                if item["impact"] in ("serious", "critical")
-            ]
-            assert serious == []
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    for where in (f"{address}#w=photos&m=pictured", report.as_uri()):
+        page.goto(where)
+        page.wait_for_selector(READY)
+        page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+        page.wait_for_selector(".episode")
+        page.evaluate(script)
+        found = page.evaluate("async () => (await axe.run()).violations")
+        serious = [
+            (item["id"], [node["html"] for node in item["nodes"]][:3])
+            for item in found
+            if item["impact"] in ("serious", "critical")
+        ]
+        assert serious == []
 
 
 def test_a_phone(phone: Any, address: str) -> None:

@@ -129,6 +129,7 @@ def without(field: str) -> list[dict[str, Any]]:
         (broken("pose", [0.0] * 15), "expected 16 numbers"),
         (broken("pose", [float("nan")] + [0.0] * 15), "expected finite numbers"),
         (broken("pose", ["1"] * 16), "expected finite numbers"),
+        (broken("pose", [1.0, -1e308] + [0.0] * 14), "is no rotation"),
         (broken("pose", [2.0 * float(k % 5 == 0) for k in range(16)]), "no rotation"),
         (broken("pose", [float(k % 5 == 0) * (1 - 2 * (k == 15)) for k in range(16)]), "does not end with 0 0 0 1"),
         (broken("height", -1.0), "a camera below its floor"),

@@ -109,7 +109,8 @@ def _make(root: Path, options: Options) -> None:
         progress.update(panoramas, total=total, completed=total)
     console.print(
         f"{root}: {'one house' if config.houses == 1 else f'{config.houses} houses'}, {total} viewpoints, "
-        + ", ".join(f"{world['statistics'].get(f'paths, {split}', 0)} paths {split}" for split in world["splits"])
+        + ", ".join(f"{world['statistics'].get(f'paths, {split}', 0)} paths {split}" for split in world["splits"]),
+        soft_wrap=True,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from ghosts.world.houses.plan.rooms import HALLS, ROOM_KINDS
@@ -24,9 +26,11 @@ def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str] | Non
     fixed = {"hall": "hallway", "stair": "stair hall", "entry": "entryway", "hub": "living room"}
     kinds = [fixed.get(slot.role, "") for slot in slots]
     storeys = 1 + max(slot.storey for slot in slots)
-    near = [
-        [j for j, b in enumerate(slots) if a is not b and a.storey == b.storey and shared_walls(a, b)] for a in slots
-    ]
+    near: list[list[int]] = [[] for _ in slots]
+    for (i, a), (j, b) in combinations(enumerate(slots), 2):
+        if a.storey == b.storey and shared_walls(a, b):
+            near[i].append(j)
+            near[j].append(i)
     for storey in range(storeys):
         free = [i for i, kind in enumerate(kinds) if not kind and slots[i].storey == storey]
         hub = any(slot.role == "hub" for slot in slots if slot.storey == storey)
@@ -113,15 +117,18 @@ def _climb(
     """Swap kinds between free slots while the plan gets better."""
     mine = set(free)
     sized = {(i, kind): _size_fitness(kind, slots[i]) for i in free for kind in {kinds[j] for j in free}}
+    fitness = {k: _fitness(sized[k, kinds[k]], k, kinds, slots, near) for k in free}
     for i, j in rng.choice(free, (20 * len(free), 2)).tolist() if free else ():
         if kinds[i] == kinds[j]:
             continue
         # A room's neighbours decide how well it fits, so only theirs change.
         judged = mine & {i, j, *near[i], *near[j]}
-        before = sum(_fitness(sized[k, kinds[k]], k, kinds, slots, near) for k in judged)
         kinds[i], kinds[j] = kinds[j], kinds[i]
-        if sum(_fitness(sized[k, kinds[k]], k, kinds, slots, near) for k in judged) < before:
+        after = {k: _fitness(sized[k, kinds[k]], k, kinds, slots, near) for k in judged}
+        if sum(after.values()) < sum(fitness[k] for k in judged):
             kinds[i], kinds[j] = kinds[j], kinds[i]
+        else:
+            fitness |= after
 
 
 def _size_fitness(kind: str, slot: Slot) -> float:
@@ -137,13 +144,13 @@ def _size_fitness(kind: str, slot: Slot) -> float:
 def _fitness(score: float, i: int, kinds: list[str], slots: list[Slot], near: list[list[int]]) -> float:
     """How well a kind suits a slot: its size, whose score is given, its neighbours, and how it is reached."""
     kind, slot = ROOM_KINDS[kinds[i]], slots[i]
-    score += sum(kinds[j] in kind.beside for j in near[i]) * 0.8
-    touches_hall = any(kinds[j] in HALLS for j in near[i])
+    others = [kinds[j] for j in near[i]]
+    score += sum([other in kind.beside for other in others]) * 0.8
     if slot.role == "back":
         parent = kinds[slot.parent]
         if not kind.back:
             score -= 6.0
         score += 1.5 if parent in kind.beside else -6.0 if parent in _DEAD_ENDS else -1.5
-    elif kinds[i] in ("entryway", "bathroom", "living room", "bedroom") and not touches_hall:
+    elif kinds[i] in ("entryway", "bathroom", "living room", "bedroom") and not any(other in HALLS for other in others):
         score -= 3.0
     return score

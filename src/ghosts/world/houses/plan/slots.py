@@ -6,6 +6,7 @@ Coordinates are centre lines of walls, in metres.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from ghosts.config import require
@@ -85,7 +86,7 @@ class Slot:
         """Floor between the walls."""
         return (self.rect.width - WALL_M) * (self.rect.depth - WALL_M) - (self.rect.area - self.area)
 
-    @property
+    @cached_property
     def edges(self) -> tuple[Edge, ...]:
         """Its outline, as stretches of wall."""
         rect, notch = self.rect, self.notch
@@ -132,9 +133,11 @@ def shared_walls(a: Slot, b: Slot) -> list[tuple[str, float, float, float]]:
         [('x', 3, 1, 4)]
     """
     walls = []
+    theirs = b.edges
     for one in a.edges:
-        for other in b.edges:
-            low, high = max(one.low, other.low), min(one.high, other.high)
-            if (one.axis, one.level) == (other.axis, other.level) and one.side != other.side and high - low > 0.05:
-                walls.append((one.axis, one.level, low, high))
+        for other in theirs:
+            if one.level == other.level and one.axis == other.axis and one.side != other.side:
+                low, high = max(one.low, other.low), min(one.high, other.high)
+                if high - low > 0.05:
+                    walls.append((one.axis, one.level, low, high))
     return sorted(walls, key=lambda wall: wall[2] - wall[3])
