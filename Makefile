@@ -17,7 +17,7 @@ demo: $(VENV)/.ready
 	$(BIN)/ghosts demo
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

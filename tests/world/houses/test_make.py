@@ -16,7 +16,7 @@ from ghosts.world.houses.plan.shell import VIEWS, stair_hole, stair_steps
 from ghosts.world.houses.plan.slots import HouseSize
 from world.houses.made import house
 
-SEEDS = range(30)
+SEEDS = range(20)
 
 
 def doors(plan: House) -> list[Opening]:
