@@ -157,7 +157,7 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
     poses = np.array([record.numbers("pose", 16) for record in read]).reshape(-1, 4, 4)
     rotation = poses[:, :3, :3].clip(-2.0, 2.0)  # beyond 1 is none, and squares of huge numbers overflow
     skew = np.abs(rotation @ rotation.transpose(0, 2, 1) - np.eye(3)).max((1, 2))
-    if skew.max() > ROTATION_TOLERANCE:
+    if not skew.max() <= ROTATION_TOLERANCE:  # written so that NaN fails as well
         row = int(skew.argmax())
         problem = f"the pose of viewpoint {ids[row]} is no rotation (its first 3 × 3 numbers)"
         raise wrong(problem, record=row, field="pose", hint=_AGAIN)
