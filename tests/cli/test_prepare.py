@@ -77,8 +77,10 @@ def root(made: Path, tmp_path: Path) -> Path:
 def with_small_views(
     root: DataRoot, model: ResNetBackbone, settings: TileSettings, device: torch.device, batch: int
 ) -> TileMaker:
-    """A sweep's views of a sixteenth of the pixels: with all of them, the ResNet takes most of the test's time."""
-    return TileMaker(root, model, replace(settings, camera=Intrinsics(80, 64, settings.camera.vfov_rad)), device, batch)
+    """A sweep's views of a quarter of the pixels: with all of them, the ResNet takes most of the test's time."""
+    return TileMaker(
+        root, model, replace(settings, camera=Intrinsics(160, 128, settings.camera.vfov_rad)), device, batch
+    )
 
 
 def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -589,7 +589,7 @@ FORMATS = (
 
 
 def cases(item: Format, content: bytes, random: np.random.Generator, part: int = 1) -> Iterator[Case]:
-    """All that is tried on a format; of each kind of damage, one `part`th of the random ones."""
+    """All that is tried on a format. Of the random damage of each kind, only every `part`-th."""
     yield from spoil_bytes(content, random, max(2, item.bytes // part))
     if item.text:
         yield from spoil_encoding(content, random)

@@ -15,8 +15,8 @@ import formats
 from fuzz import fuzz
 
 PART = 4
-"""Of the random damage to a format, the suite tries one so-maniest; `PYTHONPATH=src:tests python
-tests/robust/formats.py` tries all."""
+"""The suite tries a quarter of the random damage to a format; `PYTHONPATH=src:tests python tests/robust/formats.py`
+tries all."""
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ from ghosts.world.houses.plan.rooms import ROOM_KINDS
 from ghosts.world.houses.touch import depths_m, sunk
 from world.houses.made import house
 
-SEEDS = range(30)
+SEEDS = range(20)
 FRESH = 2
 """Seeds drawn by the test itself."""
 
