@@ -58,21 +58,15 @@ def test_a_table_is_looked_up_the_other_way(tmp_path: Path) -> None:
         assert table.among(word) == {owner: table.of(owner)[word] for owner in table.words if word in table.of(owner)}
     assert table.among("a") == pytest.approx({"b": np.exp(-1.0), "d": np.exp(-2.0), "f": 1.0})
     assert table.among("A") == table.among("bb") == table.among("h") == table.among("") == {}
-    assert table.sums() == pytest.approx({word: sum(table.among(word).values()) for word in table.words})
-    assert table.sums()["a"] == pytest.approx(1.0 + np.exp(-1.0) + np.exp(-2.0))
-    assert table.sums()["f"] == 0.0
 
 
 def test_the_thesaurus_is_looked_up_the_other_way() -> None:
     table = thesaurus.shipped_thesaurus()
-    sums = table.sums()
-    assert [*sums] == [*table.words]
     for word in (table.words[0], "bathroom", "room", table.words[-1]):
         found = table.among(word)
-        assert sums[word] == pytest.approx(sum(found.values()))
         assert all(table.of(owner)[word] == value for owner, value in found.items())
     assert table.among("bathroom")["lavatory"] == table.of("lavatory")["bathroom"]
-    assert len(table.among("room")) > 10 * len(table.among("bathroom")) > 0
+    assert len(table.among("room")) > len(table.among("bathroom")) > 10
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "text", "cut", "flipped", "renamed"])

@@ -12,6 +12,7 @@ from ghosts.language import stand_ins
 from ghosts.language.packed import PER_NAT
 from ghosts.language.stand_ins import (
     BEAM,
+    ENDED,
     MAX_READ,
     MOST,
     SPELT,
@@ -22,7 +23,6 @@ from ghosts.language.stand_ins import (
     between_stops,
     shipped_word_order,
 )
-from ghosts.language.thesaurus import kin_of
 from reference.word_order import LEAST, LEAST_TWO, word_order
 
 WORDS = "the . turn left right walk stop go and enter exit door bathroom couch large wait at to past hallway blue"
@@ -85,7 +85,7 @@ def test_context_decides_between_meanings() -> None:
 
 def test_two_words_before_decide_where_one_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
     """After `the` kitchens are far likelier than stoves; after `by the` they are not."""
-    order, texts = shipped_word_order(), ("walk by the cooker .", "walk into the cooker .")
+    order, texts = shipped_word_order(), ("walk by the cookery .", "walk into the cookery .")
     assert order.of("the")["kitchen"] > 10 * order.of("the")["stove"]
     assert order.of("by the")["kitchen"] < 2 * order.of("by the")["stove"]
     assert [*map(told_again, texts)] == ["walk by the stove .", "walk into the kitchen ."]
@@ -93,14 +93,16 @@ def test_two_words_before_decide_where_one_cannot(monkeypatch: pytest.MonkeyPatc
     assert [*map(told_again, texts)] == ["walk by the kitchen .", "walk into the kitchen ."]
 
 
-def test_kinship_is_shared_among_all_kin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lavatory is more of a room than of a bathroom, but so are many other words."""
-    kin = kin_of("lavatory")
-    assert kin["room"] > 4 * kin["bathroom"] > 0.0
-    assert stand_ins._kinships()["room"] > 40 * stand_ins._kinships()["bathroom"]
-    assert told_again("go to the lavatory") == "go to the bathroom"
-    monkeypatch.setattr(stand_ins, "_kinships", dict)
-    assert told_again("go to the lavatory", StandIns([*HOUSE._often])) == "go to the room"
+def test_endings_tell_forms_apart() -> None:
+    known = StandIns([*HOUSE._often, "couches", "walking", "walked"])
+    assert told_again("walk to the divans", known) == "walk to the couches"
+    assert told_again("walk to the divan", known) == "walk to the couch"
+    scores = known._candidates("strolling")
+    assert scores["walking"] - scores["walk"] == pytest.approx(ENDED)
+    alone = StandIns(["the", "walk"])
+    assert alone._candidates("strolling")["walk"] == pytest.approx(
+        scores["walk"]
+    )  # inflected forms have the base's kin
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_shares_of_the_shipped_word_order_sum_to_one_at_most() -> None:
     assert {words: total for words, total in sums.items() if total > 1.05} == {}
 
 
-@pytest.mark.parametrize("word", ["walk", "the", "into", "room", "hallway"])
+@pytest.mark.parametrize("word", ["walk", "into", "room", "hallway", "stairs"])
 def test_what_may_be_read_for_a_word_has_probabilities(word: str) -> None:
     found = HOUSE.misread(word)
     assert sum(found.values()) == pytest.approx(1.0)

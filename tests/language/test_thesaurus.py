@@ -1,4 +1,4 @@
-"""The thesaurus: made from files of WordNet's form, and what the shipped one knows."""
+"""The thesaurus: made from files of WordNet's and Moby's form, and what the shipped one knows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,22 @@ import pytest
 from ghosts import weights
 from ghosts.language import thesaurus
 from ghosts.language.packed import write_table
-from ghosts.language.thesaurus import FORMAT, kin_of, read_thesaurus, shipped_thesaurus
-from reference.word_kin import UNUSED, kinship
+from ghosts.language.thesaurus import FORMAT, STRANGER, bases, ending, kin_of, read_thesaurus, shipped_thesaurus
+from reference.word_kin import (
+    IN_WORDNET,
+    LEAST,
+    LEAST_SUM,
+    LISTED,
+    MOST,
+    NEAREST,
+    TOGETHER,
+    UNUSED,
+    _nearest,
+    in_wordnet,
+    kinship,
+    read_moby,
+    together,
+)
 
 KIN = {"divan": {"sofa": -1.0, "couch": -1.5}, "sofa": {"couch": 0.0}}
 
@@ -36,23 +50,81 @@ def wordnet(folder: Path) -> Path:
     return folder
 
 
-def test_kinship_by_hand(tmp_path: Path) -> None:
-    found = kinship(wordnet(tmp_path))
+def moby(folder: Path) -> Path:
+    """Couch and divan stand in two lists, of which divan's is couch's own."""
+    path = folder / "moby.txt"
+    path.write_text("Couch,divan,bed,day bed\nseat,couch,divan,bench\nbench,seat\n")
+    return path
+
+
+def test_kinship_in_wordnet_by_hand(tmp_path: Path) -> None:
+    found = in_wordnet(wordnet(tmp_path))
     used = (3 + UNUSED) / (3 + 2 * UNUSED)  # how often sofa is a seat
     assert found.keys() == {"sofa", "couch", "divan"}  # words of one part
-    assert found["sofa"] == {"couch": pytest.approx(math.log(used)), "divan": pytest.approx(math.log(used) - 2.0)}
-    assert found["divan"] == {"couch": pytest.approx(-1.0), "sofa": pytest.approx(math.log(used) - 1.0)}
+    sums = {"couch": used + math.exp(-1.0), "divan": (used + 1.0) * math.exp(-2.0), "sofa": used * (1 + math.exp(-1.0))}
+    assert min(sums.values()) < LEAST_SUM < sorted(sums.values())[1]
+    assert found["sofa"] == pytest.approx(
+        {"couch": used / sums["couch"], "divan": used * math.exp(-2.0) / max(LEAST_SUM, sums["divan"])}
+    )
+    assert found["divan"] == pytest.approx(
+        {"couch": math.exp(-1.0) / sums["couch"], "sofa": used * math.exp(-1.0) / sums["sofa"]}
+    )
+
+
+def test_words_of_mobys_lists_by_hand(tmp_path: Path) -> None:
+    lists = read_moby(moby(tmp_path))
+    assert lists == {"couch": {"divan", "bed"}, "seat": {"couch", "divan", "bench"}, "bench": {"seat"}}  # no phrases
+    found = together(lists, ["couch", "xqzt"])
+    assert found == {"divan": {"couch": pytest.approx(1 / math.sqrt(2 * 1))}, "bench": {"couch": 1.0}}
+
+
+def test_kinship_by_hand(tmp_path: Path) -> None:
+    near = in_wordnet(wordnet(tmp_path))["divan"]
+    found = kinship(tmp_path, moby(tmp_path), {"couches": 9, "sofa": 1})
+    by_wordnet = {name: IN_WORDNET * math.log1p(share / 3e-4) for name, share in near.items()}
+    by_moby = LISTED + TOGETHER * math.log1p(100 / math.sqrt(2))
+    assert found["divan"] == pytest.approx(
+        {"couch": by_wordnet["couch"] + by_moby - NEAREST, "sofa": by_wordnet["sofa"] - NEAREST}
+    )
+    assert "bench" not in {name for others in found.values() for name in others}  # directions do not use it
+    assert found["bench"] == {"couch": pytest.approx(TOGETHER * math.log1p(100) - NEAREST)}  # not in couch's own list
+    assert "bed" not in found  # in couch's list alone, without another list that has both
+
+
+def test_the_nearest_kin_are_kept_and_frequent_ones_preferred() -> None:
+    found = {f"w{row}": -0.1 * row for row in range(2 * MOST)}
+    assert [name for name, _ in _nearest(found, {})] == [f"w{row}" for row in range(MOST)]
+    rare = f"w{MOST}"
+    assert rare in dict(_nearest(found, {rare: 50}))
 
 
 def test_kin_of_words_and_of_their_inflected_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "thesaurus.safetensors"
     write_table(path, FORMAT, KIN)
     monkeypatch.setattr(thesaurus, "shipped_thesaurus", lambda: read_thesaurus(path))
-    assert kin_of("divan") == pytest.approx({"sofa": math.exp(-1.0), "couch": math.exp(-1.5)}, rel=0.02)
-    assert kin_of("divans") == pytest.approx(
-        {"divan": 1.0, "sofa": 0.5 * math.exp(-1.0), "couch": 0.5 * math.exp(-1.5)}, rel=0.02
-    )
+    near = {"sofa": math.exp(-1.0), "couch": math.exp(-1.5)}
+    assert kin_of("divan") == pytest.approx(near, rel=0.02)
+    assert kin_of("divans") == pytest.approx({"divan": 1.0, **near}, rel=0.02)
     assert kin_of("couch") == kin_of("xqzt") == kin_of("") == {}
+
+
+@pytest.mark.parametrize(
+    ("word", "base", "end"),
+    [
+        *(("sofas", "sofa", "s"), ("lobbies", "lobby", "s"), ("shelves", "shelf", "s"), ("porches", "porch", "s")),
+        *(
+            ("strolling", "stroll", "ing"),
+            ("pacing", "pace", "ing"),
+            ("stopped", "stop", "ed"),
+            ("carried", "carry", "ed"),
+        ),
+        ("leftward", "left", ""),
+    ],
+)
+def test_bases_and_endings(word: str, base: str, end: str) -> None:
+    assert base in bases(word)
+    assert ending(word) == end
+    assert ending(base) == ""
 
 
 def test_the_shipped_one() -> None:
@@ -66,4 +138,6 @@ def test_the_shipped_one() -> None:
     assert len(known.kin) == len(known.far) == known.count.sum(dtype=np.int64)
     for word, near in (("settee", "couch"), ("lavatory", "bathroom"), ("stroll", "walk"), ("crimson", "red")):
         assert near in kin_of(word), word
-    assert all(0.0 < near <= 1.0 for near in kin_of("go").values())
+    assert all(STRANGER < near <= 1.0 for near in kin_of("go").values())
+    assert math.exp(LEAST) > STRANGER
+    assert known.count.max() == MOST

@@ -137,8 +137,8 @@ class EvalOptions(SymmetryOptions):
     half: bool = False
     """Run the networks in bfloat16, as in training; float32 by default."""
     reword: str | None = None
-    """Replace words of the instructions by synonyms that R2R's training hardly uses (couch: divan, …). Two lists hold
-    everyday words (everyday-a, everyday-b); two replace half of all words (many-a, many-b)."""
+    """Replace words of the instructions by synonyms that R2R's training hardly uses (couch: divan, …). Three lists hold
+    everyday words (everyday-a, -b, -c); three replace half of all words (many-a, -b, -c)."""
 
     def __post_init__(self) -> None:
         require(self.devices >= 1, "--devices must be at least 1", self.devices)

@@ -90,11 +90,6 @@ class WordTable:
         owners = np.searchsorted(self.count.cumsum(dtype=np.int64), places, "right").tolist()
         return {self.words[owner]: value for owner, value in zip(owners, np.exp(self.far[places] / -PER_NAT).tolist())}
 
-    def sums(self) -> dict[str, float]:
-        """For each word the sum of the numbers that it has as another word."""
-        sums = np.bincount(self.kin, np.exp(self.far / -PER_NAT), len(self.words))
-        return dict(zip(self.words, sums.tolist()))
-
 
 def read_table(path: Path, form: str, what: str) -> WordTable:
     """A table from a file; arguments and errors are those of `read_packed`."""

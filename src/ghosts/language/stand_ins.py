@@ -14,29 +14,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Float64, Shaped
 
 from ghosts.language.packed import WordTable, read_table
-from ghosts.language.thesaurus import kin_of, shipped_thesaurus
+from ghosts.language.thesaurus import STRANGER, bases, ending, kin_of, shipped_thesaurus
 from ghosts.language.vectors import shipped_vectors
 from ghosts.weights import WORD_ORDER
 
 FORMAT = "ghosts-word-order-2"
 STOP = "."
 """Taken to stand before the first word of an instruction, and after the last one where it does not."""
-ALIKE = 7.0
-"""Weight of two words' cosine beside logarithms of probabilities. This and the numbers below were chosen with three
-lists of synonyms; docs/ideas.md tests them with others."""
+ALIKE = 5.0
+"""Weight of two words' cosine beside logarithms of probabilities. This and the weights below are the likeliest ones for
+five lists of synonyms by different authors; docs/ideas.md tests them with others."""
 NEAREST = 0.25
 """Words can stand in for one that are its kin, have at least this cosine, or are spelt like it."""
-STRANGER = 3e-4
-"""Kinship of words that the thesaurus does not call kin."""
-LEAST_KIN = 0.3
-"""A word's kinship is shared among all words that it is kin to: `room` is kin to so many that it says little about
-each. This is the least that is shared."""
-SPELT = 10.0
+SPELT = 7.0
 """Weight of spelling: of the share of pairs of letters that two words have in common, beyond `SPELT_ALIKE`."""
 SPELT_ALIKE = 0.45
+ENDED = 1.9
+"""What it costs if two words have different endings: who says *portals* means *doors*."""
 MOST = 24
 """Words that are considered in place of one."""
 STAYS = -4.0
@@ -76,12 +73,17 @@ class _Known(NamedTuple):
     """A model's words, without marks."""
 
     names: list[str]
+    often: Float64[np.ndarray, " n"]
+    """How often each comes, as a probability."""
     unit: Float32[np.ndarray, "n d"]
     """Vectors of length 1."""
     columns: dict[str, int]
     """Of pairs of letters, in `letters`."""
     letters: Float32[np.ndarray, "n pairs"]
     """Which pairs of letters each word has: 1, else 0."""
+    endings: Shaped[np.ndarray, " n"]
+    forms: dict[str, list[int]]
+    """Rows of the names that are a word or may be its inflected forms."""
 
 
 class StandIns:
@@ -132,17 +134,19 @@ class StandIns:
     def _near(self, word: str) -> dict[str, float]:
         if not word.isalpha():
             return {_NONE: STAYS}
-        known, kin, pairs = self._known, kin_of(word), _pairs(word)
+        known, pairs = self._known, _pairs(word)
+        kinship = np.full(len(known.names), STRANGER)
+        for other, kin in kin_of(word).items():
+            rows = known.forms.get(other, [])
+            kinship[rows] = np.maximum(kinship[rows], kin)
         alike = known.unit @ _unit_vectors([word])[0]
         common = known.letters[:, [known.columns[pair] for pair in pairs if pair in known.columns]].sum(1)
         spelt = 2.0 * common / (len(pairs) + known.letters.sum(1)) - SPELT_ALIKE
-        scores = {
-            name: ALIKE * cosine + SPELT * max(0.0, extra) + _kinship(kin.get(name, 0.0), name)
-            for name, cosine, extra in zip(known.names, alike.tolist(), spelt.tolist())
-            if name in kin or cosine >= NEAREST or extra >= 0.0
-        }
-        best = sorted(scores, key=lambda name: scores[name] + math.log(self._often[name]), reverse=True)[:MOST]
-        return {_NONE: STAYS} | {name: scores[name] for name in best}
+        scores = ALIKE * alike + SPELT * np.maximum(spelt, 0.0) + np.log(kinship / STRANGER)
+        scores -= np.where(known.endings == ending(word), 0.0, ENDED)
+        near = np.flatnonzero((kinship > STRANGER) | (alike >= NEAREST) | (spelt >= 0.0))
+        best = near[np.argsort(-(scores + np.log(known.often))[near], kind="stable")[:MOST]]
+        return {_NONE: STAYS} | {known.names[row]: float(scores[row]) for row in best}
 
     @cached_property
     def _known(self) -> _Known:
@@ -152,7 +156,12 @@ class StandIns:
         letters = np.zeros((len(names), len(columns)), np.float32)
         for row, own in enumerate(pairs):
             letters[row, [columns[pair] for pair in own]] = 1.0
-        return _Known(names, _unit_vectors(names), columns, letters)
+        forms: dict[str, list[int]] = {}
+        for row, name in enumerate(names):
+            for base in {name, *bases(name)}:
+                forms.setdefault(base, []).append(row)
+        often = np.array([self._often[name] for name in names])
+        return _Known(names, often, _unit_vectors(names), columns, letters, np.array([*map(ending, names)]), forms)
 
     def misread(self, word: str) -> dict[str, float]:
         """What may be read where a person meant a known word and said another, with probabilities; context left out.
@@ -170,16 +179,11 @@ class StandIns:
         return found
 
     def _said_for(self, word: str) -> dict[str, float]:
-        """Words that are not known and that a person may say for a known one, with probabilities."""
-        vectors, kin = shipped_vectors(), shipped_thesaurus().among(word)
-        alike = _all_unit_vectors() @ _unit_vectors([word])[0]
-        near = np.argpartition(-alike, 4 * MOST)[: 4 * MOST].tolist() if alike.any() else []
-        cosines = {vectors.words[row]: float(alike[row]) for row in near if alike[row] >= NEAREST}
-        scores = {
-            name: ALIKE * cosines.get(name, 0.0) + _kinship(kin.get(name, 0.0), word)
-            for name in {*kin, *cosines}
-            if name.isalpha() and name not in self._often
-        }
+        """Common words that are not known and that a person may say for a known one, with probabilities."""
+        table, kin = shipped_thesaurus(), dict[str, float]()
+        for base, end in [*((base, ending(word)) for base in bases(word)), (word, "")]:
+            kin |= {name + end: near for name, near in table.among(base).items() if name in shipped_vectors().ids}
+        scores = {name: math.log(near) for name, near in kin.items() if name not in self._often}
         return _shares({name: scores[name] for name in sorted(scores, key=lambda name: (-scores[name], name))[:MOST]})
 
     def _follows(self, first: str, second: str, word: str) -> float:
@@ -195,11 +199,6 @@ class StandIns:
         return math.log(probability)
 
 
-def _kinship(kinship: float, name: str) -> float:
-    """Logarithmic score of a kinship to a known word."""
-    return math.log1p(kinship / max(LEAST_KIN, _kinships().get(name, 0.0)) / STRANGER)
-
-
 def _shares(scores: Mapping[str, float]) -> dict[str, float]:
     """Probabilities from logarithmic scores."""
     most = max(scores.values(), default=0.0)
@@ -210,15 +209,7 @@ def _shares(scores: Mapping[str, float]) -> dict[str, float]:
 
 def _unit_vectors(words: Sequence[str]) -> Float32[np.ndarray, "n d"]:
     """Vectors of words, of length 1; zeros where there are none."""
-    return _unit(shipped_vectors().rows(words))
-
-
-@lru_cache(maxsize=1)
-def _all_unit_vectors() -> Float32[np.ndarray, "n d"]:
-    return _unit(shipped_vectors().table)
-
-
-def _unit(rows: Float32[np.ndarray, "n d"]) -> Float32[np.ndarray, "n d"]:
+    rows = shipped_vectors().rows(words)
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
@@ -235,11 +226,6 @@ def between_stops(words: Sequence[str]) -> list[str]:
 @lru_cache(maxsize=20_000)
 def _followers(words: str) -> dict[str, float]:
     return shipped_word_order().of(words)
-
-
-@lru_cache(maxsize=1)
-def _kinships() -> dict[str, float]:
-    return shipped_thesaurus().sums()
 
 
 @lru_cache(maxsize=1)
