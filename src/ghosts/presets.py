@@ -81,7 +81,7 @@ def landmarks_improved() -> GoalExperiment:
 def landmarks_spoken() -> GoalExperiment:
     """The improved filter, also trained on a speaker's instructions (`--spoken FILE`): the shipped one."""
     base = landmarks_improved()
-    train = replace(base.train, iterations=9000, evaluate_every=9000, spoken=0.5, misread=0.5)
+    train = replace(base.train, iterations=9000, evaluate_every=9000, spoken=0.5, misread=0.7)
     return replace(base, name="landmarks-spoken", train=train)
 
 
@@ -210,13 +210,13 @@ STUDENT = NavigationConfig(agent="seq2seq", own_actions=1.0)
 
 def landmarks_agent() -> VlnExperiment:
     """A policy on a frozen filter (`--warm-start`), on landmarks."""
-    train = replace(AGENT_TRAIN, iterations=150, evaluate_every=150, misread=0.5)
+    train = replace(AGENT_TRAIN, iterations=150, evaluate_every=150, misread=0.7)
     return _agent(landmarks_improved(), "landmarks-agent", train, POLICY_ALONE)
 
 
 def landmarks_joint() -> VlnExperiment:
     """A filter (`--warm-start`) trained further together with a policy, on landmarks."""
-    train = replace(JOINT_TRAIN, misread=0.5)
+    train = replace(JOINT_TRAIN, misread=0.7)
     return _agent(landmarks_improved(), "landmarks-joint", train, NavigationConfig(own_actions=0.75))
 
 
