@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from ghosts.config import (
     MotionConfig,
 )
 from ghosts.data.dataset import Dataset, open_dataset
-from ghosts.data.reading import reading_of
+from ghosts.data.reading import Reading, reading_of
 from ghosts.presets import tiny
 from ghosts.world.dataroot import DataRoot
 from ghosts.world.landmarks.format import Landmark, SceneLandmarks, write_landmarks
@@ -126,5 +127,10 @@ def small_experiment(**train: object) -> GoalExperiment:
 
 
 def load(folder: Path, experiment: GoalExperiment) -> Dataset:
-    """The data that an experiment is trained on, of the root in a folder."""
-    return open_dataset(DataRoot(folder), reading_of(experiment, training=True))
+    """The data that an experiment is trained on, of the root in a folder, which stays as it is."""
+    return _opened(folder, reading_of(experiment, training=True))
+
+
+@lru_cache(16)
+def _opened(folder: Path, reading: Reading) -> Dataset:
+    return open_dataset(DataRoot(folder), reading)

@@ -15,6 +15,7 @@ from ghosts.cli import main
 from ghosts.errors import UnknownNameError
 from ghosts.precision import choose_precision, half_problem, network_type, networks_in
 from landmark_world import make_landmark_root
+from shared import shared_object
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGILL)"
@@ -68,9 +69,12 @@ def test_an_unknown_precision_is_refused() -> None:
         unchecked("bf16", CPU)
 
 
-def test_half_precision_by_name_on_this_cpu(capsys: pytest.CaptureFixture[str]) -> None:
+def test_half_precision_by_name_on_this_cpu(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The trial itself; where it succeeds, a network really runs in bfloat16, else the fallback is told."""
-    problem = half_problem()
+    monkeypatch.setattr(precision, "half_problem", lambda: shared_object("half precision", half_problem))
+    problem = precision.half_problem()
     with networks_in("bf16-mixed", CPU):
         found = torch.nn.Linear(8, 8)(torch.ones(1, 8)).dtype
     told = capsys.readouterr().err

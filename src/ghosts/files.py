@@ -180,7 +180,8 @@ def parse_json(text: str | bytes, source: Path | str) -> Any:
         # Decoded here: of bytes, Python's reader would guess the encoding.
         text = text.decode("utf-8") if isinstance(text, bytes) else text
         value = json.loads(text, object_pairs_hook=_once, parse_int=_whole)
-        if _HALF.search(text):
+        # The pattern is slow, and most files have nothing of the kind.
+        if ("\\u" in text or not text.isascii()) and _HALF.search(text):
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except UnicodeEncodeError:

@@ -119,8 +119,8 @@ def test_gradcheck_of_the_motion_step(make) -> None:
         inputs = (random(1, 9, 3, 4).requires_grad_(), random(1, 1, 4, 9, seed=5).requires_grad_(), belief)
         assert torch.autograd.gradcheck(lambda m, w, b: factorised_kernels(m, w)(0).propagate(b), inputs)
     else:
-        logits = random(1, 4, 36, 3, 4).requires_grad_()
-        assert torch.autograd.gradcheck(lambda g, b: joint_kernel(g, 4).propagate(b), (logits, belief))
+        logits, belief = random(1, 2, 18, 3, 4).requires_grad_(), random_belief(1, 2, 3, 4).requires_grad_()
+        assert torch.autograd.gradcheck(lambda g, b: joint_kernel(g, 2).propagate(b), (logits, belief))
 
 
 def test_standing_still_keeps_the_heading_and_moving_sets_it() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from ghosts.bench import mattersim
+from checks import unchecked
+from forked import Forked
+from ghosts.bench import mattersim, mattersim_worker
 from ghosts.bench.mattersim import measure_mattersim
 from ghosts.errors import DataError, UnknownNameError
 from ghosts.mattersim.shim import shim_text
@@ -26,8 +30,34 @@ def module(folder: Path, text: str) -> Path:
     return folder
 
 
-def test_every_row_is_measured() -> None:
-    rows = list(measure_mattersim(0.01))
+class Worker(Forked):
+    """What is started to measure, forked: of a dozen, each imports the same for a quarter of a second."""
+
+    def __init__(self, words: list[str], env: dict[str, str], **pipes: object) -> None:
+        (listen, said), (told, say) = os.pipe(), os.pipe()
+        self.args = words
+
+        def work() -> None:
+            for end in (said, told):
+                os.close(end)  # its input would never end
+            sys.stdin, sys.stdout = os.fdopen(listen), os.fdopen(say, "w")
+            sys.modules.pop("MatterSim", None)
+            mattersim_worker.main(*words[2:])
+
+        super().__init__(work, **env)
+        for end in (listen, say):
+            os.close(end)
+        self.stdin, self.stdout = os.fdopen(said, "w"), os.fdopen(told)
+
+    def wait(self) -> int:
+        """As of a process that was started."""
+        return self.end()
+
+
+def test_every_row_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mattersim.subprocess, "Popen", Worker)
+    with unchecked():  # what is forked is no `Popen`
+        rows = list(measure_mattersim(0.01))
     assert [row.name for row in rows] == [*mattersim._ROWS, "start", "start"]
     assert {row.unit for row in rows} == {"frames/s", "steps/s", "s", "MB"}
     assert all(row.ours > 0.0 for row in rows if row.unit != "MB")

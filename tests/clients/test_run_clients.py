@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
+import runpy
 import sys
 from pathlib import Path
+
+from forked import Forked
 
 SCRIPT = Path(__file__).with_name("run_clients.py")
 DRIVER = """
@@ -20,8 +22,17 @@ while cv2.waitKey(1) != ord("q"):
 """
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, check=False)
+def run(*words: str) -> tuple[int, str]:
+    """Status and output of the script; what it starts is started."""
+
+    def script() -> None:
+        sys.argv = [str(SCRIPT), *words]
+        sys.path.insert(0, str(SCRIPT.parent))
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+
+    process = Forked(script)
+    status = process.end()
+    return status, process.output() + process.errors()
 
 
 def test_a_table_of_programs(tmp_path: Path) -> None:
@@ -32,12 +43,12 @@ def test_a_table_of_programs(tmp_path: Path) -> None:
         "from ghosts.mattersim import Simulator as S\nclass Simulator(S):\n"
         "    def makeAction(self, i, h, e): super().makeAction(i, [2 * h[0]], e)\n"
     )
-    done = run("--driver", str(tmp_path / "works"))
-    assert done.returncode == 0, done.stderr
-    assert "| driver with a window | 2 | yes |  | windows:" in done.stdout
-    done = run("--driver", str(tmp_path / "fails"))
-    assert done.returncode == 1
-    assert "| no: TypeError: MatterSim: heading must be a list" in done.stdout
-    done = run("--driver", str(tmp_path / "works"), "--against", str(tmp_path / "build"))
-    assert done.returncode == 1
-    assert "| yes | no: off by" in done.stdout
+    status, said = run("--driver", str(tmp_path / "works"))
+    assert status == 0, said
+    assert "| driver with a window | 2 | yes |  | windows:" in said
+    status, said = run("--driver", str(tmp_path / "fails"))
+    assert status == 1
+    assert "| no: TypeError: MatterSim: heading must be a list" in said
+    status, said = run("--driver", str(tmp_path / "works"), "--against", str(tmp_path / "build"))
+    assert status == 1
+    assert "| yes | no: off by" in said

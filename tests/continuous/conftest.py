@@ -10,23 +10,27 @@ import numpy as np
 import pytest
 
 from checks import unchecked
-from ghosts.continuous.residence import Outfit
+from ghosts.continuous.residence import Outfit, Residences
 from ghosts.world.houses.house import House
 from ghosts.world.houses.mesh.atlas import Atlas
 from ghosts.world.houses.mesh.faces import Faces
 from ghosts.world.houses.mesh.renderers import Renderer, make_renderer
-from ghosts.world.houses.world import WorldConfig, load_house, make_world
-from shared import shared_folder
+from ghosts.world.houses.world import load_house
+from world.houses import made
 
 SMALL = Outfit(rgb_px=24, depth_px=32, texel_m=0.5, renderer="baked")
+
+
+@functools.cache
+def residences(world: Path, outfit: Outfit = SMALL) -> Residences:
+    """Houses that all tests of a process move in."""
+    return Residences(world, outfit)
 
 
 @pytest.fixture(scope="session")
 def world() -> Path:
     """Two houses with a few paths; nobody changes it."""
-    config = WorldConfig(houses=2, seed=6, paths=8, faces=16)
-    with unchecked():
-        return shared_folder("continuous world", lambda folder: make_world(folder, config, images=False))
+    return made.small_world()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,11 +45,11 @@ def _opened_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     renderers: dict[tuple[str, str], Renderer] = {}
 
-    def renderer(name: str, made: House, *, texel_m: float) -> Renderer:
-        if (name, made.name) not in renderers:
+    def renderer(name: str, house: House, *, texel_m: float) -> Renderer:
+        if (name, house.name) not in renderers:
             with unchecked():
-                renderers[name, made.name] = make_renderer(name, made, texel_m=texel_m)
-        return renderers[name, made.name]
+                renderers[name, house.name] = make_renderer(name, house, texel_m=texel_m)
+        return renderers[name, house.name]
 
     def grey(house: House, scene: None, faces: Faces, atlas: Atlas) -> np.ndarray:
         return np.full((atlas.height, atlas.width, 3), 128, np.uint8)

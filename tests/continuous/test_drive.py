@@ -16,7 +16,7 @@ from rich.console import Console
 
 from act.makers import small_model
 from checks import unchecked
-from continuous.conftest import SMALL
+from continuous.conftest import SMALL, residences
 from ghosts.act.candidates import Candidates
 from ghosts.act.planner import Planner
 from ghosts.act.tracker import GoalTracker
@@ -29,7 +29,7 @@ from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, o
 from ghosts.continuous.occupancy import CELL_M, Reachable, Space, bump, reach, see
 from ghosts.continuous.picture import filmstrip
 from ghosts.continuous.record import Drive
-from ghosts.continuous.residence import Outfit, Residences
+from ghosts.continuous.residence import Outfit
 from ghosts.continuous.rollout import answers
 from ghosts.continuous.scores import CeScores
 from ghosts.errors import ConfigError, DataError, UnknownNameError
@@ -174,7 +174,7 @@ def test_a_bump_closes_a_cell(house: House) -> None:
 def first(world: Path, outfit: Outfit = SMALL) -> ContinuousEpisode:
     root = houses_of(world)
     instruction = next(iter(each_instruction(root.episodes("val_unseen"))))
-    return open_episode(Residences(world, outfit), root, instruction)
+    return open_episode(residences(world, outfit), root, instruction)
 
 
 def drive_to_end(driver: Driver, episode: ContinuousEpisode) -> CeScores:
@@ -340,7 +340,7 @@ def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
     choose = answers(answer_file(world, tmp_path / "perfect.json"), root, "val_unseen")
     other = next(iter(each_instruction(root.episodes("train"))))
     with pytest.raises(DataError, match="no answer; name the file of this split"):
-        choose(open_episode(Residences(world, SMALL), root, other))
+        choose(open_episode(residences(world), root, other))
     monkeypatch.setattr("ghosts.continuous.agent.load_run", lambda run: SimpleNamespace(acts=False))
     with pytest.raises(ConfigError, match="was not trained to act; add --planner"):
         make_agent(Path("some-filter"), Path("houses-backbone"))

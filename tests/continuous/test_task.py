@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 
 import ghosts.continuous.task
 from checks import unchecked
-from continuous.conftest import SMALL
+from continuous.conftest import SMALL, residences
 from ghosts.continuous.episode import (
     MOVE_FORWARD,
     STOP,
@@ -41,7 +41,7 @@ def make(world: Path, **settings: object) -> gymnasium.Env:
 def first(world: Path, **settings: int) -> ContinuousEpisode:
     root = houses_of(world)
     instruction = next(iter(each_instruction(root.episodes("val_unseen"))))
-    return open_episode(Residences(world, SMALL), root, instruction, **settings)
+    return open_episode(residences(world), root, instruction, **settings)
 
 
 def test_gymnasium_s_own_checker(world: Path) -> None:

@@ -10,16 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from continuous.conftest import SMALL
+from continuous.conftest import residences
 from ghosts.continuous.episode import houses_of
-from ghosts.continuous.residence import Residences
 from ghosts.continuous.vlnce import rotation, write_vlnce
 from ghosts.language.episodes import each_instruction
 
 
 def test_episodes_and_ground_truth(world: Path, tmp_path: Path) -> None:
     root = houses_of(world)
-    told, truth = write_vlnce(root, Residences(world, SMALL), "val_seen", tmp_path)
+    told, truth = write_vlnce(root, residences(world), "val_seen", tmp_path)
     assert told == tmp_path / "val_seen" / "val_seen.json.gz"
     written = json.loads(gzip.decompress(told.read_bytes()))
     truths = json.loads(gzip.decompress(truth.read_bytes()))

@@ -15,8 +15,9 @@ from torch.testing import assert_close
 
 from ghosts.config import GoalExperiment
 from ghosts.data import stream
-from ghosts.data.dataset import Dataset
+from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.examples import TRAIN, split_buildings
+from ghosts.data.reading import reading_of
 from ghosts.data.stream import MIXED, Stream, visited
 from ghosts.data.symmetry import Symmetry
 from ghosts.errors import ConfigError, DataError
@@ -27,7 +28,7 @@ from ghosts.learn.vln import navigation_task
 from ghosts.presets import tiny_agent
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts.world.dataroot import DataRoot
-from landmark_world import SCANS, load, make_landmark_root, small_experiment
+from landmark_world import SCANS, make_landmark_root, small_experiment
 
 TRAINED = [*SCANS[:3], SCANS[4]]
 
@@ -48,6 +49,11 @@ def experiment(**settings: object) -> GoalExperiment:
     base = small_experiment(mirrored=0.5, label_dropout=0.3, **settings)
     model = replace(base.model, language=replace(base.model.language, vectors=True))
     return replace(base, model=model, landmarks=replace(base.landmarks, vectors=True))
+
+
+def load(folder: Path, experiment: GoalExperiment) -> Dataset:
+    """The data anew: a stream keeps what it has read."""
+    return open_dataset(DataRoot(folder), reading_of(experiment, training=True))
 
 
 @pytest.fixture(scope="module")

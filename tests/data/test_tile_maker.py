@@ -6,16 +6,17 @@ import math
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+import ghosts.data.tile_store as store
+from forked import Forked
 from ghosts.cli import main
 from ghosts.data.reading import reading_of
 from ghosts.data.tile_bank import load_tile_bank
@@ -38,8 +39,8 @@ CHANNELS = 8
 SCANS = ("house0", "house1", "house2")
 READING = replace(reading_of(tiny()), channels=CHANNELS)
 CPU = torch.device("cpu")
-CAMERA = Intrinsics(160, 128, math.radians(60.0))
-"""The paper's at half the size, for speed."""
+CAMERA = Intrinsics(96, 64, math.radians(60.0))
+"""Small, for speed. Of an even number of features across: the ray of a middle one would follow a border of cells."""
 
 
 def small_backbone(seed: int = 0) -> SmallBackbone:
@@ -183,7 +184,13 @@ def stored_maker(root: DataRoot) -> TileMaker:
     """With the backbone as it comes back from its file."""
     model = small_backbone()
     model.load_state_dict({name: value.half().float() for name, value in model.state_dict().items()})
-    return TileMaker(root, model, TileSettings(weights_hash(model), CHANNELS, 0.5), CPU, batch=1)
+    return TileMaker(root, model, TileSettings(weights_hash(model), CHANNELS, 0.5, camera=CAMERA), CPU, batch=1)
+
+
+@pytest.fixture
+def small_camera(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the command has no option for."""
+    monkeypatch.setattr(store, "TileSettings", partial(TileSettings, camera=CAMERA))
 
 
 @pytest.fixture(scope="module")
@@ -200,52 +207,42 @@ def words(root: Path, backbone: Path, out: Path) -> list[str]:
     return ["tiles", *places, "--device", "cpu", "--batch", "1"]
 
 
-def run_tiles(root: Path, backbone: Path, out: Path, extra: str = "", **environment: str) -> subprocess.Popen:
-    """`ghosts tiles` in a process of its own, after some code."""
-    code = f"{extra}\nfrom ghosts.cli import main\nmain()"
-    command = [sys.executable, "-c", code, *words(root, backbone, out)]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, env={**os.environ, "OMP_NUM_THREADS": "1", **environment}, stdout=pipe, stderr=pipe, text=True
-    )
-
-
+@pytest.mark.usefixtures("small_camera")
 def test_two_processes_write_the_same_file_as_one(
     pictures: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first is the test's own."""
     places = pictures, tmp_path / "b.safetensors", tmp_path / "two"
     save_backbone(tmp_path / "b.safetensors", small_backbone(), [], {})
-    second = run_tiles(*places, RANK="1", WORLD_SIZE="2")
+    second = Forked(partial(main, words(*places)), RANK="1", WORLD_SIZE="2")
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
     main(words(*places))
-    _, errors = second.communicate(timeout=300)
-    assert second.returncode == 0, errors
+    assert second.end() == 0, second.errors()
     assert (tmp_path / "two" / JOINED).read_bytes() == whole
     assert not (tmp_path / "two" / PARTS).exists()
 
 
-# Dies as if killed from outside, in the middle of writing the second building.
-KILLED = """
-import os, signal
-import ghosts.data.tile_store as store
-writes, pack = [], store.struct.pack
-class Dying:
-    def pack(self, *values):
-        writes.append(values)
-        if len(writes) == 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return pack(*values)
-store.struct = Dying()
-"""
+def killed(words: list[str]) -> None:
+    """A command that dies as if killed from outside, in the middle of writing the second building."""
+    writes, pack = [], store.struct.pack
+
+    class Dying:
+        def pack(self, *values: Any) -> bytes:
+            writes.append(values)
+            if len(writes) == 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return pack(*values)
+
+    store.struct = Dying()
+    main(words)
 
 
+@pytest.mark.usefixtures("small_camera")
 def test_goes_on_after_kill_9(pictures: Path, whole: bytes, tmp_path: Path) -> None:
     save_backbone(tmp_path / "b.safetensors", small_backbone(), [], {})
-    killed = run_tiles(pictures, tmp_path / "b.safetensors", tmp_path / "out", KILLED)
-    killed.communicate(timeout=300)
-    assert killed.returncode == -signal.SIGKILL
+    process = Forked(partial(killed, words(pictures, tmp_path / "b.safetensors", tmp_path / "out")))
+    assert process.end() == -signal.SIGKILL, process.errors()
     assert [path.name for path in (tmp_path / "out" / PARTS).glob("[!.]*")] == ["house0.safetensors"]
     kept = (tmp_path / "out" / PARTS / "house0.safetensors").stat().st_mtime_ns
     maker = stored_maker(DataRoot(pictures))

@@ -223,26 +223,25 @@ def test_walking_leaves_the_task_in_training_mode(data: Dataset) -> None:
 def test_training_on_true_beliefs_finds_the_goals(data: Dataset, tmp_path: Path) -> None:
     navigation = NavigationConfig(step_limit=8, true_beliefs=True)
     before = success(navigation_task(agent_experiment(navigation, seed=2), data), data, "dev_unseen")
-    task = trained(data, tmp_path, navigation, seed=2, iterations=40, batch=16, learning_rate=5e-3, checkpoint_every=40)
+    task = trained(data, tmp_path, navigation, seed=2, iterations=15, batch=16, learning_rate=1e-2, checkpoint_every=15)
     after = success(task, data, "dev_unseen")
     assert after >= 0.75
     assert after > before + 0.3
 
 
-def test_training_filter_and_policy_learns_the_way(data: Dataset, tmp_path: Path) -> None:
-    """Eight paths of one building: filter and policy together learn to walk them."""
-    few = replace(data, splits={TRAIN: data.examples(TRAIN)[:24:3]})
-    navigation = NavigationConfig(step_limit=8, policy_weight=1.0)
+@pytest.mark.parametrize("agent", ["filter", "seq2seq"])
+def test_training_learns_the_way(data: Dataset, tmp_path: Path, agent: Any) -> None:
+    """A few paths of one building: filter and policy together learn to walk them, and so does student forcing."""
+    learning = {
+        "filter": (NavigationConfig(step_limit=8, policy_weight=1.0), 6, 18, 3e-2),
+        "seq2seq": (NavigationConfig("seq2seq", 8, own_actions=0.5, seq2seq=Seq2SeqConfig(32, 8, 0.0)), 3, 45, 2e-2),
+    }
+    navigation, nth, iterations, rate = learning[agent]
+    few = replace(data, splits={TRAIN: data.examples(TRAIN)[:24:nth]})
     before = success(navigation_task(agent_experiment(navigation), few), few, TRAIN)
-    settings = {"iterations": 28, "batch": 8, "learning_rate": 1e-2, "checkpoint_every": 28, "mirrored": 0.0}
-    after = success(trained(few, tmp_path, navigation, **settings), few, TRAIN)
+    settings = {"iterations": iterations, "batch": 24 // nth, "learning_rate": rate, "mirrored": 0.0}
+    after = success(trained(few, tmp_path, navigation, **settings, checkpoint_every=iterations), few, TRAIN)
     assert after >= before + 0.5
-
-
-def test_seq2seq_learns_by_student_forcing(data: Dataset, tmp_path: Path) -> None:
-    navigation = NavigationConfig("seq2seq", 8, own_actions=0.5, seq2seq=Seq2SeqConfig(32, 8, 0.0))
-    settings = {"iterations": 120, "batch": 16, "learning_rate": 1e-2, "checkpoint_every": 120}
-    assert success(trained(data, tmp_path, navigation, **settings), data, "val_seen") >= 0.75
 
 
 def test_warm_start_takes_the_filter_and_leaves_the_policy(root: Path, tmp_path: Path) -> None:
@@ -342,7 +341,7 @@ def test_every_preset_trains_and_walks(name: str, root: Path, houses: DataRoot, 
     experiment = replace(
         whole,
         model=replace(small.model, mapper=mapper, filter=replace(small.model.filter, motion=motion)),
-        train=replace(whole.train, iterations=2, batch=4, agent_steps=3, precision="32-true"),
+        train=replace(whole.train, iterations=2, batch=4, agent_steps=2, precision="32-true"),
         navigation=replace(whole.navigation, step_limit=3, seq2seq=Seq2SeqConfig(8, 4)),
     )
     data = open_dataset(houses if images else DataRoot(root), reading_of(experiment, training=True))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +13,38 @@ import pytest
 from lightning_fabric import Fabric
 from torch.testing import assert_close
 
+from checks import unchecked
+from forked import Forked
+from ghosts.cli._launch import launch
 from ghosts.learn.goal import goal_task
 from ghosts.learn.trainer import RunFiles, train
+from ghosts.learn.vln import navigation_task
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
-from vln_worker import train_shared
+from trainings import scored_task, vln_experiment
 
-TESTS = Path(__file__).parents[1]
+Train = Callable[[Fabric, Path], None]
 
 
-def kinds_of_training(folder: Path, start: Path) -> dict[str, Any]:
-    """Settings of trainings: the filter; an agent with its filter; one on a filter that stays as it is."""
+def trainings(folder: Path, start: Path) -> dict[str, Train]:
+    """The filter; an agent with its filter; one on a filter that stays as it is."""
     goal = small_experiment(iterations=2, checkpoint_every=2)
     train(goal_task(goal, load(folder, goal)), alone(), RunFiles.of(start), threads=0)
-    settings = {"iterations": 4, "log_every": 1, "checkpoint_every": 4}
-    frozen = {"navigation": {"freeze_filter": True}, "train": settings, "warm_start": str(start / LAST)}
+    settings = {"iterations": 3, "log_every": 1, "checkpoint_every": 3}
+
+    def filtering(fabric: Fabric, out: Path) -> None:
+        how: dict[str, Any] = {"iterations": 3, "log_every": 1, "evaluate_every": 3, "ema": 0.9}
+        train(scored_task(folder, how), fabric, RunFiles.of(out), threads=1)
+
+    def acting(fabric: Fabric, out: Path, freeze: bool, warm_start: Path | None = None) -> None:
+        experiment = vln_experiment({"freeze_filter": freeze}, settings)
+        task = navigation_task(experiment, load(folder, experiment), warm_start=warm_start)
+        train(task, fabric, RunFiles.of(out), threads=0)
+
     return {
-        "filter": {"goal": {"iterations": 5, "log_every": 1, "evaluate_every": 5, "ema": 0.9}},
-        "together": {"navigation": {"freeze_filter": False}, "train": settings},
-        "frozen": frozen,
+        "filter": filtering,
+        "together": partial(acting, freeze=False),
+        "frozen": partial(acting, freeze=True, warm_start=start / LAST),
     }
 
 
@@ -39,13 +52,32 @@ def alone() -> Fabric:
     return Fabric(accelerator="cpu", devices=1)
 
 
-def train_by_two(folder: Path, kinds: dict[str, Any], out: Path) -> Path:
-    """All kinds, trained one after the other by the same two processes: starting them takes longer than training."""
-    arguments = [sys.executable, str(TESTS / "vln_worker.py"), str(folder), str(out), "2", json.dumps(kinds)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return out
+class Second(Forked):
+    """The process that Fabric starts beside its own: what it would run goes on from here instead."""
+
+    def __init__(self, do: Callable[[], object], command: list[str], env: dict[str, str], cwd: None) -> None:
+        super().__init__(do, **env)
+
+    def poll(self) -> int | None:
+        """As of a process that was started."""
+        return None if self.running else self.end()
+
+
+def train_by_two(kinds: dict[str, Train], out: Path) -> None:
+    """All kinds, one after the other by the same two processes."""
+
+    def share() -> None:
+        fabric = launch("cpu", devices=2)
+        for kind, do in kinds.items():
+            do(fabric, out / kind)
+
+    def first() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(subprocess, "Popen", partial(Second, share))
+            share()
+
+    process = Forked(first)
+    assert process.end() == 0, process.errors()[-2000:]
 
 
 def rows_of(out: Path) -> list[dict[str, float]]:
@@ -55,23 +87,23 @@ def rows_of(out: Path) -> list[dict[str, float]]:
 
 
 def test_two_processes_train_as_one(tmp_path: Path) -> None:
-    """One test: several could meet in several workers, and each would start the two processes again."""
-    folder = make_landmark_root(tmp_path / "root")
-    kinds = kinds_of_training(folder, tmp_path / "start")
-    shared = train_by_two(folder, kinds, tmp_path / "two")
-    for kind in kinds:
-        train_shared(folder, tmp_path / "one" / kind, alone(), kinds[kind])
+    with unchecked():
+        kinds = trainings(make_landmark_root(tmp_path / "root"), tmp_path / "start")
+        train_by_two(kinds, tmp_path / "two")
+        for kind, do in kinds.items():
+            do(alone(), tmp_path / "one" / kind)
     # An agent's batch of 8, shared 4 + 4; walks are of unequal length. Sums are in another order: losses agree to 1e-5.
     for kind in ("together", "frozen"):
-        runs = tmp_path / "one" / kind, shared / kind
+        runs = tmp_path / "one" / kind, tmp_path / "two" / kind
         one, two = ([row["loss"] for row in rows_of(out) if "loss" in row] for out in runs)
-        assert len(one) == 4
+        assert len(one) == 3
         assert two == pytest.approx(one, rel=1e-5)
     # The filter's batch of 4, shared 2 + 2: weights agree to 1e-4.
-    rows = [rows_of(out) for out in (tmp_path / "one" / "filter", shared / "filter")]
+    runs = tmp_path / "one" / "filter", tmp_path / "two" / "filter"
+    rows = [rows_of(out) for out in runs]
     assert [row.keys() for row in rows[0]] == [row.keys() for row in rows[1]]
     for mine, theirs in zip(*rows):
         assert theirs == pytest.approx(mine, rel=1e-5)
-    first, second = (load_checkpoint(out / "filter" / LAST) for out in (tmp_path / "one", shared))
+    first, second = (load_checkpoint(out / LAST) for out in runs)
     for name, value in first.part("model").items():
         assert_close(second.part("model")[name], value, rtol=1e-4, atol=1e-4)

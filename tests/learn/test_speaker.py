@@ -77,7 +77,7 @@ def test_a_batch_does_not_depend_on_how_many_processes_share_it(data: Dataset) -
 def test_it_learns_to_tell_the_way(data: Dataset, tmp_path: Path) -> None:
     """In a building it never saw: it says at every viewpoint which way to turn."""
     selection = Selection(DEV_UNSEEN, data.examples(DEV_UNSEEN))
-    task = SpeakerTask(experiment(iterations=ITERATIONS, learning_rate=1e-2, evaluate_every=1000), data, selection)
+    task = SpeakerTask(experiment(iterations=ITERATIONS, learning_rate=6e-3, evaluate_every=1000), data, selection)
     before = task.score(fabric())
     with unchecked():
         train(task, fabric(), RunFiles.of(tmp_path / "run"), threads=0)
@@ -90,4 +90,7 @@ def test_it_learns_to_tell_the_way(data: Dataset, tmp_path: Path) -> None:
     run = load_run(tmp_path / "run" / "last.safetensors")
     examples = selection.examples[::3]
     told = [way(text) for text in tell_paths(run, data, examples)]
-    assert sum(one == way(example.text) for one, example in zip(told, examples)) >= 7
+    turns = [way(example.text) for example in examples]
+    # Who guesses is right in a third of the cases; seeds 0 to 4 have 0.83 to 1.
+    right = sum(said == true for one, other in zip(told, turns) for said, true in zip(one, other))
+    assert right / sum(map(len, turns)) > 0.7

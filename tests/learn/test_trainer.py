@@ -4,11 +4,10 @@ import json
 import math
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from lightning_fabric import Fabric
 from torch.testing import assert_close
 
 from checks import unchecked
+from forked import Forked
 from ghosts.config import BaselineConfig, GoalExperiment, TrainConfig
 from ghosts.data.dataset import Dataset
 from ghosts.errors import ConfigError, DataError
@@ -30,10 +30,9 @@ from ghosts.presets import KINDS, preset
 from ghosts.run.load import load_run
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
-from train_worker import scored_task
+from trainings import scored_task
 
 CPU = torch.device("cpu")
-TESTS = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -194,42 +193,22 @@ def test_a_loss_that_is_not_finite_stops_the_run(folder: Path, tmp_path: Path) -
         trained(experiment, load(folder, experiment), tmp_path)
 
 
-def worker(folder: Path, out: Path, processes: int, settings: dict[str, object]) -> subprocess.Popen[bytes]:
-    arguments = [sys.executable, str(TESTS / "train_worker.py"), str(folder), str(out), str(processes)]
-    return subprocess.Popen(
-        [*arguments, json.dumps(settings)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-
-
 def in_process(folder: Path, out: Path, settings: dict[str, object]) -> None:
     with unchecked():
         train(scored_task(folder, settings), one_process(), RunFiles.of(out), threads=1)
 
 
-def wait_for(done: Callable[[], bool], process: subprocess.Popen[bytes], limit_s: float = 120.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while not done():
-        if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            raise AssertionError(process.communicate()[1].decode()[-2000:])
-        time.sleep(0.01)
-
-
 def test_kill_nine_and_resume(folder: Path, tmp_path: Path) -> None:
     """Killed at a random moment after the first checkpoint, a run goes on to the same weights and the same log."""
-    settings: dict[str, object] = {"iterations": 24, "checkpoint_every": 4, "evaluate_every": 12, "ema": 0.9}
+    settings: dict[str, object] = {"iterations": 12, "checkpoint_every": 2, "evaluate_every": 6, "ema": 0.9}
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     seed = 11
-    process = worker(folder, killed, 1, settings)
     in_process(folder, straight, settings)
-    wait_for((killed / LAST).is_file, process)
+    process = Forked(partial(in_process, folder, killed, settings))
+    process.wait_until((killed / LAST).is_file)
     pause_s = float(np.random.default_rng(seed).uniform(0.0, 0.5))
     time.sleep(pause_s)
     process.kill()
-    process.wait()
     at = load_checkpoint(killed / LAST).about["iteration"]
     print(f"seed {seed}: killed {pause_s:.3f} s after the first checkpoint; resuming from iteration {at}")
     in_process(folder, killed, settings)

@@ -33,7 +33,7 @@ from ghosts.run.load import find_checkpoint
 from ghosts.run.rollout import World
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
-from vln_worker import vln_experiment
+from trainings import vln_experiment
 
 CPU = torch.device("cpu")
 

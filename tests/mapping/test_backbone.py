@@ -89,22 +89,21 @@ def test_weights_from_both_files(resnet: ResNetBackbone, tmp_path: Path) -> None
     # Files from before batch norm counted its batches.
     save_file({name: v for name, v in weights.items() if "num_batches" not in name}, tmp_path / "w.safetensors")
     for name in ("w.pth", "w.safetensors"):
-        other = ResNetBackbone()
-        other.load_imagenet(tmp_path / name)
+        other = ResNetBackbone.load_imagenet(tmp_path / name)
         for key, value in other.resnet.state_dict().items():
             assert torch.equal(value, weights[key]), key
 
 
-def test_wrong_weights_are_named(resnet: ResNetBackbone, tmp_path: Path) -> None:
+def test_wrong_weights_are_named(tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
     with pytest.raises(DataError, match=r"w\.safetensors: no such file"):
-        resnet.load_imagenet(path)
+        ResNetBackbone.load_imagenet(path)
     path.write_bytes(b"rubbish")
     with pytest.raises(DataError, match="not a safetensors file"):
-        resnet.load_imagenet(path)
+        ResNetBackbone.load_imagenet(path)
     save_file({"conv1.weight": torch.zeros(2)}, path)
     with pytest.raises(DataError, match=r"'bn1\.bias'.*not the weights of a ResNet-34"):
-        resnet.load_imagenet(path)
+        ResNetBackbone.load_imagenet(path)
 
 
 def test_small_backbone() -> None:

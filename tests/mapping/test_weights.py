@@ -44,9 +44,7 @@ def serving(path: Path) -> tuple[str, object, list[str]]:
 
 
 def same(out: Path, backbone: ResNetBackbone) -> bool:
-    loaded = ResNetBackbone()
-    loaded.load_imagenet(out)
-    mine, theirs = loaded.resnet.state_dict(), backbone.resnet.state_dict()
+    mine, theirs = ResNetBackbone.load_imagenet(out).resnet.state_dict(), backbone.resnet.state_dict()
     return all(torch.equal(mine[name], theirs[name]) for name in theirs)
 
 

@@ -19,7 +19,7 @@ from ghosts.world.graph import load_graph
 from ghosts.world.store import Panorama, PanoramaStore
 from makers import SCAN, connectivity_records, viewpoint_id, write_skybox
 
-LARGE = 348  # viewpoints of the largest building of R2R
+CACHE, LARGE = 20, 35  # panoramas that are kept, and that a building has
 
 
 @pytest.fixture
@@ -79,8 +79,9 @@ def simulator(root: Path, batch: int = 1, *, preloading: bool = False, rendering
 def test_preloading_reads_each_panorama_of_a_large_building_once(
     tmp_path: Path, panoramas_read: list[tuple[str, str]]
 ) -> None:
-    """More panoramas than the cache holds (200): each is read once, and never again."""
+    """More panoramas than the cache holds: each is read once, and never again."""
     sim = simulator(make_buildings(tmp_path / "root", {"large": LARGE, "small": 4}), 2, preloading=True)
+    sim.setCacheSize(CACHE)
     for _ in range(2):
         for row in range(3, LARGE):
             sim.newEpisode(["large", "small"], [viewpoint_id(row), viewpoint_id(row % 2)], [0, 0], [0, 0])

@@ -614,6 +614,7 @@ def try_format(item: Format, folder: Path, part: int) -> dict[str, Any]:
     tried = refused = 0
     wrong: list[str] = []
     for what, spoilt in cases(item, content, random, part):
+        path.unlink()  # to write over a file may wait for the disk
         path.write_bytes(spoilt)
         tried += 1
         problem, was_refused = _attempt(item, path)

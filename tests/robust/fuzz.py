@@ -162,7 +162,8 @@ class Fuzzer:
         ]
         for number, (pair, content) in enumerate(files):
             signal.alarm(LONGEST_WAIT_S)
-            resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + LONGEST_S, resource.RLIM_INFINITY))
+            spent, most = int(time.process_time()), resource.getrlimit(resource.RLIMIT_CPU)[1]
+            resource.setrlimit(resource.RLIMIT_CPU, (min(spent + LONGEST_S, most), most))  # not all may raise `most`
             for cache in caches:
                 cache.cache_clear()
             self._put(pair, content)

@@ -7,16 +7,16 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crafted import respoilt
+from forked import Forked
 from ghosts.cli import main
 from ghosts.config import GoalExperiment, from_dict, to_dict
 from ghosts.data.tile_store import JOINED, read_tiles
@@ -217,33 +217,28 @@ SMALL = ("--rooms", "5", "7", "--storeys", "1", "1")
 
 def test_ctrl_c_with_workers(tmp_path: Path) -> None:
     """Both the command and its workers get the signal, as from a terminal; one line is all that is printed."""
-    listen = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's "&" starts programs deaf to it
-    code = f"import signal, sys; {listen}; from ghosts.cli import main; main(sys.argv[1:])"
+
+    def command(*words: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's "&" starts programs deaf to it
+        main([str(word) for word in words])
+
     words = ["world", "--out", tmp_path, "--houses", "400", "--paths", "2", "--workers", "2", "--no-images", *SMALL]
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    while not list(tmp_path.glob("houses/*.json")) and process.poll() is None:
-        time.sleep(0.05)
+    process = Forked(partial(command, *words), session=True)
+    process.wait_until(lambda: bool(list(tmp_path.glob("houses/*.json"))))
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=100)
-    assert process.returncode == 130
-    assert errors.decode() == "ghosts world: interrupted; the same command goes on where it stopped\n"
+    assert process.end() == 130
+    assert process.errors() == "ghosts world: interrupted; the same command goes on where it stopped\n"
 
 
 def test_prepared_twice_at_once(tmp_path: Path) -> None:
     """Summaries of two processes that prepare different scans hold both."""
-    code = (
-        "import sys; from pathlib import Path; from ghosts.world.matterport.prepare import write_summary\n"
-        "for k in range(60):\n"
-        "    scans = {f'{sys.argv[2]}{k}': {}}\n"
-        "    write_summary(Path(sys.argv[1]), {'config': {}, 'scans': scans, 'missing': {}})"
-    )
-    both = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in "ab"]
-    assert [process.wait(timeout=120) for process in both] == [0, 0]
+
+    def write(name: str) -> None:
+        for k in range(60):
+            write_summary(tmp_path, {"config": {}, "scans": {f"{name}{k}": {}}, "missing": {}})
+
+    both = [Forked(partial(write, name)) for name in "ab"]
+    assert [process.end() for process in both] == [0, 0]
     write_summary(tmp_path, {"config": {}, "scans": {}, "missing": {}})
     assert set(json.loads((tmp_path / SUMMARY).read_text())["scans"]) == {
         f"{name}{k}" for name in "ab" for k in range(60)

@@ -12,10 +12,9 @@ import json
 import os
 import resource
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +22,14 @@ import pytest
 import torch
 
 from checks import unchecked
+from forked import Forked
+from ghosts.cli import main
 from ghosts.errors import DataError, GhostsError
 from ghosts.files import atomic_path, write_json
 from ghosts.run.load import load_run
 from ghosts.weights.checkpoint import FORMAT, load_checkpoint, save_checkpoint
 from ghosts.world.graph import load_graph
+from ghosts.world.houses import world
 from ghosts.world.houses.world import WorldConfig, make_world
 from ghosts.world.images import write_image
 from makers import SCAN, make_root
@@ -47,36 +49,34 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A world made without interruption, without pictures: those take half a minute even at 16 pixels."""
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A world made without interruption, without pictures: those take half a minute even at 16 pixels.
+
+    Its houses are thought out once for all tests here, whose matter is how they are written.
+    """
     folder = tmp_path_factory.mktemp("whole")
-    with unchecked():
-        make_world(folder, WORLD, images=False)
-    return digests(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world, "describe", cache(world.describe))
+        with unchecked():
+            make_world(folder, WORLD, images=False)
+        yield digests(folder)
 
 
-KILLED = """
-import os, random, signal, sys
-from ghosts import files
-from ghosts.world import images
-moment, writes, replace = int(sys.argv.pop(1)), [], os.replace
-def dying(source, target):
-    # Before the rename of one file and after that of another: both sides of the only moment that counts.
-    writes.append(1)
-    if len(writes) == moment and moment % 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    replace(source, target)
-    if len(writes) == moment:
-        os.kill(os.getpid(), signal.SIGKILL)
-os.replace = dying
-from ghosts.cli import main
-main()
-"""
+def killed(moment: int, words: list[str]) -> None:
+    """A command that dies at a write."""
+    writes, replace = [], os.replace
 
+    def dying(source: str, target: str) -> None:
+        # Before the rename of one file and after that of another: both sides of the only moment that counts.
+        writes.append(1)
+        if len(writes) == moment and moment % 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        replace(source, target)
+        if len(writes) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-def run_ghosts(code: str, *words: str, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload]
+    os.replace = dying
+    main(words)
 
 
 def test_world_building_goes_on_after_kill_9(whole: dict[str, str], tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_world_building_goes_on_after_kill_9(whole: dict[str, str], tmp_path: Pa
     random = np.random.default_rng(seed)
     out, kills, kept = tmp_path / "out", 0, 0
     for _ in range(2):
-        moment = str(int(random.integers(1, 5)))
-        done = run_ghosts(KILLED, moment, *COMMAND, "--out", str(out))
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr[-2000:]
-        kills += done.returncode != 0
+        process = Forked(partial(killed, int(random.integers(1, 5)), [*COMMAND, "--out", str(out)]))
+        status = process.end()
+        assert status in (0, -signal.SIGKILL), process.errors()[-2000:]
+        kills += status != 0
         there = digests(out)
         # What is there under its own name is whole, and nothing that was there is lost.
         finished = {name: value for name, value in there.items() if whole.get(name) == value}
@@ -102,22 +102,19 @@ def test_world_building_goes_on_after_kill_9(whole: dict[str, str], tmp_path: Pa
     assert digests(out) == whole
 
 
-FULL = """
-import resource, signal, sys
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-limit = int(sys.argv.pop(1))
-from ghosts.cli import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-main()
-"""
+def limited(limit: int, words: list[str]) -> None:
+    """A command that can write no larger files."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    main(words)
 
 
 def test_a_full_disk_leaves_no_half_file_and_says_so(whole: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run_ghosts(FULL, "4096", *COMMAND, "--out", str(out))
-    assert done.returncode == 1, done.stderr[-2000:]
-    assert "Traceback" not in done.stderr
-    assert "File too large" in done.stderr
+    process = Forked(partial(limited, 4096, [*COMMAND, "--out", str(out)]))
+    assert process.end() == 1, process.errors()[-2000:]
+    assert "Traceback" not in process.errors()
+    assert "File too large" in process.errors()
     assert all(whole[name] == value for name, value in digests(out).items())
     assert not list(out.rglob(".*"))
 
@@ -183,30 +180,21 @@ def test_a_read_only_cache_costs_only_time(tmp_path: Path, monkeypatch: pytest.M
     assert not list((tmp_path / "cache").rglob("*.npz"))
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from ghosts.files import write_json
-from ghosts.world.graph import load_graph
-root, cache, number = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-for turn in range(60):
-    graph = load_graph(root, cache)
-    assert graph.path(0, 3) == [0, 1, 2, 3]
-    for file in (cache / "graphs").glob("*.npz"):
-        file.unlink(missing_ok=True)
-    write_json(cache / "shared.json", [number] * 5000)
-"""
+def write_again_and_again(root: Path, cache: Path, number: int) -> None:
+    for _ in range(60):
+        graph = load_graph(root, cache)
+        assert graph.path(0, 3) == [0, 1, 2, 3]
+        for file in (cache / "graphs").glob("*.npz"):
+            file.unlink(missing_ok=True)
+        write_json(cache / "shared.json", [number] * 5000)
 
 
 def test_processes_that_write_the_same_cache_do_not_disturb_each_other(tmp_path: Path) -> None:
     path = make_root(tmp_path / "root", images=False) / "connectivity" / f"{SCAN}_connectivity.json"
     cache = tmp_path / "cache"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(cache), str(number)], stderr=subprocess.PIPE)
-        for number in range(2)
-    ]
+    processes = [Forked(partial(write_again_and_again, path, cache, number)) for number in range(2)]
     seen = 0
-    while any(process.poll() is None for process in processes):
+    while any(process.running for process in processes):
         if (cache / "shared.json").is_file():
             value = json.loads((cache / "shared.json").read_text())  # whole at every moment
             assert len(value) == 5000
@@ -214,7 +202,7 @@ def test_processes_that_write_the_same_cache_do_not_disturb_each_other(tmp_path:
             seen += 1
         time.sleep(0.01)
     for process in processes:
-        assert process.wait() == 0, process.communicate()[1].decode()[-2000:]
+        assert process.end() == 0, process.errors()[-2000:]
     assert seen > 0
     assert not list(cache.rglob(".*"))
 

@@ -7,23 +7,21 @@ does a bounded part of the fuzzer (see `fuzz`); by hand it runs for an hour.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import runpy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-TESTS = Path(__file__).resolve().parents[1]
+from forked import Forked
+
 LEAST_TRIES, LEAST_FORMATS, LEAST_PAIRS = 1700, 30, 30
 
 
 def try_all() -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """Formats with what was tried on them and what came of it; the same of pairs of file and command."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])}
-    command = [sys.executable, str(Path(__file__).with_name("tries.py"))]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=400)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    functions, commands = (json.loads(line) for line in done.stdout.splitlines()[-2:])
+    process = Forked(partial(runpy.run_path, str(Path(__file__).with_name("tries.py")), run_name="__main__"))
+    assert process.end(limit_s=400.0) == 0, process.output()[-2000:] + process.errors()[-2000:]
+    functions, commands = (json.loads(line) for line in process.output().splitlines()[-2:])
     return functions, commands
 
 

@@ -6,8 +6,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 import ghosts
 
 ROOT = Path(ghosts.__file__).parent
@@ -32,8 +30,9 @@ def dangers(source: str) -> list[str]:
         function = node.func
         if isinstance(function, ast.Name) and function.id in CALLS:
             found.append(f"line {node.lineno}: {function.id}()")
-        if isinstance(function, ast.Attribute) and (ast.unparse(function.value), function.attr) in METHODS:
-            found.append(f"line {node.lineno}: {ast.unparse(function)}()")
+        owner = function.value if isinstance(function, ast.Attribute) else None
+        if isinstance(owner, ast.Name) and (owner.id, function.attr) in METHODS:
+            found.append(f"line {node.lineno}: {owner.id}.{function.attr}()")
         for word in node.keywords:
             value = word.value
             if word.arg in ("shell", "allow_pickle") and not (isinstance(value, ast.Constant) and value.value is False):
@@ -41,9 +40,10 @@ def dangers(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_runs_what_it_reads(path: Path) -> None:
-    assert not dangers(path.read_text(encoding="utf-8"))
+def test_nothing_runs_what_it_reads() -> None:
+    found = {str(path): dangers(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+    assert len(found) > 300
+    assert not {path: lines for path, lines in found.items() if lines}
 
 
 def test_the_rule_catches_what_it_should() -> None:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import math
 import time
 import zlib
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from forked import Forked
 from ghosts.errors import DataError
 from ghosts.files import remove_leftovers
-from ghosts.weights.checkpoint import LAST, load_checkpoint, save_checkpoint
+from ghosts.weights.checkpoint import LAST, check_finite, load_checkpoint, save_checkpoint
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -74,38 +76,25 @@ def test_the_format_before_is_read_and_its_names_are_todays(tmp_path: Path) -> N
     assert stored.about == {"iteration": 3}
 
 
-WRITER = """
-import sys
-from pathlib import Path
-import torch
-from ghosts.weights.checkpoint import save_checkpoint
-path, number = Path(sys.argv[1]), 0
-while True:
-    number += 1
-    save_checkpoint(path, {"model/a": torch.full((500_000,), float(number))}, {"iteration": number})
-"""
+def write_on_and_on(path: Path) -> None:
+    for number in count(1):
+        save_checkpoint(path, {"model/a": torch.full((500_000,), float(number))}, {"iteration": number})
 
 
 def test_kill_nine_while_writing_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
     seed = 5
     random = np.random.default_rng(seed)
     path = tmp_path / LAST
-    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 120.0
-    while not path.is_file():
-        assert process.poll() is None, process.communicate()[1].decode()[-2000:]
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    process = Forked(partial(write_on_and_on, path))
+    process.wait_until(path.is_file)
     # Writing takes most of the writer's time: while it runs the file is whole at every moment.
     for pause_s in random.uniform(0.0, 0.05, 8):
         time.sleep(float(pause_s))
         stored = load_checkpoint(path)
         assert stored.tensors["model/a"].unique().tolist() == [stored.about["iteration"]]
     print(f"seed {seed}")
-    while not list(tmp_path.glob(".last.*")):  # in the middle of writing
-        time.sleep(0.0005)
+    process.wait_until(lambda: bool(list(tmp_path.glob(".last.*"))))  # in the middle of writing
     process.kill()
-    process.wait()
     stored = load_checkpoint(path)
     assert stored.tensors["model/a"].unique().tolist() == [stored.about["iteration"]]
     remove_leftovers(path)
@@ -117,3 +106,14 @@ def test_leftovers_of_other_files_stay(tmp_path: Path) -> None:
         (tmp_path / name).write_text(json.dumps(name))
     remove_leftovers(tmp_path / LAST)
     assert sorted(item.name for item in tmp_path.iterdir()) == [".other.abc.safetensors", "last.safetensors"]
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e5m2, torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_numbers_that_are_not_finite_are_found(tmp_path: Path, kind: torch.dtype) -> None:
+    """The largest ones are finite, though their sum is not."""
+    large = torch.full((4,), torch.finfo(kind).max, dtype=torch.float64).to(kind)
+    sound = {"a": torch.zeros(0, dtype=kind), "b": large, "c": torch.ones(2, dtype=torch.int64)}
+    check_finite(sound, tmp_path, "")
+    for wrong in ([math.nan, 1.0], [1.0, math.inf], [math.inf, -math.inf]):
+        with pytest.raises(DataError, match="'d': holds numbers that are not finite"):
+            check_finite(sound | {"d": torch.tensor(wrong).to(kind)}, tmp_path, "")

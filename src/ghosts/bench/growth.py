@@ -156,9 +156,8 @@ def _measure_point(experiment: GoalExperiment, data: Dataset, fabric: Fabric, th
         rate = float(row["episodes_per_s"])
         cost_ms = 1e3 * experiment.train.batch / rate
         point = replace(point, iteration_ms=cost_ms, episodes_per_s=rate, waiting=float(row["waiting"]))
-    # A captured graph and its memory live in cycles until they are collected.
-    gc.collect()
-    if torch.cuda.is_available():
+    if fabric.device.type == "cuda":
+        gc.collect()  # a captured graph and its memory live in cycles
         torch.cuda.empty_cache()
     return point
 

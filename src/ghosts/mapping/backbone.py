@@ -53,26 +53,30 @@ class ResNetBackbone(nn.Module):
         fourth = F.interpolate(fourth, size=third.shape[-2:], mode="bilinear", align_corners=False)
         return torch.cat([third, fourth], 1)
 
-    def load_imagenet(self, path: Path) -> ResNetBackbone:
-        """This with torchvision's ResNet-34 weights, from its own `.pth` file or from safetensors with the same names.
+    @classmethod
+    def load_imagenet(cls, path: Path) -> ResNetBackbone:
+        """One with torchvision's ResNet-34 weights, from its own `.pth` file or from safetensors with the same names.
 
         Nothing is unpickled: a `.pth` file's description is read as data (see `torch_archive`).
 
         Raises:
             DataError: the file is missing, no such archive, or holds other weights.
         """
+        with torch.device("meta"):  # weights of its own, drawn at random, would take as long as the file's
+            model = cls()
         weights = _read_weights(path)
         weights = {name: value for name, value in weights.items() if not name.startswith("fc.")}
-        ours = self.resnet.state_dict()
+        ours = model.resnet.state_dict()
         # Older files were written before batch norm counted its batches; the count is never used here.
-        missing = sorted(name for name in ours.keys() - weights.keys() if not name.endswith("num_batches_tracked"))
+        counts = {name: torch.tensor(0) for name in ours if name.endswith("num_batches_tracked")}
+        missing = sorted(ours.keys() - weights.keys() - counts.keys())
         wrong = sorted(name for name, value in weights.items() if name not in ours or not alike(ours[name], value))
         if missing or wrong:
             problem = f"not the weights of a ResNet-34: {len(missing)} missing, {len(wrong)} unknown or misshapen"
             raise DataError(problem, file=path, field=(missing + wrong)[0], hint=_EXPECTED)
         check_finite(weights, path, _EXPECTED)
-        self.resnet.load_state_dict(weights, strict=False)
-        return self
+        model.to_empty(device="cpu").resnet.load_state_dict(counts | weights)
+        return model
 
 
 class SmallBackbone(nn.Module):

@@ -43,7 +43,7 @@ def load_backbone(path: Path) -> SmallBackbone | ResNetBackbone:
     if not path.is_file():
         hint = "name houses-backbone (shipped), torchvision's resnet34 .pth, or train one with: ghosts backbone"
         raise DataError("no such backbone", file=path, hint=hint)
-    model = _load_small(path) if _is_ours(path) else ResNetBackbone().load_imagenet(path)
+    model = _load_small(path) if _is_ours(path) else ResNetBackbone.load_imagenet(path)
     return model.eval().requires_grad_(False)
 
 
@@ -55,9 +55,10 @@ def _load_small(path: Path) -> SmallBackbone:
         raise DataError("a checkpoint, but not of a backbone", file=path, field="kind", value=kind, hint=hint)
     if type(channels) is not int or not 1 <= channels <= _MOST_CHANNELS or not isinstance(labels, list):
         raise DataError("not a backbone's description", file=path, field="channels", value=channels, hint=_AGAIN)
-    with torch.device("meta"):  # where a model of any size takes no memory
-        check_fit(SmallBackbone(channels, len(labels)).state_dict(), stored.weights, path)
-    model = SmallBackbone(channels, len(labels))
+    with torch.device("meta"):  # where a model of any size takes neither memory nor time
+        model = SmallBackbone(channels, len(labels))
+    check_fit(model.state_dict(), stored.weights, path)
+    model.to_empty(device="cpu")
     load_weights(model, stored, path)
     return model
 

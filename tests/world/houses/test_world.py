@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
@@ -20,6 +21,7 @@ from ghosts.world.graph import parse_graph
 from ghosts.world.houses import world
 from ghosts.world.houses.make import make_house
 from ghosts.world.houses.plan.slots import HouseSize
+from ghosts.world.houses.render import scene
 from ghosts.world.houses.statistics import statistics
 from ghosts.world.houses.summary import R2R
 from ghosts.world.houses.world import WorldConfig, load_house, make_world
@@ -57,7 +59,7 @@ def test_the_readers_of_real_data_accept_it(root: Path) -> None:
             assert len(episode.instructions) == 3
             assert episode.path_id not in ids
             ids.add(episode.path_id)
-    assert len(ids) == 2 * 12
+    assert len(ids) == 2 * SMALL.paths
 
 
 def test_records_have_exactly_the_released_fields(root: Path) -> None:
@@ -161,8 +163,8 @@ def test_facts_are_kept_with_the_instructions(root: Path) -> None:
 def test_statistics(root: Path) -> None:
     figures = statistics(root)
     assert figures["houses"] == 2
-    assert figures["paths per house"] == 12
-    assert figures["instructions"] == 2 * 12 * 3
+    assert figures["paths per house"] == SMALL.paths
+    assert figures["instructions"] == 2 * SMALL.paths * 3
     assert 4 <= figures["moves per path"] <= 6
     assert 20 <= figures["words per instruction, mean"] <= 34
     assert figures == read_json(root / "world.json")["statistics"]
@@ -217,6 +219,10 @@ def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest
     record = read_json(sorted((root / "houses").glob("*.json"))[0])
     record["viewpoints"] = record["viewpoints"][:1]
     arguments = (tmp_path, SMALL, "cpu", record)
+    monkeypatch.setattr("ghosts.world.houses.render.lighting.SHADOW_PX", 16)  # light as coarse as the faces
+    monkeypatch.setattr("ghosts.world.houses.render.volume.VOXEL_M", 0.4)
+    # The house is lit once.
+    monkeypatch.setattr("ghosts.world.houses.render.scene.prepare", functools.cache(scene.prepare))
     with unchecked():
         assert world._render_house(*arguments) == 1
     files = digests(tmp_path)

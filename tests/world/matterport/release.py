@@ -21,10 +21,10 @@ from scipy.spatial.transform import Rotation
 
 from ghosts.geometry import camera_to_world
 from ghosts.world.houses.house import POSE_ROTATION, Primitive
-from ghosts.world.houses.make import make_house
 from ghosts.world.houses.render.panorama import skybox_frames
 from ghosts.world.houses.render.raycast import Frames, cast, upload
 from ghosts.world.houses.solids import Solids
+from world.houses import made
 
 UNITS_PER_M = 4000.0
 SCAN = "8194nk5LbLH"
@@ -67,7 +67,7 @@ def two_rooms() -> tuple[Primitive, ...]:
 @lru_cache(maxsize=2)
 def primitives(house: int | None = None) -> tuple[Primitive, ...]:
     """The solids of the two rooms, or of a house."""
-    return two_rooms() if house is None else make_house(house).primitives
+    return two_rooms() if house is None else made.house(house).primitives
 
 
 @lru_cache(maxsize=2)
@@ -199,23 +199,23 @@ def camera_pose(shot: Shot, tilt: int, turn: int, config: ReleaseConfig) -> np.n
     return pose
 
 
-def render_camera(pose: np.ndarray, config: ReleaseConfig, house: int | None = None) -> Pictures:
-    """A pinhole image with its optical centre where the settings say: rendered larger, then cut."""
-    margin = 16 * (1 + max(abs(number) for number in config.centre) // 16)
+def render_cameras(poses: np.ndarray, config: ReleaseConfig, house: int | None = None) -> Pictures:
+    """Pinhole images with their optical centre where the settings say: rendered larger, then cut."""
+    margin = 8 * (1 + max(abs(number) for number in config.centre) // 8)  # both sides: multiples of 16 pixels
     width, height = config.width + 2 * margin, config.height + 2 * margin
-    axes = torch.tensor(pose[:3, :3], dtype=torch.float32)
-    frame = Frames(
-        torch.tensor(pose[None, :3, 3], dtype=torch.float32),
-        -axes[None, :, 2],
-        axes[None, :, 0] * (width / 2 / config.fx),
-        -axes[None, :, 1] * (height / 2 / config.fy),
+    pose = torch.tensor(poses, dtype=torch.float32)
+    frames = Frames(
+        pose[:, :3, 3],
+        -pose[:, :3, 2],
+        pose[:, :3, 0] * (width / 2 / config.fx),
+        -pose[:, :3, 1] * (height / 2 / config.fy),
         height,
         width,
     )
-    full = render_frames(frame, house)
+    full = render_frames(frames, house)
     rows = slice(margin - config.centre[1], margin - config.centre[1] + config.height)
     columns = slice(margin - config.centre[0], margin - config.centre[0] + config.width)
-    return Pictures(*(image[0, rows, columns] for image in (full.rgb, full.depth_m, full.solid)))
+    return Pictures(*(images[:, rows, columns] for images in (full.rgb, full.depth_m, full.solid)))
 
 
 def true_frames(shot: Shot, face_px: int) -> Frames:
@@ -257,18 +257,19 @@ def write_release(folder: Path, config: ReleaseConfig, shots: list[Shot], *, zip
     cy_bottom = (config.height - 1) / 2 - config.centre[1]
     lens = f"\nintrinsics_matrix {config.fx:.6g} 0 {cx:.6g}  0 {config.fy:.6g} {cy_bottom:.6g} 0 0 1"
     for number, shot in enumerate(shots):
-        for tilt in range(3):
-            lines.append(lens)
-            for turn in range(6):
-                pose = camera_pose(shot, tilt, turn, config)
-                name = f"{shot.viewpoint}_%s{tilt}_{turn}.%s"
-                lines.append(
-                    f"scan {name % ('d', 'png')} {name % ('i', 'jpg')} " + " ".join(f"{v:.8g}" for v in pose.ravel())
-                )
-                random = np.random.default_rng([config.seed, number, tilt, turn])
-                depth, rgb = record(shot, pose, config, random)
-                files.setdefault("undistorted_depth_images", {})[name % ("d", "png")] = _encode(".png", depth)
-                files.setdefault("undistorted_color_images", {})[name % ("i", "jpg")] = _encode(".jpg", rgb)
+        cameras = [(tilt, turn) for tilt in range(3) for turn in range(6)]
+        poses = np.array([camera_pose(shot, *camera, config) for camera in cameras])
+        pictures = render_cameras(poses, config, shot.house)
+        for (tilt, turn), pose, rgb, depth_m in zip(cameras, poses, pictures.rgb, pictures.depth_m, strict=True):
+            if turn == 0:
+                lines.append(lens)
+            name = f"{shot.viewpoint}_%s{tilt}_{turn}.%s"
+            lines.append(
+                f"scan {name % ('d', 'png')} {name % ('i', 'jpg')} " + " ".join(f"{v:.8g}" for v in pose.ravel())
+            )
+            depth = measure(shot, pose, depth_m, config, np.random.default_rng([config.seed, number, tilt, turn]))
+            files.setdefault("undistorted_depth_images", {})[name % ("d", "png")] = _encode(".png", depth)
+            files.setdefault("undistorted_color_images", {})[name % ("i", "jpg")] = _encode(".jpg", rgb)
         for face, rgb in enumerate(true_faces(shot, config.skybox_px).rgb):
             data = _encode(".jpg", rgb)
             files.setdefault("matterport_skybox_images", {})[f"{shot.viewpoint}_skybox{face}_sami.jpg"] = data
@@ -278,19 +279,18 @@ def write_release(folder: Path, config: ReleaseConfig, shots: list[Shot], *, zip
     return SCAN
 
 
-def record(
-    shot: Shot, pose: np.ndarray, config: ReleaseConfig, random: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """What one camera records: z-depth with noise and holes, and colour."""
-    pictures = render_camera(pose, config, shot.house)
+def measure(
+    shot: Shot, pose: np.ndarray, depth_m: np.ndarray, config: ReleaseConfig, random: np.random.Generator
+) -> np.ndarray:
+    """What one camera records of euclidean distances: z-depth with noise and holes."""
     column = (np.arange(config.width) - (config.width - 1) / 2 - config.centre[0]) / config.fx
     row = (np.arange(config.height) - (config.height - 1) / 2 - config.centre[1]) / config.fy
     rays = np.stack(np.broadcast_arrays(column, -row[:, None], -1.0), -1)
-    z = pictures.depth_m / np.linalg.norm(rays, axis=-1)
+    z = depth_m / np.linalg.norm(rays, axis=-1)
     z *= 1.0 + config.noise * random.normal(size=z.shape)
     z[random.random(z.shape) < config.speckles] = 0.0
     z[in_disc(shot, rays @ pose[:3, :3].T)] = 0.0
-    return np.clip(np.rint(z * UNITS_PER_M), 0, 65535).astype(np.uint16), pictures.rgb
+    return np.clip(np.rint(z * UNITS_PER_M), 0, 65535).astype(np.uint16)
 
 
 def write_graph(folder: Path, shots: list[Shot]) -> Path:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ghosts.world.houses.furniture.recipes import lacking
 from ghosts.world.houses.furniture.spots import footprint, overlap
-from ghosts.world.houses.house import House, Opening, Room, Stair, Thing
+from ghosts.world.houses.house import House, Opening, Room, Stair
 from ghosts.world.houses.plan.rooms import ROOM_KINDS
 from ghosts.world.houses.plan.shell import stair_hole
 from ghosts.world.houses.plan.slots import Rect
@@ -88,16 +88,12 @@ def _first_m(boxes: Solids, start: np.ndarray, toward: float) -> np.ndarray:
 def _inside(house: House) -> Iterator[Flaw]:
     """Things that reach into each other."""
     for room in house.rooms:
-        mine = [thing for thing in house.things if thing.room == room.index]
-        for i, a in enumerate(mine):
-            for b in mine[:i]:
-                if not (a.is_rug or b.is_rug) and _near(a, b) and (depths_m(a.parts, b.parts) > SUNK_M).any():
+        mine = [(thing, footprint(thing)) for thing in house.things if thing.room == room.index and not thing.is_rug]
+        for i, (a, here) in enumerate(mine):
+            for b, there in mine[:i]:
+                near = abs(a.center_m[2] - b.center_m[2]) < a.half_m[2] + b.half_m[2] and overlap(here, there)
+                if near and (depths_m(a.parts, b.parts) > SUNK_M).any():
                     yield Flaw("inside", room.index, f"{a.kind} in {b.kind}")
-
-
-def _near(a: Thing, b: Thing) -> bool:
-    high = abs(a.center_m[2] - b.center_m[2]) < a.half_m[2] + b.half_m[2]
-    return high and overlap(footprint(a), footprint(b))
 
 
 def _shell(house: House) -> Iterator[Flaw]:

@@ -111,10 +111,20 @@ class Wall:
     """From and to, along it."""
     inward: tuple[float, float]
 
-    @property
+    @cached_property
     def along(self) -> Literal["x", "y"]:
         """The axis it runs along."""
         return "x" if self.inward[0] == 0.0 else "y"
+
+    @cached_property
+    def sign(self) -> float:
+        """1 where coordinates rise into the room, else −1."""
+        return sum(self.inward)
+
+    @cached_property
+    def yaw_rad(self) -> float:
+        """Turn of what stands with its back to it."""
+        return math.atan2(self.inward[1], self.inward[0])
 
 
 @dataclass(frozen=True)
@@ -206,7 +216,7 @@ class Room:
         for wall in self.walls:
             at, level = (x_m, y_m) if wall.along == "x" else (y_m, x_m)
             if wall.low_m <= at <= wall.high_m:
-                gaps[wall.along].append((level - wall.level_m) * sum(wall.inward))
+                gaps[wall.along].append((level - wall.level_m) * wall.sign)
         return min(gaps["y"]), min(gaps["x"])
 
     def _notch_is(self) -> tuple[bool, bool]:

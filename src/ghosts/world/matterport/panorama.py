@@ -20,7 +20,6 @@ from ghosts.limits import open_file
 from ghosts.world.images import PNG_SIGNATURE, check_plane, decode, write_image
 from ghosts.world.matterport.colour import warp_colour
 from ghosts.world.matterport.conf import CAMERAS, Origin, Rig
-from ghosts.world.matterport.fill import fill_faces
 from ghosts.world.matterport.raw import COLOUR, DEPTH, SKYBOX, RawRelease
 from ghosts.world.matterport.warp import warp_depth, world_from_cube
 
@@ -109,6 +108,8 @@ def make_panorama(
     Raises:
         DataError: a file is missing or damaged, or the panorama has fewer than 18 cameras.
     """
+    from ghosts.world.matterport.fill import fill_faces  # SciPy: 0.4 s, and who only plans fills nothing
+
     lacking = [f"{tilt}_{turn}" for tilt, turn in CAMERAS if (tilt, turn) not in rig]
     if lacking:
         raise DataError(

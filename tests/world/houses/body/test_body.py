@@ -12,10 +12,10 @@ from ghosts.errors import ConfigError, DataError
 from ghosts.world.houses.body.geodesic import Geodesic
 from ghosts.world.houses.body.ground import Body, Ground, make_ground
 from ghosts.world.houses.body.moves import Stance, forward, stand, turn
-from ghosts.world.houses.graph.viewpoints import HouseGraph, make_graph
+from ghosts.world.houses.graph.viewpoints import HouseGraph
 from ghosts.world.houses.house import House
 from world.houses.conftest import STOREY_M
-from world.houses.made import house
+from world.houses.made import graph, house
 
 EAST, NORTH = math.pi / 2, 0.0
 
@@ -33,7 +33,7 @@ def made() -> Made:
     """A made house of two storeys, its graph and its ground."""
     with unchecked():
         plan = house(4)
-        return plan, make_graph(plan), make_ground(plan)
+        return plan, graph(4), make_ground(plan)
 
 
 def walk(ground: Ground, stance: Stance, steps: int) -> tuple[Stance, int]:

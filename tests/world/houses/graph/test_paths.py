@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from ghosts.world.houses.graph.paths import LENGTH_M, MOVES, sample_paths
-from ghosts.world.houses.graph.viewpoints import distances_m, make_graph
+from ghosts.world.houses.graph.viewpoints import HouseGraph, distances_m
 from ghosts.world.houses.house import House
-from world.houses.made import house as made_house
+from world.houses import made
 
 
-@pytest.mark.parametrize("seed", [None, 1])
-def test_paths_are_like_r2r(handmade: House, seed: int | None) -> None:
-    house = handmade if seed is None else made_house(seed)
-    graph = make_graph(house)
+@pytest.mark.parametrize("seed", [None, 4])
+def test_paths_are_like_r2r(handmade: House, handmade_graph: HouseGraph, seed: int | None) -> None:
+    house, graph = (handmade, handmade_graph) if seed is None else (made.house(seed), made.graph(seed))
     paths = sample_paths(house, graph, 60, np.random.default_rng(0))
     distance, _ = distances_m(graph)
     lengths = graph.edge_lengths_m()
@@ -33,15 +32,15 @@ def test_paths_are_like_r2r(handmade: House, seed: int | None) -> None:
     assert len({graph.viewpoints[goal].room for goal in goals}) >= len(house.rooms) - 1
 
 
-def test_a_prefix_is_the_same_whatever_the_count(handmade: House) -> None:
-    graph = make_graph(handmade)
+def test_a_prefix_is_the_same_whatever_the_count(handmade: House, handmade_graph: HouseGraph) -> None:
+    graph = handmade_graph
     few, many = (sample_paths(handmade, graph, count, np.random.default_rng(4)) for count in (5, 40))
     assert few == many[:5]
 
 
-def test_language_has_to_matter(handmade: House) -> None:
+def test_language_has_to_matter(handmade: House, handmade_graph: HouseGraph) -> None:
     """From a start there are several goals, in other directions, at a similar distance."""
-    graph = make_graph(handmade)
+    graph = handmade_graph
     distance, _ = distances_m(graph)
     rivals = []
     for path in sample_paths(handmade, graph, 40, np.random.default_rng(1)):

@@ -111,11 +111,15 @@ def test_no_two_pieces_of_a_house_share_a_plane_and_a_place() -> None:
     other, _ = surface_points(faces.solids, face, span[:, 2:])
     low, high = np.minimum(one, other), np.maximum(one, other)
     overlaps = 0
-    for k in range(len(face)):
-        axis = int(np.abs(normal[k]).argmax())
-        twin = (np.abs(normal - normal[k]) < 1e-6).all(1) & (np.abs(low[:, axis] - low[k, axis]) < 1e-4)
-        shared = np.delete(np.minimum(high, high[k]) - np.maximum(low, low[k]), axis, 1)
-        overlaps += int((twin & (shared > 2e-4).all(1)).sum()) - 1
+    for axis in range(3):
+        along = np.flatnonzero(np.abs(normal).argmax(1) == axis)
+        along = along[np.argsort(low[along, axis])]
+        level = low[along, axis]
+        for k, first, last in zip(along, np.searchsorted(level, level - 1e-4), np.searchsorted(level, level + 1e-4)):
+            near = along[first:last]
+            twin = (np.abs(normal[near] - normal[k]) < 1e-6).all(1)
+            shared = np.delete(np.minimum(high[near], high[k]) - np.maximum(low[near], low[k]), axis, 1)
+            overlaps += int((twin & (shared > 2e-4).all(1)).sum()) - 1
     assert len(face) > 2000
     assert overlaps == 0
 

@@ -17,10 +17,11 @@ from ghosts.types import Intrinsics, Pose
 from ghosts.world.houses.house import House, Primitive, Room
 from ghosts.world.houses.mesh.bake import bake
 from ghosts.world.houses.mesh.renderers import ExactRenderer, Renderer, axial_m, make_renderer
-from ghosts.world.houses.render.scene import LABELS, prepare
-from world.houses.made import house
+from ghosts.world.houses.render.scene import LABELS
+from world.houses.made import house, scene
 
 CAMERA = Intrinsics(128, 128, math.pi / 2)
+SEED = 7
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +31,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def exact() -> ExactRenderer:
-    with unchecked():
-        return ExactRenderer(prepare(house(9)))
+    return ExactRenderer(scene(SEED))
 
 
 @pytest.fixture(scope="module")
 def baked(folder: Path, exact: ExactRenderer) -> Renderer:
     with unchecked(), pytest.MonkeyPatch.context() as patch:
         patch.setattr("ghosts.world.houses.mesh.bake.prepare", lambda made, device: exact.scene)
-        return make_renderer("baked", house(9), texel_m=0.1, folder=folder)
+        return make_renderer("baked", house(SEED), texel_m=0.1, folder=folder)
 
 
 @pytest.mark.parametrize("name", ["baked", "fast"])
@@ -47,8 +47,8 @@ def test_depth_labels_and_colours_are_near_the_exact_ones(
 ) -> None:
     if name == "fast":
         pytest.importorskip("embreex", reason="the fast renderer needs ghosts[fast]")
-    renderer = baked if name == "baked" else make_renderer(name, house(9), texel_m=0.1, folder=folder)
-    poses = random_poses(house(9), 6, np.random.default_rng(1))
+    renderer = baked if name == "baked" else make_renderer(name, house(SEED), texel_m=0.1, folder=folder)
+    poses = random_poses(house(SEED), 6, np.random.default_rng(1))
     with unchecked():
         wanted, drawn = exact.render(poses, CAMERA), renderer.render(poses, CAMERA)
     assert depth_share([wanted], [drawn]) > 0.99
@@ -61,7 +61,7 @@ def test_depth_labels_and_colours_are_near_the_exact_ones(
 
 
 def test_poses_are_drawn_in_their_order(baked: Renderer) -> None:
-    poses = random_poses(house(9), 3, np.random.default_rng(2))
+    poses = random_poses(house(SEED), 3, np.random.default_rng(2))
     together = baked.render(poses, CAMERA)
     for k, pose in enumerate(poses):
         alone = baked.render([pose], CAMERA)
@@ -70,7 +70,7 @@ def test_poses_are_drawn_in_their_order(baked: Renderer) -> None:
 
 
 def test_depth_along_the_axis_is_flat_before_a_wall(exact: ExactRenderer) -> None:
-    room = house(9).rooms[0]
+    room = house(SEED).rooms[0]
     x, y = room.center_m
     drawn = exact.render([Pose(x, y, room.floor_z_m + 1.9, 0.0)], CAMERA)
     flat = axial_m(drawn.depth_m, CAMERA)[0]

@@ -13,7 +13,7 @@ from ghosts.world.houses.furniture.kit import Kind, Model, build, stand
 from ghosts.world.houses.furniture.kitchen import fit_kitchen
 from ghosts.world.houses.furniture.placer import Placer
 from ghosts.world.houses.furniture.recipes import RECIPES, Wish, lacking
-from ghosts.world.houses.furniture.spots import footprint, overlap
+from ghosts.world.houses.furniture.spots import footprint, hits
 from ghosts.world.houses.house import Opening, Room, Stair, Thing
 from ghosts.world.houses.plan.rooms import DOOR_WIDTH_M, HALLS
 
@@ -174,7 +174,7 @@ def _hang_doors(placer: Placer, rooms: tuple[Room, ...], closed: Collection[Open
             for zone, o in zip(placer.keep_free, [o for o in placer.openings if o.kind != "window"])
             if o is not opening
         ]
-        free = not any(overlap(rect, zone, 0.05) for zone in others) and not placer.hides_window(rect, 2.0, side)
+        free = not hits(rect, others, 0.05) and not placer.hides_window(rect, 2.0, side)
         if free and placer.walkable(rect):
             placer.things.append(thing)
             placer.solids.append(rect)

@@ -157,10 +157,10 @@ def build(kind: str, spec: Kind, rng: np.random.Generator, ceiling_m: float = 2.
     """Build one object for a room of a height, and centre it."""
     kit = Kit(rng, ceiling_m)
     word = spec.build(kit)
-    reaches = [(*reach_m(half, yaw), half[2]) for _, _, half, yaw, _, _ in kit.parts]
-    spans = [list(zip(part[1], reach)) for part, reach in zip(kit.parts, reaches)]
-    low = [min(at - by for at, by in axis) for axis in zip(*spans)]
-    high = [max(at + by for at, by in axis) for axis in zip(*spans)]
+    # Most parts are not turned: their reach is their half extents, exactly.
+    spans = [(at, half if yaw == 0.0 else (*reach_m(half, yaw), half[2])) for _, at, half, yaw, _, _ in kit.parts]
+    low = [min([at[axis] - by[axis] for at, by in spans]) for axis in range(3)]
+    high = [max([at[axis] + by[axis] for at, by in spans]) for axis in range(3)]
     mid = [(a + b) / 2 for a, b in zip(low, high)]
     parts = tuple(
         (shape, (float(center[0] - mid[0]), float(center[1] - mid[1]), center[2]), half, yaw, material, color)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import cv2
 import numpy as np
-from scipy import ndimage
 
 from ghosts.world.houses.furniture.spots import grow
 from ghosts.world.houses.house import Room
@@ -25,17 +25,17 @@ def lanes_join(room: Room, solids: Iterable[Rect], gates: Sequence[tuple[float, 
         gates: points that must stay joined.
     """
     nx, ny = (int((hi - lo) / CELL_M) + 1 for lo, hi in ((room.x0_m, room.x1_m), (room.y0_m, room.y1_m)))
-    free = np.zeros((ny, nx), bool)
+    free = np.zeros((ny, nx), np.uint8)
     edge = math.ceil(LANE_HALF_M / CELL_M)
-    free[edge:-edge, edge:-edge] = True
+    free[edge:-edge, edge:-edge] = 1
     cut = [Rect(*room.notch_m)] if room.notch_m is not None else []
     for rect in (*cut, *solids):
         grown = grow(rect, LANE_HALF_M)
         i0, i1 = (math.ceil((v - room.y0_m) / CELL_M - 1e-9) for v in (grown.y0, grown.y1))
         j0, j1 = (math.ceil((v - room.x0_m) / CELL_M - 1e-9) for v in (grown.x0, grown.x1))
-        free[max(i0, 0) : max(i1, 0), max(j0, 0) : max(j1, 0)] = False
-    marks, _ = ndimage.label(free)
-    if not marks.any():
+        free[max(i0, 0) : max(i1, 0), max(j0, 0) : max(j1, 0)] = 0
+    areas, marks = cv2.connectedComponents(free, connectivity=4)
+    if areas == 1:  # the background alone
         return False
     found = set()
     for x, y in gates:

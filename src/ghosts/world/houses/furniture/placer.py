@@ -11,7 +11,7 @@ import numpy as np
 from ghosts.world.houses.furniture.catalogue import KINDS
 from ghosts.world.houses.furniture.kit import Model, build, stand
 from ghosts.world.houses.furniture.lanes import lanes_join
-from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, in_front, overlap
+from ghosts.world.houses.furniture.spots import WallUse, around, footprint, grow, hits, in_front, overlap
 from ghosts.world.houses.house import Opening, Room, Stair, Thing, Wall, reach_m
 from ghosts.world.houses.plan.rooms import WALL_M
 from ghosts.world.houses.plan.slots import Rect
@@ -100,13 +100,12 @@ class Placer:
 
     def yaw_at(self, side: str) -> float:
         """Turn of what stands with its back to a wall."""
-        x, y = self.walls[side].inward
-        return math.atan2(y, x)
+        return self.walls[side].yaw_rad
 
     def at_wall(self, side: str, along: float, off: float) -> tuple[float, float]:
         """The point `off` metres in front of a wall, at `along`."""
         wall = self.walls[side]
-        level = wall.level_m + off * sum(wall.inward)
+        level = wall.level_m + off * wall.sign
         return (along, level) if wall.along == "x" else (level, along)
 
     def walkable(self, extra: Rect | None = None) -> bool:
@@ -122,12 +121,10 @@ class Placer:
         if not spec.blocks:
             # Furniture may stand on a rug, but a rug lies on no other.
             flat = [footprint(thing) for thing in self.things if thing.is_rug]
-            return not any(overlap(rect, other) for other in flat) and (
-                not strict or not any(overlap(rect, grow(solid, -0.02)) for solid in self.solids)
-            )
-        if any(overlap(rect, solid, 0.003) for solid in self.solids):
-            return False
-        if any(overlap(rect, zone) for zone in self.keep_free if strict or zone in self.keep_free[: len(self.gates)]):
+            below = [grow(solid, -0.02) for solid in self.solids] if strict else []
+            return not hits(rect, flat) and not hits(rect, below)
+        zones = self.keep_free if strict else self.keep_free[: len(self.gates)]
+        if hits(rect, self.solids, 0.003) or hits(rect, zones):
             return False
         top = max(2 * model.half_m[2] + model.bottom_m, _STANDS_HIGH_M.get(model.kind, 0.0))
         # Another thing in front is seen to above; a wall knows it from the floor up.
@@ -153,7 +150,7 @@ class Placer:
         for name, wall in self.walls.items():
             low, high = (rect.x0, rect.x1) if wall.along == "x" else (rect.y0, rect.y1)
             before = low < wall.high_m and wall.low_m < high
-            gaps[name] = (near[name[0]] - wall.level_m) * sum(wall.inward) if before else math.inf
+            gaps[name] = (near[name[0]] - wall.level_m) * wall.sign if before else math.inf
         return gaps
 
     def hides_window(self, rect: Rect, top_m: float, except_side: str = "") -> bool:
@@ -208,8 +205,8 @@ class Placer:
 
     def _at_a_wall(self, model: Model, spots: list[tuple[str, float]], strict: bool) -> Thing | None:
         """Stand an object at one of some spots (wall, place along it), tried in any order."""
-        for k in self.rng.permutation(len(spots)):
-            thing = self.at_place(model, *spots[int(k)], strict=strict)
+        for k in self.rng.permutation(len(spots)).tolist():
+            thing = self.at_place(model, *spots[k], strict=strict)
             if thing is not None:
                 return thing
         return None
@@ -226,16 +223,16 @@ class Placer:
         """Whether a slice of the floor before a wall holds nothing, and keeps out of doors and flights."""
         x, y = self.at_wall(side, along, deep / 2 + _SKIRT_M)
         rect = around((deep / 2, wide / 2, 0.0), x, y, self.yaw_at(side))
-        if not self._inside(rect) or any(overlap(rect, solid, 0.003) for solid in self.solids):
+        if not self._inside(rect) or hits(rect, self.solids, 0.003):
             return False
-        return not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
+        return not hits(rect, self.keep_free[: len(self.gates)])
 
     def _front_is_free(self, model: Model, x: float, y: float, yaw: float, strict: bool) -> bool:
         spec = KINDS[model.kind]
         if spec.clear_m <= 0:
             return True
         zone = in_front(model.half_m, x, y, yaw, spec.clear_m if strict else 0.45)
-        return self._inside(zone, -0.01) and not any(overlap(zone, solid) for solid in self.solids)
+        return self._inside(zone, -0.01) and not hits(zone, self.solids)
 
     def in_corner(self, kind: str, *, strict: bool = True) -> Thing | None:
         """Stand an object in a corner, its back to one of the two walls."""
@@ -284,7 +281,7 @@ class Placer:
             grown = grow(rect, gap)
             if not self._inside(grown):
                 continue
-            if spec.blocks and any(overlap(grown, solid) for solid in self.solids):
+            if spec.blocks and hits(grown, self.solids):
                 continue
             if self.fits(model, x, y, yaw, strict=strict):
                 return self.add(model, x, y, room.floor_z_m, yaw)
@@ -342,8 +339,7 @@ class Placer:
             parts = stand(model, KINDS[kind], self.room.index, x, y, self.room.floor_z_m, host.yaw_rad + turn).parts
             if sunk(parts, host.parts):
                 continue
-            free = not any(overlap(rect, other, 0.03) for other in others)
-            free = free and not any(overlap(rect, zone) for zone in self.keep_free[: len(self.gates)])
+            free = not hits(rect, others, 0.03) and not hits(rect, self.keep_free[: len(self.gates)])
             if free and self._inside(rect, 0.1) and self.walkable(rect):
                 made.append(self.add(model, x, y, self.room.floor_z_m, host.yaw_rad + turn))
                 others.append(rect)

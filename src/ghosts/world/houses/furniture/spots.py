@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ghosts.world.houses.house import Thing, reach_m
@@ -30,6 +31,15 @@ def footprint(thing: Thing) -> Rect:
 def overlap(a: Rect, b: Rect, margin: float = 0.0) -> bool:
     """Whether two rectangles come closer than `margin`."""
     return a.x0 < b.x1 + margin and b.x0 < a.x1 + margin and a.y0 < b.y1 + margin and b.y0 < a.y1 + margin
+
+
+def hits(rect: Rect, others: Iterable[Rect], margin: float = 0.0) -> bool:
+    """Whether a rectangle comes closer than `margin` to any of the others (as `overlap`; asked most often)."""
+    x0, y0, x1, y1 = rect
+    for a, b, c, d in others:  # noqa: SIM110 (a generator takes a third longer)
+        if x0 < c + margin and a < x1 + margin and y0 < d + margin and b < y1 + margin:
+            return True
+    return False
 
 
 def grow(rect: Rect, by: float) -> Rect:

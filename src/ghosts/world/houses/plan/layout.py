@@ -6,7 +6,7 @@ Coordinates are centre lines of walls, multiples of 0.1 m. Storeys of a house sh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -213,14 +213,21 @@ def _cuts(rng: np.random.Generator, length: float, fewer: float) -> list[float]:
     length = round(length - narrow, 1)
     count = max(1, round(length / (float(rng.uniform(2.9, 4.6)) * fewer)))
     count = min(count, max(1, int(length / 2.2)))
-    share = rng.dirichlet(np.full(count, 2.0)) * (length - 2.2 * count)
-    edges = np.round(np.cumsum(2.2 + share), 1)
+    spare, at, edges = length - 2.2 * count, 0.0, []
+    for share in rng.dirichlet([2.0] * count).tolist():
+        at += 2.2 + share * spare
+        edges.append(_tenths(at))
     edges[-1] = length
     if narrow:
-        at = int(rng.integers(count + 1))
-        edges = np.insert(edges, at, edges[at - 1] if at else 0.0)
-        edges[at:] = np.round(edges[at:] + narrow, 1)
-    return [float(edge) for edge in edges]
+        place = int(rng.integers(count + 1))
+        edges.insert(place, edges[place - 1] if place else 0.0)
+        edges[place:] = [_tenths(edge + narrow) for edge in edges[place:]]
+    return edges
+
+
+def _tenths(value: float) -> float:
+    """To one decimal as NumPy rounds, whose last bit may differ from Python's."""
+    return round(value * 10) / 10
 
 
 def _slice(strip: Strip, rng: np.random.Generator, fewer: float) -> list[tuple[Rect, Rect | None, bool]]:
@@ -234,9 +241,9 @@ def _slice(strip: Strip, rng: np.random.Generator, fewer: float) -> list[tuple[R
     start = 0.0
     for end in _cuts(rng, rect.width if across else rect.depth, fewer):
         if across:
-            piece = _rect(rect.x0 + start, rect.y0, rect.x0 + end, rect.y1)
+            piece = Rect(round(rect.x0 + start, 1), rect.y0, round(rect.x0 + end, 1), rect.y1)
         else:
-            piece = _rect(rect.x0, rect.y0 + start, rect.x1, rect.y0 + end)
+            piece = Rect(rect.x0, round(rect.y0 + start, 1), rect.x1, round(rect.y0 + end, 1))
         start = end
         back, ell = None, False
         deep, wide = (piece.depth, piece.width) if across else (piece.width, piece.depth)
@@ -253,18 +260,18 @@ def _slice(strip: Strip, rng: np.random.Generator, fewer: float) -> list[tuple[R
 def _beside_arm(back: Rect, across: bool, wide: float, last: bool) -> Rect:
     """A back room that leaves one end of its strip to the room before it."""
     if across:
-        return replace(back, x0=round(back.x1 - wide, 1)) if last else replace(back, x1=round(back.x0 + wide, 1))
-    return replace(back, y0=round(back.y1 - wide, 1)) if last else replace(back, y1=round(back.y0 + wide, 1))
+        return back._replace(x0=round(back.x1 - wide, 1)) if last else back._replace(x1=round(back.x0 + wide, 1))
+    return back._replace(y0=round(back.y1 - wide, 1)) if last else back._replace(y1=round(back.y0 + wide, 1))
 
 
 def _split(rect: Rect, side: Side, part: float) -> tuple[Rect, Rect]:
     if side == "N":
-        return replace(rect, y0=round(rect.y0 + part, 1)), replace(rect, y1=round(rect.y0 + part, 1))
+        return rect._replace(y0=round(rect.y0 + part, 1)), rect._replace(y1=round(rect.y0 + part, 1))
     if side == "S":
-        return replace(rect, y1=round(rect.y1 - part, 1)), replace(rect, y0=round(rect.y1 - part, 1))
+        return rect._replace(y1=round(rect.y1 - part, 1)), rect._replace(y0=round(rect.y1 - part, 1))
     if side == "E":
-        return replace(rect, x0=round(rect.x0 + part, 1)), replace(rect, x1=round(rect.x0 + part, 1))
-    return replace(rect, x1=round(rect.x1 - part, 1)), replace(rect, x0=round(rect.x1 - part, 1))
+        return rect._replace(x0=round(rect.x0 + part, 1)), rect._replace(x1=round(rect.x0 + part, 1))
+    return rect._replace(x1=round(rect.x1 - part, 1)), rect._replace(x0=round(rect.x1 - part, 1))
 
 
 def make_layout(style: str, storeys: int, size: HouseSize, rng: np.random.Generator) -> list[Slot] | None:
@@ -279,19 +286,22 @@ def make_layout(style: str, storeys: int, size: HouseSize, rng: np.random.Genera
     for _ in range(400):
         skeleton = STYLES[style](rng, storeys)
         fewer = float(rng.uniform(0.85, 1.35))
-        slots: list[Slot] = []
+        plan: list[tuple[Rect, Role, int, int, Rect | None]] = []
         for storey in range(storeys):
             halls, strips = skeleton.halls, skeleton.strips
             if storey:
                 halls, strips = halls[: skeleton.upper[0]], strips[: skeleton.upper[1]]
-            slots += [Slot(rect, role, storey) for rect, role in halls]
+            plan += [(rect, role, storey, -1, None) for rect, role in halls]
             if skeleton.stair is not None:
-                slots.append(Slot(skeleton.stair, "stair", storey))
+                plan.append((skeleton.stair, "stair", storey, -1, None))
             for strip in strips:
                 for piece, back, ell in _slice(strip, rng, fewer):
-                    slots.append(Slot(piece, "room", storey, notch=back if ell else None))
+                    plan.append((piece, "room", storey, -1, back if ell else None))
                     if back is not None:
-                        slots.append(Slot(back, "back", storey, len(slots) - 1))
+                        plan.append((back, "back", storey, len(plan) - 1, None))
+        if not size.rooms[0] <= len(plan) <= size.rooms[1]:
+            continue  # most plans, before anything is made of them
+        slots = [Slot(*place) for place in plan]
         if size.holds(slots) and _rooms_wide_enough(slots):
             return slots
     return None

@@ -160,13 +160,13 @@ def _at_end(walk: Walk, claim: Claim, thing: Thing) -> bool:
 def _approaches(walk: Walk, center_m: np.ndarray, sighted: np.ndarray) -> list[Span]:
     """Moves that bring a place ahead nearer."""
     gaps = np.linalg.norm(walk.nodes_m[:, :2] - center_m, axis=1)
-    bearing = np.abs(np.degrees(turn_rad(walk.heading_rad, heading_of(center_m - walk.xy_m))))
-    good = [
-        k
-        for k in range(len(walk.node_at_m) - 1)
-        if sighted[k] and gaps[k + 1] < gaps[k] - 0.3 and bearing[walk.sample_at(k)] < 25
-    ]
-    return [(float(walk.node_at_m[k]), float(walk.node_at_m[k + 1])) for k in good]
+    nearer = np.flatnonzero(sighted[:-1] & (gaps[1:] < gaps[:-1] - 0.3)).tolist()
+    if not nearer:
+        return []
+    first = [walk.sample_at(k) for k in nearer]
+    bearing = np.abs(np.degrees(turn_rad(walk.heading_rad[first], heading_of(center_m - walk.xy_m[first]))))
+    ahead = [k for k, off in zip(nearer, bearing) if off < 25]
+    return [(float(walk.node_at_m[k]), float(walk.node_at_m[k + 1])) for k in ahead]
 
 
 def window_spans(house: House, walk: Walk, claim: Claim) -> list[Span]:

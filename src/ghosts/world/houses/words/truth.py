@@ -71,18 +71,17 @@ def _follow(
     place, last_turn = 0.0, -1
     for claim in claims:
         turning = claim.kind in ("turn", "around")
-        options = [
-            (span, node if turning else last_turn)
-            for span, node in _options(house, walk, heading_rad, claim)
-            if not turning or node > last_turn
-        ]
+        options = _options(house, walk, heading_rad, claim)
+        if turning:
+            options = [option for option in options if option[1] > last_turn]
         reachable = [(max(place, low), node) for (low, high), node in options if high + _TOLERANCE_M >= place]
         if not reachable:
             wrong.append(f"{claim.kind} {claim.words!r}: {'not there' if not options else 'out of order'}")
             if first:
                 break
             continue
-        place, last_turn = min(reachable)
+        place, node = min(reachable)
+        last_turn = node if turning else last_turn
     return wrong, place
 
 
