@@ -8,7 +8,9 @@ import torch
 from torch.testing import assert_close
 
 from ghosts.belief.histogram import (
+    RIM,
     arg_max_m,
+    best_guess_m,
     cell_centres_m,
     entropy,
     gaussian,
@@ -22,6 +24,7 @@ from ghosts.errors import ConfigError
 from ghosts.geometry import heading_to_angle, heading_weights
 from ghosts.types import Grid
 
+COARSE = Grid(12, 20, 1.0)
 EVEN, ODD = Grid(8, 10, 0.5), Grid(7, 5, 0.5)
 
 
@@ -98,6 +101,58 @@ def test_arg_max_between_cells_is_unbiased() -> None:
     assert coarse.abs().max() <= 0.5 + 1e-9
     assert coarse.mean(0).abs().max() < 0.06  # the released code: (-0.5, -0.5)
     assert fine.norm(dim=-1).max() < 0.035  # what sampling σ = half a cell at cell centres leaves
+
+
+def test_the_best_guess_lies_in_the_broad_hill_and_not_on_the_spike() -> None:
+    mass = torch.zeros(1, 12, 20)
+    mass[0, 5, 2] = 0.2  # the peak
+    mass[0, 4:7, 13:16] = 0.8 / 9
+    x_m, y_m = cell_centres_m(COARSE)
+    assert_close(arg_max_m(mass[:, None], COARSE), torch.tensor([[x_m[2], y_m[5]]]))
+    assert_close(best_guess_m(mass, COARSE, 3.0), torch.tensor([[x_m[14], y_m[5]]]))
+    # Within half a metre there is room for one cell alone.
+    assert_close(best_guess_m(mass, COARSE, 0.4), torch.tensor([[x_m[2], y_m[5]]]))
+
+
+@pytest.mark.parametrize("grid", [Grid(8, 10, 0.5), Grid(7, 5, 0.5), Grid(12, 20, 1.0)])
+def test_the_best_guess_for_a_sure_belief_is_its_place(grid: Grid) -> None:
+    x_m, y_m = cell_centres_m(grid)
+    for row in range(grid.rows):
+        mass = torch.zeros(2, grid.rows, grid.cols)
+        mass[0, row, 0] = mass[1, row, -1] = 1.0
+        expected = torch.tensor([[x_m[0], y_m[row]], [x_m[-1], y_m[row]]])
+        assert_close(best_guess_m(mass, grid, 3.0), expected)
+
+
+def test_nowhere_is_more_mass_near_than_at_the_best_guess() -> None:
+    seed = 7
+    print("seed", seed)
+    generator = torch.Generator().manual_seed(seed)
+    mass = torch.rand(6, 12, 20, generator=generator, dtype=torch.float64) ** 8
+    mass = mass / mass.sum((1, 2), keepdim=True)
+    # Fine cells instead of shares of coarse ones, and every place half a cell apart on its own.
+    fine = mass.repeat_interleave(10, 1).repeat_interleave(10, 2) / 100
+    x_m, y_m = cell_centres_m(Grid(120, 200, 0.1), dtype=torch.float64)
+    guess = best_guess_m(mass, COARSE, 3.0)
+
+    def near(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        away = torch.hypot(x_m[None] - x, y_m[:, None] - y) / 3.0
+        return (fine * torch.where(away < 1.0, 1.0 - RIM * away**2, 0.0)).sum((1, 2))
+
+    at_guess = torch.stack([near(x, y)[k] for k, (x, y) in enumerate(guess)])
+    places = [near(x, y) for x in torch.arange(-9.5, 10.0, 0.5) for y in torch.arange(-5.5, 6.0, 0.5)]
+    assert (at_guess >= torch.stack(places).amax(0) - 2e-3).all()
+    assert_close(torch.stack([torch.stack(places).amax(0), at_guess]).mean(0), at_guess, atol=2e-3, rtol=0.0)
+
+
+def test_turning_the_world_turns_the_best_guess() -> None:
+    seed = 8
+    print("seed", seed)
+    mass = torch.rand(4, 14, 14, generator=torch.Generator().manual_seed(seed)) ** 6
+    grid = Grid(14, 14, 1.0)
+    x_m, y_m = best_guess_m(mass, grid, 3.0).unbind(-1)
+    turned = best_guess_m(mass.rot90(1, (-1, -2)), grid, 3.0)  # rows grow with +y: x → y, so (x, y) → (−y, x)
+    assert_close(turned, torch.stack([-y_m, x_m], -1))
 
 
 def test_entropy() -> None:

@@ -197,7 +197,7 @@ def test_help_at_every_level(
 
 def test_groups_differ_in_their_seed_alone() -> None:
     blank = np.zeros((1, 1))
-    scores = {"s": GoalScores(("1_0",), blank, blank > 0, blank, blank, blank)}
+    scores = {"s": GoalScores(("1_0",), blank, blank > 0, blank, blank, blank, blank)}
     base = small_experiment()
     wider = replace(base, model=replace(base.model, mapper=replace(base.model.mapper, channels=16)))
     other = replace(base, name="other")

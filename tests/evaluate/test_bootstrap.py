@@ -34,12 +34,8 @@ def test_against_resampling_by_hand() -> None:
     for times in draws.times.astype(int):
         picked = np.concatenate([np.repeat(k, times[path]) for k, path in enumerate(draws.path)]).astype(int)
         means.append(success[picked, 0].mean())
-        blank = np.zeros_like(success[picked])
-        gaps.append(
-            GoalScores(
-                (), np.where(success[picked] > 0, 1.0, 9.0), blank > 0, blank, blank, confidence[picked]
-            ).calibration_error()
-        )
+        blank, error = np.zeros_like(success[picked]), np.where(success[picked] > 0, 1.0, 9.0)
+        gaps.append(GoalScores((), error, blank > 0, blank, blank, confidence[picked], blank).calibration_error())
     assert mean_interval(success[:, 0], draws) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])))
     expected = tuple(np.percentile(gaps, [2.5, 97.5]))
     assert calibration_interval(success, confidence, draws, 10) == pytest.approx(expected)

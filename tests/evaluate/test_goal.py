@@ -26,7 +26,8 @@ GRID = Grid(5, 4, 1.0)  # cell (row r, column c) is centred at x = c − 1.5, y 
 
 
 def prediction(mass: np.ndarray, xy_m: tuple[float, float]) -> Prediction:
-    return Prediction(torch.tensor([[xy_m]]), torch.from_numpy(mass).float()[None, None], GRID)
+    at = torch.tensor([[xy_m]])
+    return Prediction(at, at, torch.from_numpy(mass).float()[None, None], GRID)
 
 
 def test_scores_by_hand() -> None:
@@ -44,9 +45,7 @@ def test_likelihood_is_that_of_a_square_metre() -> None:
     coarse, fine = Grid(4, 4, 1.0), Grid(8, 8, 0.5)
     values = [
         score_goal(
-            Prediction(
-                torch.zeros(1, 1, 2), torch.full((1, 1, grid.rows, grid.cols), 1.0 / (grid.rows * grid.cols)), grid
-            ),
+            mean_prediction([torch.full((1, 1, grid.rows, grid.cols), 1.0 / (grid.rows * grid.cols))], grid),
             torch.tensor([[0.2, 0.2]]),
         )[1].item()
         for grid in (coarse, fine)
@@ -74,13 +73,14 @@ def scores(error: list[float], confidence: list[float]) -> GoalScores:
     shape = (len(error), 1)
     blank = np.zeros(shape)
     names = tuple(f"{k}_0" for k in range(len(error)))
-    return GoalScores(
-        names, np.array(error).reshape(shape), blank > 0, blank, blank, np.array(confidence).reshape(shape)
-    )
+    errors = np.array(error).reshape(shape)
+    return GoalScores(names, errors, blank > 0, blank, blank, np.array(confidence).reshape(shape), errors[::-1])
 
 
 def test_success_is_below_three_metres() -> None:
-    assert scores([2.999, 3.0, 3.001], [0.5] * 3).success.ravel().tolist() == [True, False, False]
+    found = scores([2.999, 3.0, 3.001], [0.5] * 3)
+    assert found.success.ravel().tolist() == [True, False, False]
+    assert found.peak_success.ravel().tolist() == [False, False, True]
 
 
 def test_calibration_error_by_hand() -> None:
@@ -124,7 +124,7 @@ def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:
 
 
 class Spot(nn.Module):
-    """Says that the goal lies 3 m from the start: ahead of the walker, or to the east."""
+    """Says that the goal lies 6 m from the start: ahead of the walker, or to the east."""
 
     def __init__(self, experiment: GoalExperiment, *, ahead: bool) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class Spot(nn.Module):
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
         grid, heading = self.config.belief_grid, briefing.start_heading_rad
         way = torch.stack([heading.sin(), heading.cos()], -1) if self.ahead else torch.tensor([[1.0, 0.0]])
-        goal = pose_belief(briefing.start_xy_m + 3.0 * way, heading, grid, 0.3, 1)
+        goal = pose_belief(briefing.start_xy_m + 6.0 * way, heading, grid, 0.3, 1)
         return mean_prediction([goal.expand(-1, seen.cells.steps, -1, -1)], grid)
 
 

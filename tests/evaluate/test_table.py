@@ -13,11 +13,11 @@ NAMES = ("1_0", "1_1", "2_0", "2_1")
 
 
 def scores(error: list[list[float]], area: float = 10.0) -> GoalScores:
+    """With peaks that are 1 m further off."""
     values = np.array(error)
     seen = np.tile(np.arange(values.shape[1]) > 0, (len(values), 1))
-    return GoalScores(
-        NAMES, values, seen, np.full(values.shape, area), np.full(values.shape, 2.0), np.full(values.shape, 0.5)
-    )
+    nll, confidence = np.full(values.shape, 2.0), np.full(values.shape, 0.5)
+    return GoalScores(NAMES, values, seen, np.full(values.shape, area), nll, confidence, values + 1.0)
 
 
 GOOD = scores([[1.0, 1.0], [1.0, 5.0], [2.0, 2.0], [7.0, 1.0]])  # success 3/4 and 3/4
@@ -37,6 +37,8 @@ def test_values_by_hand() -> None:
     assert success["steps"] == pytest.approx([0.875, 0.875])
     assert success["average"] == pytest.approx(0.875)
     assert success["sd"] == pytest.approx(np.std([0.75, 1.0], ddof=1))
+    # Of good errors 2 m no longer count, of the better ones neither.
+    assert split["models"]["filter"]["peak_success"]["average"] == pytest.approx((0.5 + 0.75) / 2)
     assert split["models"]["filter"]["error_m"]["average"] == pytest.approx((2.5 + 1.25) / 2)
     # Both seeds put half their mass near each prediction: calibration errors |0.75 − 0.5| and |1 − 0.5|.
     assert split["models"]["filter"]["calibration_error"]["average"] == pytest.approx(0.375)

@@ -200,7 +200,7 @@ def _scores(count: int = 12, first: int = 0) -> GoalScores:
     error = np.abs(np.arange(count, dtype=float) - first)[:, None] + np.zeros((count, 2))
     names = tuple(f"{row}_0" for row in range(count))
     half = np.full_like(error, 0.5)
-    return GoalScores(names, error, error < 2, 10 * half, half, np.clip(1 - error / count, 0, 1))
+    return GoalScores(names, error, error < 2, 10 * half, half, np.clip(1 - error / count, 0, 1), error)
 
 
 def _chosen(*scores: GoalScores, count: int = 6) -> list[tuple[str, str]]:

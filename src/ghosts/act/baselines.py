@@ -142,13 +142,17 @@ def hand_coded_heat(
 
 def gaussian_blur(images: Float[Tensor, "b 1 y x"], sigma: float, half: int) -> Float[Tensor, "b 1 y x"]:
     """Blur with a (2 · half + 1)² Gaussian kernel of standard deviation `sigma` cells; zeros beyond the edge."""
-    offsets = torch.arange(-half, half + 1, device=images.device, dtype=images.dtype)
+    # Double precision: a GPU rounds convolutions of floats to 10 bits, and the peak moves.
+    offsets = torch.arange(-half, half + 1, device=images.device, dtype=torch.float64)
     kernel = torch.softmax(-0.5 * (offsets / sigma) ** 2, 0)
-    blurred = F.conv2d(images, kernel.view(1, 1, -1, 1), padding=(half, 0))
-    return F.conv2d(blurred, kernel.view(1, 1, 1, -1), padding=(0, half))
+    blurred = F.conv2d(images.double(), kernel.view(1, 1, -1, 1), padding=(half, 0))
+    return F.conv2d(blurred, kernel.view(1, 1, 1, -1), padding=(0, half)).to(images.dtype)
 
 
 def _from_heat(heat: Float[Tensor, "b s y x"], grid: Grid) -> Prediction:
-    """Heat as a distribution: negative heat counts as 0, and no heat at all gives the uniform distribution."""
-    mass = normalise(heat.clamp(min=0.0)[:, :, None])[:, :, 0]
-    return Prediction(arg_max_m(heat[:, :, None], grid), mass, grid)
+    """Heat as a distribution: negative heat counts as 0, and no heat at all gives the uniform distribution.
+
+    Heat is no probability, so its peak is the goal.
+    """
+    mass, peak = normalise(heat.clamp(min=0.0)[:, :, None])[:, :, 0], arg_max_m(heat[:, :, None], grid)
+    return Prediction(peak, peak, mass, grid)

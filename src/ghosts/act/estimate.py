@@ -28,7 +28,7 @@ class GoalEstimate:
     y_m: Float[np.ndarray, " y"]
     """World coordinates of the cells' centres."""
     position_m: tuple[float, float]
-    """Most likely goal, more precise than a cell."""
+    """Where the goal is most likely within 3 m, to half a cell."""
     confidence: float
     """Mass within 3 m of it, less where words are unknown to the model (`language.tokens.TextRead.trust`)."""
     notes: tuple[str, ...]
@@ -48,7 +48,7 @@ class GoalEstimate:
         return self.confidence >= SURE
 
     def plot(self, axes: Any = None) -> Figure:
-        """Draw the belief, the likely trajectory and the most likely goal.
+        """Draw the belief, the likely trajectory and the best guess.
 
         Args:
             axes: of matplotlib, to draw on; a new figure by default.
@@ -71,7 +71,7 @@ class GoalEstimate:
         axes.imshow(np.sqrt(self.mass), extent=extent, origin="lower", cmap="OrRd", interpolation="nearest")
         axes.plot(*self.trajectory_xy_m.T, "o-", color="#0072B2", ms=3, lw=1.2, label="likely trajectory")
         axes.plot(*self.trajectory_xy_m[0], "s", color="#009E73", label="start")
-        axes.plot(*self.position_m, "x", color="black", ms=9, mew=2.2, label="most likely goal")
+        axes.plot(*self.position_m, "x", color="black", ms=9, mew=2.2, label="best guess")
         spread = np.argwhere(self.mass > 0.02 * self.mass.max())
         points = np.concatenate([self.trajectory_xy_m, np.stack([self.x_m[spread[:, 1]], self.y_m[spread[:, 0]]], 1)])
         (left, bottom), (right, top) = points.min(0) - 2.0, points.max(0) + 2.0

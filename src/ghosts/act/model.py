@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ghosts.act.captured import Captured, capture
 from ghosts.act.policy import Policy
 from ghosts.belief.filter import FilterTrace, build_filter
-from ghosts.belief.histogram import arg_max_m, marginal, pose_belief
+from ghosts.belief.histogram import arg_max_m, best_guess_m, marginal, pose_belief
 from ghosts.config import ModelConfig
 from ghosts.errors import ConfigError
 from ghosts.language.decoder import InstructionModel, Latents
@@ -27,7 +27,7 @@ from ghosts.language.embedding import OpenEmbedding
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import Mapper, MapState, MapSteps, Masks
 from ghosts.mapping.observations import Observations, observations_of
-from ghosts.types import Grid
+from ghosts.types import SUCCESS_M, Grid
 from ghosts.world.landmarks.regions import ROOM_NAMES
 
 
@@ -88,7 +88,9 @@ class Prediction:
     """What a model says about the goal, for the map of every agent step."""
 
     goal_xy_m: Float[Tensor, "b s 2"]
-    """Most likely position, metres from the map's origin."""
+    """Where the goal is most likely within 3 m, metres from the map's origin."""
+    peak_xy_m: Float[Tensor, "b s 2"]
+    """The peak of the distribution, which the paper takes for the goal."""
     goal: Float[Tensor, "b s y x"]
     """Distribution over the cells of `grid`."""
     grid: Grid
@@ -97,7 +99,7 @@ class Prediction:
 def mean_prediction(goals: Sequence[Float[Tensor, "b s y x"]], grid: Grid) -> Prediction:
     """What several distributions over the goal say together."""
     mean = torch.stack(tuple(goals)).mean(0)
-    return Prediction(arg_max_m(mean[:, :, None], grid, radius=1), mean, grid)
+    return Prediction(best_guess_m(mean, grid, SUCCESS_M), arg_max_m(mean[:, :, None], grid, radius=1), mean, grid)
 
 
 @runtime_checkable

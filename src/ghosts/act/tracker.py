@@ -26,7 +26,7 @@ from torch import Tensor
 
 from ghosts.act.estimate import GoalEstimate
 from ghosts.act.model import Briefing, GoalModel, Heard
-from ghosts.belief.histogram import NOT_FINITE, arg_max_m, cell_centres_m, entropy, marginal, mass_near
+from ghosts.belief.histogram import NOT_FINITE, arg_max_m, best_guess_m, cell_centres_m, entropy, marginal, mass_near
 from ghosts.devices import to_device
 from ghosts.errors import ConfigError, DataError, UnknownNameError
 from ghosts.geometry import camera_to_world, snap_origin, to_cells
@@ -260,7 +260,8 @@ class GoalTracker:
         if not (smoothed.isfinite().all() and goal.isfinite().all()):
             raise DataError("the belief is not finite", hint=NOT_FINITE)
         x_m, y_m = (axis.numpy() for axis in cell_centres_m(grid, dtype=torch.float64))
-        at, mass = arg_max_m(goal, grid, radius=1), marginal(goal)
+        mass = marginal(goal)
+        at = best_guess_m(mass, grid, SUCCESS_M)
         position = at.double().cpu().numpy() + origin
         return GoalEstimate(
             mass=mass.cpu().numpy(),

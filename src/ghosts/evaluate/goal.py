@@ -48,11 +48,18 @@ class GoalScores:
     """Negative log-likelihood (nats) of the goal's square metre."""
     confidence: Float[np.ndarray, "n s"]
     """Mass predicted within 3 m of the predicted goal: the model's own estimate of its success."""
+    peak_error_m: Float[np.ndarray, "n s"]
+    """Error of the peak, which the paper takes for the goal."""
 
     @property
     def success(self) -> Bool[np.ndarray, "n s"]:
         """Error below 3 m."""
         return self.error_m < SUCCESS_M
+
+    @property
+    def peak_success(self) -> Bool[np.ndarray, "n s"]:
+        """Error of the peak below 3 m."""
+        return self.peak_error_m < SUCCESS_M
 
     def calibration_error(self) -> float:
         """Expected calibration error of the confidence, over all time steps."""
@@ -139,7 +146,7 @@ def evaluate_goal(
         model.to(device).eval()
     walks = [data.walk(example, steps, walk_seed(WALK_SEED, example.instr_id)) for example in examples]
     symmetries = SYMMETRIES[: how.symmetries]
-    columns = torch.zeros(5, len(examples), steps)
+    columns = torch.zeros(6, len(examples), steps)
 
     def draw(at: int) -> list[Batch]:
         chosen = examples[at : at + batch]
@@ -155,8 +162,9 @@ def evaluate_goal(
             if len(symmetries) > 1:
                 goals = [symmetry.undo(one.goal) for symmetry, one in zip(symmetries, predictions)]
                 prediction = mean_prediction(goals, prediction.grid)
-            scores = score_goal(prediction, seen.path_xy_m[:, -1])
-            found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2)])
+            goal = seen.path_xy_m[:, -1]
+            scores, peak = score_goal(prediction, goal), _away_m(prediction.peak_xy_m, goal)
+            found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2, peak)])
             columns[:, at : at + batch] = found.cpu()
             how.report(min(at + batch, len(examples)), len(examples))
     columns = how.summed(columns)
@@ -164,9 +172,9 @@ def evaluate_goal(
     if lost:
         problem = f"the belief is not finite for {lost} of {len(examples)} instructions"
         raise DataError(problem, file=data.root.path, hint=NOT_FINITE)
-    error, nll, confidence, seen_goal, area = columns.numpy()
+    error, nll, confidence, seen_goal, area, peak_error = columns.numpy()
     names = tuple(example.instr_id for example in examples)
-    return GoalScores(names, error, seen_goal > 0.5, area, nll, confidence)
+    return GoalScores(names, error, seen_goal > 0.5, area, nll, confidence, peak_error)
 
 
 def check_any(data: Dataset, examples: Sequence[Example]) -> None:
@@ -181,7 +189,7 @@ def score_goal(
     prediction: Prediction, goal_xy_m: Float[Tensor, "b 2"]
 ) -> tuple[Float[Tensor, "b s"], Float[Tensor, "b s"], Float[Tensor, "b s"]]:
     """Error in metres, negative log-likelihood, and mass within 3 m of the prediction."""
-    error = (prediction.goal_xy_m - goal_xy_m[:, None]).norm(dim=-1)
+    error = _away_m(prediction.goal_xy_m, goal_xy_m)
     grid, mass = prediction.grid, prediction.goal
     place = map_cells(goal_xy_m, grid)
     inside = on_map(place, grid)
@@ -189,3 +197,7 @@ def score_goal(
     there = mass[torch.arange(len(mass), device=mass.device), :, place[:, 1], place[:, 0]] * inside[:, None]
     nll = -torch.log(there.clamp(min=1e-8) / grid.cell_m**2)
     return error, nll, mass_near(mass, prediction.goal_xy_m, grid, SUCCESS_M)
+
+
+def _away_m(predicted_xy_m: Float[Tensor, "b s 2"], goal_xy_m: Float[Tensor, "b 2"]) -> Float[Tensor, "b s"]:
+    return (predicted_xy_m - goal_xy_m[:, None]).norm(dim=-1)

@@ -87,6 +87,7 @@ def _model(runs: Sequence[ScoredRun], split: str, draws: Draws) -> dict[str, Any
         "goal_seen": _row([item.goal_seen for item in scores], draws),
         "error_m": _row([item.error_m for item in scores], draws),
         "success": _row([item.success for item in scores], draws),
+        "peak_success": _row([item.peak_success for item in scores], draws),
         "nll": _row([item.nll for item in scores], draws),
         "confidence": _row([item.confidence for item in scores], draws),
         "calibration_error": {
@@ -131,6 +132,7 @@ _QUANTITIES = (
     ("Goal seen (%)", "goal_seen", 100.0, 1, True),
     ("Prediction error (m)", "error_m", 1.0, 2, False),
     ("Success rate (%)", "success", 100.0, 1, False),
+    ("Success of the peak (%)", "peak_success", 100.0, 1, False),
     ("Negative log-likelihood", "nll", 1.0, 2, False),
     ("Calibration error (%)", "calibration_error", 100.0, 1, False),
 )

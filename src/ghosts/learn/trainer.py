@@ -135,8 +135,6 @@ def _train(task: Task[Any, Any], fabric: Fabric, files: RunFiles, *, threads: in
         task.train()
         task.capture(network_type(config.precision, fabric.device))
     numbers = range(state.iteration, config.iterations)
-    # Without a GPU, torch.manual_seed notes for one that may come from where it was called: half a millisecond.
-    seed = torch.manual_seed if on_gpu else torch.default_generator.manual_seed
 
     def draw(iteration: int) -> object:
         drawn = task.draw(iteration, share)
@@ -151,7 +149,7 @@ def _train(task: Task[Any, Any], fabric: Fabric, files: RunFiles, *, threads: in
             rate = learning_rate(config, iteration)
             for group in optimiser.param_groups:
                 group["lr"] = rate
-            seed((config.seed * 1_000_003 + iteration) * 1009 + share.rank)
+            torch.manual_seed((config.seed * 1_000_003 + iteration) * 1009 + share.rank)
             module.train()
             try:
                 with fabric.autocast():

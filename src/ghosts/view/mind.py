@@ -19,11 +19,11 @@ from torch import Tensor
 from ghosts import geometry
 from ghosts.act.agent import Carry, GhostAgent
 from ghosts.act.known import KnownGraph, start_graph, visit
-from ghosts.act.model import Briefing, GoalModel, Heard, Prediction
+from ghosts.act.model import Briefing, GoalModel, Heard, Prediction, mean_prediction
 from ghosts.act.seq2seq import Seq2Seq
 from ghosts.act.speaker import Speaker
 from ghosts.belief.filter import FilterTrace
-from ghosts.belief.histogram import arg_max_m, entropy, marginal
+from ghosts.belief.histogram import entropy, marginal
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example, headings_along, make_example
 from ghosts.data.walks import walk_seed
@@ -269,7 +269,7 @@ class Mind:
         thought = self.agent.think(Carry(heard, explored.map, explored.known, np.zeros(1, bool)))
         trace = thought.filter
         assert trace is not None, "the filter's own beliefs"
-        prediction = Prediction(arg_max_m(trace.goal, self.grid, radius=1), marginal(trace.goal), self.grid)
+        prediction = mean_prediction([marginal(trace.goal)], self.grid)
         beliefs = trace.beliefs[0, 0].double().numpy()
         cells = np.array([np.unravel_index(belief.sum(0).argmax(), belief.shape[1:]) for belief in beliefs[:-1]])
         observed, size = explored.map.observed[0, 0].numpy(), self.model.config.filter.motion.kernel
@@ -290,7 +290,7 @@ class Mind:
         batch = self.data.load(drawn, _CPU)
         prediction = self.model.predict(batch.briefing, batch.seen)
         mass = prediction.goal[:, -1:]
-        last = Prediction(prediction.goal_xy_m[:, -1:], mass, prediction.grid)
+        last = Prediction(prediction.goal_xy_m[:, -1:], prediction.peak_xy_m[:, -1:], mass, prediction.grid)
         beliefs = mass[0].double().numpy()[None]
         observed = np.zeros((self.map_grid.rows, self.map_grid.cols), bool)
         observed[batch.seen.cells.row.numpy(), batch.seen.cells.col.numpy()] = True

@@ -52,7 +52,7 @@ class Frame:
     kernel_cells: Int[np.ndarray, "t 2"]
     """(row, column) of the most likely cell before each filter step."""
     goal_xy_m: tuple[float, float]
-    """Most likely goal, in the world."""
+    """Predicted goal, in the world."""
     confidence: float
     """Mass within 3 m of it, less where words are unknown (`language.tokens.TextRead.trust`)."""
     entropy_nats: float

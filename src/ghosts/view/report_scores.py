@@ -76,7 +76,7 @@ def headline_html(arrived: Mapping[str, tuple[int, int]], scores: Mapping[str, G
     words = (
         "<b>Arrived</b>: the agent stops less than 3 m, by the shortest walk, from where the instruction leads. "
         "<b>Belief</b>: where the model thinks the instruction leads; the darker, the likelier. "
-        "✕ is the likeliest place, and <b>sure to be within 3 m</b> is how much of the belief lies around it."
+        "✕ is the best guess, the place with most of the belief within 3 m. <b>Sure to be within 3 m</b> is how much."
     )
     return f"<section class='headline'>{''.join(lines)}<p>{words}</p></section>"
 

@@ -307,7 +307,7 @@ Ghosts.playerMarkup = () => `
     <p class="seen" data-part="seen"></p>
     <table class="numbers"><tbody data-part="numbers"></tbody></table>
     <details class="terms"><summary>What these words mean</summary>
-      <p>The <b>belief</b> gives every cell of the map a probability: is this where somebody who follows the words would be? The <b>predicted goal</b> ✕ is where it is highest at the end.</p>
+      <p>The <b>belief</b> gives every cell of the map a probability: is this where somebody who follows the words would be? The <b>predicted goal</b> ✕ is the place with the most of the last belief within 3 m.</p>
       <p><b>Sure</b> is the share of the belief within 3 m of ✕, less where words are unknown. A walk that stops within 3 m of the goal counts as arrived.</p>
       <p>The <b>entropy</b> says how widely the belief is spread: 0 nats is a single cell, 5 nats about 150 cells. The <b>negative log-likelihood</b> says how little probability the true goal has: less is better.</p>
       <p>A <b>filter step</b> follows a piece of the instruction in thought, on the map as it is. An <b>agent step</b> is a stop of the walk, where the agent looks around.</p></details>
