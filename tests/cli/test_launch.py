@@ -6,6 +6,7 @@ import pytest
 from lightning_fabric import Fabric
 from lightning_fabric.utilities.rank_zero import rank_zero_only
 
+from ghosts import devices
 from ghosts.cli._launch import launch, placement
 from ghosts.errors import ConfigError
 
@@ -39,6 +40,13 @@ def test_fabric_knows_all_processes_of_all_machines(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Fabric, "launch", lambda self: None)  # the other three are not there
     fabric = launch("cpu", devices=1)
     assert (fabric.world_size, fabric.global_rank, fabric.local_rank, fabric.node_rank) == (4, 3, 1, 1)
+
+
+def test_memory_is_kept_for_the_next_tensors_of_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(devices, "keep_memory", lambda: asked.append(True))
+    launch("cpu")
+    assert asked
 
 
 @pytest.mark.parametrize(

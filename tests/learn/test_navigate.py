@@ -23,7 +23,8 @@ from ghosts.data.symmetry import Symmetry
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import TileSettings
 from ghosts.errors import ConfigError, DataError
-from ghosts.evaluate.vln import WALKS, score_walks, walk_split
+from ghosts.evaluate.goal import Execution
+from ghosts.evaluate.vln import score_walks, walk_split
 from ghosts.learn.goal import goal_task
 from ghosts.learn.navigate import Choices, NavBatch, NavigationTask, advantages, rewards, target_slots
 from ghosts.learn.seq2seq import Seq2SeqTask, next_slots
@@ -372,7 +373,7 @@ def test_half_precision_trains_and_walks(agent: Any, place: str, data: Dataset, 
     processes = Fabric(accelerator=place, devices=1, precision=choose_precision(half, torch.device(place)))
     train(task, processes, RunFiles.of(tmp_path), threads=0)
     examples = data.examples("dev_unseen")[:6]
-    paths = walk_split(run_of(task), data, examples, replace(WALKS, fabric=processes, precision=half))
+    paths = walk_split(run_of(task), data, examples, Execution(processes, precision=half))
     assert [path[0] for path in paths] == [example.start for example in examples]
     assert all(value.isfinite().all() for value in task.model.state_dict().values())
 

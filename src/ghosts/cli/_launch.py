@@ -67,10 +67,13 @@ def launch(device: str, devices: int = 1, precision: Precision = "32-true") -> F
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from lightning_fabric import Fabric
 
-    from ghosts.devices import choose_device
+    from ghosts.devices import choose_device, keep_memory
     from ghosts.precision import choose_precision
 
-    chosen = choose_precision(precision, choose_device(device))  # Lightning's own refusal of a device is a traceback
+    place = choose_device(device)  # Lightning's own refusal of a device is a traceback
+    chosen = choose_precision(precision, place)
+    if place.type == "cpu":
+        keep_memory()
     require(devices >= 1, "--devices must be at least 1", devices)
     here, machines = placement(devices, os.environ)
     # Each task leaves a part of the model alone (goal prediction the policy, LingUNet the decoder, the upper bound the

@@ -15,7 +15,7 @@ from ghosts.cli._launch import launch
 from ghosts.cli._options import names_of, parse_kind
 from ghosts.cli._progress import told
 from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs
-from ghosts.config import GoalExperiment, LanguageConfig, require, to_dict
+from ghosts.config import GoalExperiment, LanguageConfig, to_dict
 from ghosts.errors import ConfigError, UnknownNameError
 from ghosts.presets import KINDS, preset
 
@@ -37,15 +37,12 @@ class EvalGoal(EvalOptions):
 
     preset: tuple[str, ...] = ()
     """Name of a model that needs no training: hand-coded."""
-    batch: int = 64
-    """Instructions at a time."""
     threads: int = 2
     """Threads that make batches."""
 
     def __post_init__(self) -> None:
         if not self.run and not self.preset:
             raise ConfigError("nothing to evaluate; name --run RUN, or --preset hand-coded")
-        require(self.batch >= 1, "--batch must be at least 1", self.batch)
         super().__post_init__()
 
 
@@ -59,13 +56,10 @@ class EvalVln(EvalOptions, PragmaticOptions):
     only this way."""
     baseline: tuple[str, ...] = ()
     """Walker without a model: random, stop, shortest, or `none`; repeat for more. All by default."""
-    batch: int = 128
-    """Instructions at a time."""
 
     def __post_init__(self) -> None:
         if not self.run and not self.walkers:
             raise ConfigError("nothing to evaluate; name --run RUN or --baseline random")
-        require(self.batch >= 1, "--batch must be at least 1", self.batch)
         super().__post_init__()
 
     @property

@@ -143,10 +143,10 @@ def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluati
     goals, walks = {}, {}
     for mind in minds:
         with told(f"goal prediction ({mind.name})") as report:
-            goals[mind.name] = evaluate_goal(mind.model, mind.data, examples, Execution(batch=16, report=report))
+            goals[mind.name] = evaluate_goal(mind.model, mind.data, examples, Execution(report=report))
         if options.walk == "agent" and mind.has_filter and not mind.run.on_true_beliefs:
             with told(f"walking ({mind.name})") as report:
-                how, planner = Execution(batch=16, report=report), mind.acts == "planner"
+                how, planner = Execution(report=report), mind.acts == "planner"
                 paths = walk_split(mind.run, mind.data, examples, how, planner=planner)
                 walks[mind.name] = score_walks(mind.data.root, examples, paths)
     # A model that does not walk by itself is compared by what it predicts.

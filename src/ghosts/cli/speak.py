@@ -53,8 +53,8 @@ class Options:
     weights."""
     examples: int = 0
     """Number of paths of --score, evenly spaced; 0 = all."""
-    batch: int = 128
-    """Instructions that --follower follows at a time."""
+    batch: int | None = None
+    """Instructions that --follower follows at a time. By default 16 on a CPU and 64 on a GPU."""
     half: bool = False
     """Run the networks of --follower in bfloat16, as in training; float32 by default."""
     temperature: float = 0.6
@@ -70,7 +70,7 @@ class Options:
         require(self.seed >= 0, "--seed must not be negative", self.seed)
         require(0.0 <= self.label_dropout < 1.0, "--label-dropout must lie in [0, 1)", self.label_dropout)
         require(self.examples >= 0, "--examples must not be negative", self.examples)
-        require(self.batch >= 1, "--batch must be at least 1", self.batch)
+        require(self.batch is None or self.batch >= 1, "--batch must be at least 1", self.batch)
         require(
             self.heading is None or math.isfinite(self.heading), "--heading must be a number of degrees", self.heading
         )

@@ -8,13 +8,12 @@ from pathlib import Path
 from ghosts.cli._launch import launch
 from ghosts.cli._options import parse
 from ghosts.cli._out import check_out_file
-from ghosts.cli._runs import PragmaticOptions, SymmetryOptions
-from ghosts.config import require
+from ghosts.cli._runs import FollowOptions, PragmaticOptions
 from ghosts.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submit(PragmaticOptions, SymmetryOptions):
+class Submit(FollowOptions, PragmaticOptions):
     """Write the R2R test server's file with an agent, or check any such file."""
 
     run: Path | None = None
@@ -32,13 +31,11 @@ class Submit(PragmaticOptions, SymmetryOptions):
     """Let the planner, which is not trained, act on the run's filter."""
     device: str = "auto"
     """cpu, cuda or auto."""
-    batch: int = 128
-    """Instructions at a time."""
 
     def __post_init__(self) -> None:
         if (self.run is None) == (self.check is None):
             raise ConfigError("nothing to do: name either --run RUN, to write a submission, or --check FILE")
-        require(self.batch >= 1, "--batch must be at least 1", self.batch)
+        super().__post_init__()
 
 
 def main(arguments: list[str]) -> None:

@@ -76,8 +76,8 @@ class Execution:
 
     fabric: Fabric | None = None
     """Processes that share the batches; all of them get all results. The CPU by default."""
-    batch: int = 64
-    """Instructions at a time."""
+    batch: int | None = None
+    """Instructions at a time. By default few on a CPU: more take memory and no less time."""
     threads: int = 2
     """That make batches of goal prediction."""
     precision: Precision = "32-true"
@@ -94,6 +94,11 @@ class Execution:
         return self.fabric.device if self.fabric is not None else torch.device("cpu")
 
     @property
+    def size(self) -> int:
+        """Of a batch: how many instructions at a time."""
+        return self.batch or (16 if self.device.type == "cpu" else 64)
+
+    @property
     def shared(self) -> bool:
         """Whether several processes share the batches."""
         return self.fabric is not None and self.fabric.world_size > 1
@@ -104,7 +109,7 @@ class Execution:
         Whole batches are shared out, so that results do not depend on how many processes share them.
         """
         rank, world = (self.fabric.global_rank, self.fabric.world_size) if self.fabric is not None else (0, 1)
-        return list(range(0, count, self.batch))[rank::world]
+        return list(range(0, count, self.size))[rank::world]
 
     def summed(self, part: Tensor) -> Tensor:
         """The sum of all processes' parts, on the CPU."""
@@ -140,7 +145,7 @@ def evaluate_goal(
         raise ConfigError(
             f"--symmetries needs square maps, this model has {grid.rows} × {grid.cols} cells; leave it out"
         )
-    device, batch = how.device, how.batch
+    device, batch = how.device, how.size
     data = data.to(device)
     if isinstance(model, nn.Module):
         model.to(device).eval()

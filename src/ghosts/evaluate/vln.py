@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 Report = Callable[[int, int], None]
-WALKS = Execution(batch=128)
-"""How splits are walked unless told otherwise."""
 WALK_SEED = 2018
 """Of the random baseline's walks."""
 
@@ -38,7 +36,7 @@ def walk_split(
     run: Run,
     data: Dataset,
     examples: Sequence[Example],
-    how: Execution = WALKS,
+    how: Execution = Execution(),
     *,
     planner: bool = False,
     pragmatic: Pragmatist | None = None,
@@ -60,7 +58,7 @@ def walk_split(
         DataError: there is nothing to walk.
     """
     check_any(data, examples)
-    device, batch = how.device, how.batch
+    device, batch = how.device, how.size
     agent: Agent[Any, Any] = run.agent(planner=planner)
     was_training = run.model.training
     run.model.to(device).eval()

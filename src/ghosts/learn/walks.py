@@ -21,7 +21,8 @@ from ghosts.data.dataset import Dataset
 from ghosts.data.drops import Drops, draw_drops
 from ghosts.data.examples import Example, Selection
 from ghosts.data.symmetry import Symmetry
-from ghosts.evaluate.vln import WALKS, score_walks, walk_split
+from ghosts.evaluate.goal import Execution
+from ghosts.evaluate.vln import score_walks, walk_split
 from ghosts.learn.task import EpisodeTask, Share
 from ghosts.mapping.mapper import Masks
 from ghosts.run.load import Run
@@ -100,7 +101,7 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
 
     def scores_of(self, examples: list[Example], fabric: Fabric) -> dict[str, float]:
         """Navigation metrics."""
-        how = replace(WALKS, fabric=fabric, precision=self.settings.precision)
+        how = Execution(fabric, precision=self.settings.precision)
         run = Run(self.experiment.name, self.experiment, self.model, self.data.reading)
         means = score_walks(self.data.root, examples, walk_split(run, self.data, examples, how)).means()
         return {metric: means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
