@@ -19,10 +19,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Workers fill the cores (make test): threads beyond that only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENCV_FOR_THREADS_NUM", "1")
-# Memory of tensors is kept for the next ones instead of given back: a fifth of the time of learning on a CPU. Read by
-# processes that start from here on: workers, and what they start.
-os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))
-os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(256 << 20))
 if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
     import checks
 
@@ -45,6 +41,9 @@ def import_heavy() -> None:
     ):
         with suppress(ImportError):  # extras
             importlib.import_module(heavy)
+    from ghosts.devices import keep_memory
+
+    keep_memory()  # also in tests that start no command
 
 
 # Not in the process that only hands out tests to workers.
