@@ -68,7 +68,7 @@ def furnish(
     for room in rooms:
         mine = [opening for opening in openings if room.index in opening.rooms]
         for _ in range(_TRIES):
-            placer = Placer(room, mine, stairs, rng)
+            placer = Placer(room, mine, stairs, rng=rng)
             _furnish_room(placer, rooms, closed)
             if not lacking(room.kind, placer.things):
                 break
