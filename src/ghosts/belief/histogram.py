@@ -27,7 +27,6 @@ NOT_FINITE = (
 )
 """What to do about a belief that is not finite."""
 
-
 RIM = 0.03
 """Mass at the rim of a neighbourhood counts so much less than mass in its middle (`best_guess_m`)."""
 _PARTS = 8
