@@ -84,6 +84,11 @@ def test_nowhere_is_more_mass_within_three_metres_than_at_the_position() -> None
 
     # A part of the cells at the rim lies within 3 m: they are counted whole here, or not at all.
     assert near(*estimate.position_m) > 0.9 * max(map(near, x_m.flat, y_m.flat))
+    places = np.stack([x_m.ravel(), y_m.ravel()], 1)
+    found = estimate.near(np.array([estimate.position_m, *places]))
+    assert found[0] == found.max()
+    assert np.allclose(found[1:], [near(x, y) for x, y in places], atol=0.08)
+    assert estimate.near(np.array([(1e4, 0.0), (POSE.x_m, -1e4)])).tolist() == [0.0, 0.0]
 
 
 def test_states_are_not_changed_by_later_calls() -> None:

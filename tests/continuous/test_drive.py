@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,7 +30,7 @@ from ghosts.continuous.episode import MAX_STEPS, ContinuousEpisode, houses_of, o
 from ghosts.continuous.occupancy import CELL_M, Reachable, Space, bump, reach, see
 from ghosts.continuous.picture import filmstrip
 from ghosts.continuous.record import Drive
-from ghosts.continuous.residence import Outfit
+from ghosts.continuous.residence import TRAINED, Outfit
 from ghosts.continuous.rollout import answers
 from ghosts.continuous.scores import CeScores
 from ghosts.errors import ConfigError, DataError, UnknownNameError
@@ -46,21 +47,24 @@ from ghosts.world.houses.solids import Solids
 from world.houses.conftest import STOREY_M, handmade_house
 
 CAMERA = Intrinsics(128, 128, math.pi / 2)
+LOOKING_DOWN = Intrinsics(128, 128, TRAINED.hfov_rad)
 
 
-def views(house: House, x: float, y: float, z: float) -> tuple[np.ndarray, list[Pose]]:
+def views(
+    house: House, x: float, y: float, z: float, camera: Intrinsics = CAMERA, tilt: float = 0.0
+) -> tuple[np.ndarray, list[Pose]]:
     """Depth images all around a place, straight from the solids."""
     from ghosts.world.houses.mesh.renderers import frames_of
 
-    poses = [Pose(x, y, z, TAU * k / 8) for k in range(8)]
-    distance = cast(upload(Solids.of(house.primitives)), frames_of(poses, CAMERA, "cpu")).distance
-    return axial_m(distance.nan_to_num(posinf=0.0).numpy(), CAMERA).astype(np.float32), poses
+    poses = [Pose(x, y, z, TAU * k / 12, tilt) for k in range(12)]
+    distance = cast(upload(Solids.of(house.primitives)), frames_of(poses, camera, "cpu")).distance
+    return axial_m(distance.nan_to_num(posinf=0.0).numpy(), camera).astype(np.float32), poses
 
 
-def looked(house: House, *places: tuple[float, float, float]) -> Space:
+def looked(house: House, *places: tuple[float, float, float], camera: Intrinsics = CAMERA, tilt: float = 0.0) -> Space:
     space = Space.around(Pose(*places[0], 0.0), 1.25)
     for place in places:
-        space = see(space, *views(house, *place), CAMERA, 1.25)
+        space = see(space, *views(house, *place, camera, tilt), camera, 1.25)
     return space
 
 
@@ -112,6 +116,46 @@ def test_stairs_are_a_way(house: House) -> None:
     assert (np.abs(way[(way[:, 0] > 2.4) & (way[:, 0] < 6.0), 1] - 0.55) < 0.5).all()
 
 
+def test_only_steps_are_climbed() -> None:
+    """The front of a chest is seen at every height, which looked like steps."""
+    empty = Space.around(Pose(0.0, 0.0, 1.25, 0.0), 1.25)
+    row, col = empty.cell(0.0, 0.0)
+    floor = 1 << empty.bin(0.0)
+    for height, climbed in ((2, True), (3, False), (6, False)):
+        columns = empty.columns.copy()
+        columns[row - 20 : row + 21, col - 20 : col + 21] = floor
+        chest = columns[row + 8 : row + 15, col - 5 : col + 6]
+        chest[:] = sum(floor << k for k in range(height + 1))  # its front and sides
+        chest[1:-1, 1:-1] = floor << height  # its top
+        known = reach(replace(empty, columns=columns, below=columns), 0.0, 0.0, 0.0, 0.15, 1.5)
+        assert reached(known, 0.0, 1.7)
+        assert reached(known, 0.0, 1.1) == climbed
+
+
+def test_walls_that_go_on_above_the_eyes_are_no_ledges(house: House) -> None:
+    """A camera that looks down sees walls up to its own height, which looked like their tops."""
+    space = looked(house, (1.5, 0.55, 1.25), (3.2, 0.55, 0.7 + 1.25), camera=LOOKING_DOWN, tilt=TRAINED.elevation_rad)
+    known = reach(space, 3.2, 0.55, 0.7, 0.15, 1.5)
+    x, y, z = known.places_m(*np.nonzero(np.isfinite(known.distance_m))).T
+    assert z.max() > 1.5
+    on_stairs = (x > 2.2) & (x < 6.3) & (y > 0.0) & (y < 1.3)
+    assert z[~on_stairs].max() < 0.25
+
+
+def test_stairs_are_seen_from_their_head_and_remembered_from_their_foot(house: House) -> None:
+    """Whoever stands at the head of stairs does not see the first steps at its feet."""
+    head, middle, foot = (6.7, 0.55, STOREY_M + 1.25), (4.0, 0.55, 1.26 + 1.25), (1.5, 0.55, 1.25)
+    above = looked(house, head, camera=LOOKING_DOWN, tilt=TRAINED.elevation_rad)
+    down = reach(above, 6.7, 0.55, STOREY_M, 0.15, 1.5)
+    lowest = down.places_m(*np.nonzero(np.isfinite(down.distance_m)))[:, 2].min()
+    assert lowest < STOREY_M - 1.0
+    walked = looked(house, head, middle, foot, camera=LOOKING_DOWN, tilt=TRAINED.elevation_rad)
+    up = reach(walked, 1.5, 0.55, 0.0, 0.15, 1.5)
+    back = up.way_m(up.nearest(6.7, 0.55, STOREY_M))
+    assert back[-1] == pytest.approx((6.7, 0.55, STOREY_M), abs=0.11)
+    assert np.abs(np.diff(back[:, 2])).max() < 0.21
+
+
 def test_both_storeys_can_be_reached_where_one_lies_above_the_other(house: House) -> None:
     """Whoever has gone upstairs finds the way back down, to places below where it stands."""
     stairs = (1.2, 0.6, 1.25), (3.2, 0.55, 0.7 + 1.25), (5.0, 0.55, 1.96 + 1.25), (6.9, 0.7, STOREY_M + 1.25)
@@ -142,7 +186,7 @@ def test_heights_move_along_with_the_storeys(house: House) -> None:
     assert not reached(known, 1.2, 5.9)  # in the bed
     here = known.nearest(2.5, 4.2, STOREY_M)
     assert known.places_m(*np.array([here]).T)[0] == pytest.approx((2.5, 4.2, STOREY_M), abs=0.06)
-    below = int(space.columns[space.cell(2.5, 4.5)])
+    below = int(space.columns[space.cell(4.2, 4.5)])
     assert below >> space.bin(0.0) & 1  # the floor below is still known
     for far_m in (2 * STOREY_M, 12.0, -12.0):
         depth, poses = views(house, 2.5, 4.5, 1.25)
@@ -235,9 +279,9 @@ def agent(planner: object, **habits: object) -> tuple[ContinuousAgent, list[Look
     return ContinuousAgent(tracker, planner, Habits(**habits), looks.append), looks  # type: ignore[arg-type]
 
 
-def test_an_agent_explores_and_returns_to_the_place_it_chooses(world: Path) -> None:
+def test_an_agent_explores_and_stops_where_most_belief_is_near(world: Path) -> None:
     def rule(candidates: Candidates) -> torch.Tensor:
-        """On while it may, the farthest place first; then back to the start."""
+        """On while it may, the farthest place first; then stop."""
         going = bool((~candidates.visited).any())
         return torch.where(
             candidates.visited, 0.0 if going else -candidates.from_start_m, 1.0 + candidates.from_agent_m
@@ -252,7 +296,11 @@ def test_an_agent_explores_and_returns_to_the_place_it_chooses(world: Path) -> N
     assert episode.stopped
     assert [int(item.visited.sum()) for item in chooser.seen][-1] == 3
     assert scores.path_length > 4.0
-    assert math.hypot(episode.stance.x_m - start.x_m, episode.stance.y_m - start.y_m) < 0.35
+    last = looks[-1].estimate
+    spots = [(episode.stance.x_m, episode.stance.y_m), *((look.pose.x_m, look.pose.y_m) for look in looks)]
+    worth = last.near(np.array(spots))
+    assert worth[0] > max(worth[1:]) - 0.05  # a metre of way has to gain something
+    assert worth[0] > 0.8 * last.near(np.array([last.position_m]))[0]
     for item in chooser.seen[:-1]:
         xy = item.xyz_m[:, :2]
         apart = torch.cdist(xy, xy) + 99.0 * torch.eye(len(xy))
@@ -264,15 +312,25 @@ def test_an_agent_explores_and_returns_to_the_place_it_chooses(world: Path) -> N
     assert looks[0].estimate.mass.sum() == pytest.approx(1.0, abs=1e-4)
 
 
-def test_an_agent_that_is_sure_stops_where_it_stands(world: Path) -> None:
+def test_an_agent_that_is_sure_looks_around_once(world: Path) -> None:
     driver, looks = agent(Chooser(lambda candidates: candidates.visited.float()))
     episode = first(world)
     with unchecked():
         scores = drive_to_end(driver.follow, episode)
-    # 12 views, two turns apart, and the stop.
-    assert scores.steps_taken == 11 * 2 + 1
-    assert scores.path_length == 0.0
+    assert episode.stopped
+    assert scores.steps_taken >= 11 * 2 + 1  # 12 views, two turns apart, and the stop
     assert len(looks) == 1
+
+
+def test_an_agent_stops_before_its_actions_end(world: Path) -> None:
+    driver, looks = agent(Chooser(lambda candidates: (~candidates.visited).float()))
+    root = houses_of(world)
+    instruction = next(iter(each_instruction(root.episodes("val_unseen"))))
+    episode = open_episode(residences(world, SMALL), root, instruction, 200)
+    with unchecked():
+        drive_to_end(driver.follow, episode)
+    assert episode.stopped
+    assert len(looks) > 1
 
 
 def test_the_true_planner_drives_an_episode(world: Path) -> None:
@@ -389,7 +447,7 @@ def test_a_drive_is_filmed(
     with unchecked():
         film_command.main(film)
     assert "drive.gif: 7 pictures of a drive of episode " in capsys.readouterr().out
-    assert filmed[0].episode.steps == 12 + 1  # half a turn between two views, and the stop
+    assert filmed[0].episode.stopped
     assert [taken for taken, _ in filmed[0].looks] == [12]
     with pytest.raises(ConfigError, match="--drive films one run that drives by itself; leave out --photo"):
         film_command.main([*film, "--photo"])

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from ghosts.belief.filter import FilterTrace
+from ghosts.belief.histogram import mass_within
 from ghosts.errors import MissingExtraError
+from ghosts.types import SUCCESS_M, Grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,6 +49,16 @@ class GoalEstimate:
     def sure(self) -> bool:
         """Whether the goal is more likely within 3 m of `position_m` than not."""
         return self.confidence >= SURE
+
+    def near(self, xy_m: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, " n"]:
+        """How likely the goal lies within 3 m of places in the world, to half a cell; no place is better than
+        `position_m`."""
+        half_m = float(self.x_m[1] - self.x_m[0]) / 2
+        grid = Grid(len(self.y_m), len(self.x_m), 2 * half_m)
+        mass = mass_within(torch.from_numpy(self.mass), grid, SUCCESS_M).numpy()
+        col, row = np.rint((xy_m - (self.x_m[0], self.y_m[0])) / half_m).astype(int).T
+        inside = (row >= 0) & (row < mass.shape[0]) & (col >= 0) & (col < mass.shape[1])
+        return np.where(inside, mass[row * inside, col * inside], 0.0)
 
     def plot(self, axes: Any = None) -> Figure:
         """Draw the belief, the likely trajectory and the best guess.

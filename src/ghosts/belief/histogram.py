@@ -28,7 +28,7 @@ NOT_FINITE = (
 """What to do about a belief that is not finite."""
 
 RIM = 0.03
-"""Mass at the rim of a neighbourhood counts so much less than mass in its middle (`best_guess_m`)."""
+"""Mass at the rim of a neighbourhood counts so much less than mass in its middle (`mass_within`)."""
 _PARTS = 8
 """Into which a cell's sides are divided to measure how much of it lies in a neighbourhood."""
 
@@ -151,21 +151,29 @@ def best_guess_m(mass: Float[Tensor, "*n y x"], grid: Grid, radius_m: float) -> 
     """The place with the most mass within a distance of it, metres from the grid's origin.
 
     Who must come within that distance stops there. The peak of a belief may be a sharp spike beside a broad hill that
-    holds far more. A cell's mass lies evenly in the cell, and places half a cell apart are compared. Mass at the rim
-    counts a little less (`RIM`), so of equal places the one in the middle is taken.
+    holds far more. Places half a cell apart are compared.
 
     Args:
         mass: over cells.
         grid: of the mass.
         radius_m: the distance.
     """
+    near = mass_within(mass, grid, radius_m)
+    best = near.flatten(-2).argmax(-1)
+    col, row = best % near.shape[-1] / 2, best // near.shape[-1] / 2
+    return from_cells(torch.stack([col, row], -1).to(mass.dtype), grid)
+
+
+def mass_within(mass: Float[Tensor, "*n y x"], grid: Grid, radius_m: float) -> Float[Tensor, "*n y2 x2"]:
+    """Mass within a distance of places half a cell apart; the first place is the centre of the first cell.
+
+    A cell's mass lies evenly in the cell. Mass at the rim counts a little less (`RIM`), so of equal places the one in
+    the middle has the most.
+    """
     shares = _shares(radius_m / grid.cell_m)
     # Double precision: a GPU rounds convolutions of floats to 10 bits.
     near = F.conv2d(mass.double().reshape(-1, 1, grid.rows, grid.cols), shares.to(mass.device), padding="same")
-    best = near.flatten(1).argmax(1).reshape(mass.shape[:-2])
-    shift, cell = best // (grid.rows * grid.cols), best % (grid.rows * grid.cols)
-    col, row = cell % grid.cols + 0.5 * (shift % 2), cell // grid.cols + 0.5 * (shift // 2)
-    return from_cells(torch.stack([col, row], -1).to(mass.dtype), grid)
+    return F.pixel_shuffle(near, 2).reshape(*mass.shape[:-2], 2 * grid.rows, 2 * grid.cols)
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,8 @@
 
 What it may choose are places of its own map: the frontiers of what is known, and open places between them. The belief
 of `GoalTracker` is read by the policy that was trained on viewpoints (or by the planner), because both need nothing but
-places and distances. Choosing a place where it has looked around already means to go there and stop.
+places and distances. Choosing a place where it has looked around already means to stop: where most of the belief lies
+within 3 m, of all places it can reach.
 """
 
 from __future__ import annotations
@@ -31,6 +32,12 @@ from ghosts.types import Grid, Pose
 
 _STEEP_M = 0.5
 """What lies higher than it is far, by more than this, is on another storey."""
+_METRE = 0.005
+"""The belief that a metre of way to the last place has to gain."""
+_ACTIONS_A_METRE = 7
+"""At least so many are left for that way: 4 steps, and turns."""
+_LAST_ACTIONS = 110
+"""With fewer left the agent stops: driving on and looking around takes as many."""
 Score = Callable[[Candidates, Tensor, Tensor, Grid], Tensor]
 """Candidates, beliefs, starts and the beliefs' grid to what each candidate is worth; `act.planner.Planner` is one."""
 
@@ -40,7 +47,7 @@ class Habits:
     """How the agent explores."""
 
     looks: int = 12
-    """Most places to look around at; after the last one it must choose where to stop."""
+    """Most places to look around at; after the last one it stops."""
     view_rad: float = math.radians(30.0)
     """Turn from view to view, a multiple of the body's turns; 12 views as in training."""
     spacing_m: float = 1.3
@@ -106,13 +113,18 @@ class ContinuousAgent:
         for number in range(self.habits.looks):
             state, space = yield from self._look_around(state, space, senses)
             visited.append(senses.pose)
+            estimate = self.tracker.goal(state)
             while True:
                 here = senses.pose
                 known = reach(space, here.x_m, here.y_m, here.z_m - camera_m, self.habits.berth_m, body.height_m)
-                places = self._places(known, visited, camera_m, last=number + 1 == self.habits.looks)
-                chosen = self._choose(state, start, places, here)
-                arrived = yield from drive(known.way_m(chosen.cell), senses)
-                if arrived or chosen.visited:
+                last = number + 1 == self.habits.looks or senses.actions_left < _LAST_ACTIONS
+                places = self._places(known, visited, camera_m, last)
+                chosen = self._choose(state, estimate, start, places, here)
+                if chosen.visited:
+                    yield from drive(_last_way_m(known, estimate, senses.actions_left), senses)
+                    yield STOP
+                    return
+                if (yield from drive(known.way_m(chosen.cell), senses)):
                     break
                 ahead = 0.2
                 x, y = senses.pose.x_m, senses.pose.y_m
@@ -120,9 +132,6 @@ class ContinuousAgent:
                 space = bump(space, x + ahead * math.sin(heading), y + ahead * math.cos(heading))
                 if math.hypot(x - here.x_m, y - here.y_m) > 0.5:
                     break  # it came some way: look around from there
-            if chosen.visited:
-                break
-        yield STOP
 
     def _look_around(
         self, state: TrackerState, space: Space, senses: Senses
@@ -176,8 +185,9 @@ class ContinuousAgent:
         return found
 
     @torch.no_grad()
-    def _choose(self, state: TrackerState, start: Pose, places: list[Place], here: Pose) -> Place:
-        estimate = self.tracker.goal(state)
+    def _choose(
+        self, state: TrackerState, estimate: GoalEstimate, start: Pose, places: list[Place], here: Pose
+    ) -> Place:
         model, device = self.tracker.model, self.tracker.device
         trace = estimate.trace
         beliefs = (trace.smoothed() if self.planner else trace.beliefs)[:, 0]
@@ -201,6 +211,14 @@ def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> Continuou
     if not (loaded.acts or planner):
         raise ConfigError(f"{run} predicts goals and was not trained to act; add --planner")
     return ContinuousAgent(load_tracker(run, backbone), loaded.planner() if planner else None)
+
+
+def _last_way_m(known: Reachable, estimate: GoalEstimate, actions_left: int) -> Float[np.ndarray, "n 3"]:
+    """The way to where the agent stops: the place with the most belief within 3 m."""
+    cells = np.nonzero(known.distance_m <= actions_left / _ACTIONS_A_METRE)
+    worth = estimate.near(known.places_m(*cells)[:, :2]) - _METRE * known.distance_m[cells]
+    layer, row, col = (int(part[worth.argmax()]) for part in cells)
+    return known.way_m((layer, row, col))
 
 
 def _candidates(places: list[Place], start: Pose, device: torch.device) -> Candidates:

@@ -44,6 +44,11 @@ class Senses(Protocol):
         """Body and camera."""
         ...
 
+    @property
+    def actions_left(self) -> int:
+        """How many it may still take."""
+        ...
+
     def look(self) -> Sight:
         """The camera's picture."""
         ...

@@ -65,6 +65,11 @@ class ContinuousEpisode:
         return len(self.walk) - 1
 
     @property
+    def actions_left(self) -> int:
+        """That may still be taken."""
+        return self.max_steps - self.steps
+
+    @property
     def over(self) -> bool:
         """Whether the body has stopped or ran out of steps."""
         return self.stopped or self.steps >= self.max_steps

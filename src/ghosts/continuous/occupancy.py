@@ -1,8 +1,8 @@
 """What a driving agent knows of the space around it, from its depth images alone: columns of occupied heights.
 
-Every cell of 10 cm holds one bit per 10 cm of height. A body can stand in a cell where a surface was seen and nothing
-above it; it can go to a neighbour whose surface is not more than a step higher or lower. So stairs need no exception,
-and no graph or viewpoint is known.
+Every cell of 10 cm holds one bit per 10 cm of height. A body can stand in a cell where the top of something was seen
+from above, and nothing over it; it can go to a neighbour whose top is not more than a step higher or lower. So stairs
+need no exception, and no graph or viewpoint is known.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 import cv2
 import numpy as np
@@ -28,13 +28,17 @@ _LOWEST, _HIGHEST = 12, 44
 """While the ground stays within these bins, the kept heights need not move: a body reaches 15 bins up."""
 _FAR_M = 4.5
 """Farther points are left out: those of the floor lie too far apart there."""
-_STEP = 3
-"""Bins of height that one step may climb: 0.3 m."""
+_STEP = 2
+"""Bins of height that one step may climb: 0.2 m, as stairs do."""
 _CLEAR = 4
 """From so many bins above the ground on a body would bump into what is in its own cell, and one bin higher also into
 what is beside it: the treads ahead on a stair."""
 _STOREY = 24
 """What lies more bins below the ground belongs to another storey."""
+_EYES = 13
+"""Bins from the ground up to a camera. It does not see what lies as many cells around the feet below it."""
+_BEYOND = 14
+"""From there on, so many cells are searched for what it has seen."""
 _NEIGHBOURS = [(di, dj, CELL_M * math.hypot(di, dj)) for di in (-1, 0, 1) for dj in (-1, 0, 1) if di or dj]
 
 
@@ -44,10 +48,14 @@ class Space:
 
     columns: UInt64[np.ndarray, "y x"]
     """Bit k: something at the height k."""
+    below: UInt64[np.ndarray, "y x"]
+    """The same, as far as it was seen from above: what reaches up to the eyes may go on."""
     blocked: Bool[np.ndarray, "y x"]
     """Where the body bumped into what it had not seen."""
     first_m: Float[np.ndarray, "3"]
     """Centre of the first cell, and of the first bin of heights. The start is such a centre, too."""
+    feet_m: tuple[tuple[float, float, float], ...] = ()
+    """On the ground, where the body has looked around."""
 
     @property
     def corner_m(self) -> Float[np.ndarray, "3"]:
@@ -60,7 +68,7 @@ class Space:
         half = _SIDE // 2 * CELL_M
         empty = np.zeros((_SIDE, _SIDE), np.uint64)
         first_m = np.array([pose.x_m - half, pose.y_m - half, pose.z_m - camera_m - _BELOW_M])
-        return Space(empty, empty > 0, first_m)
+        return Space(empty, empty, empty > 0, first_m)
 
     def cell(self, x_m: float, y_m: float) -> tuple[int, int]:
         """Row and column of a place."""
@@ -85,7 +93,6 @@ def see(
         camera_m: their height above the ground.
     """
     space = _levelled(space, poses[0].z_m - camera_m)
-    columns = space.columns.copy()
     rays = pixel_rays(camera)
     # One flag per cell and height: setting a flag twice costs nothing, sorting 65 000 points per view cost most of it.
     flags = np.zeros(_SIDE * _SIDE * 64, bool)
@@ -99,10 +106,16 @@ def see(
         col, row, level = (lattice_cells(a * x + b * y + c * z + (d - low), CELL_M) for (a, b, c, d), low in parts)
         inside = (col >= 0) & (col < _SIDE) & (row >= 0) & (row < _SIDE) & (level >= 0) & (level < 64)
         flags[((row * _SIDE + col) * 64 + level)[inside]] = True
-    seen = np.flatnonzero(flags)
-    np.bitwise_or.at(columns.reshape(-1), seen // 64, np.uint64(1) << (seen % 64).astype(np.uint64))
-    _stand(space, columns, poses[0], camera_m)
-    return replace(space, columns=columns)
+    seen, found = np.flatnonzero(flags), np.zeros_like(space.columns)
+    np.bitwise_or.at(found.reshape(-1), seen // 64, np.uint64(1) << (seen % 64).astype(np.uint64))
+    under = _bits(0, space.bin(poses[0].z_m) - 2)
+    foot_m = poses[0].x_m, poses[0].y_m, poses[0].z_m - camera_m
+    return replace(
+        space,
+        columns=space.columns | found,
+        below=space.below | (found & under),
+        feet_m=(*space.feet_m, foot_m),
+    )
 
 
 def _levelled(space: Space, ground_m: float) -> Space:
@@ -110,23 +123,13 @@ def _levelled(space: Space, ground_m: float) -> Space:
     up = space.bin(ground_m) - round(_BELOW_M / CELL_M)
     if _LOWEST <= space.bin(ground_m) <= _HIGHEST:
         return space
-    # A shift by the whole width is not defined for 64 bits.
-    shifted = space.columns >> np.uint64(min(up, 63)) if up > 0 else space.columns << np.uint64(min(-up, 63))
-    columns = shifted if abs(up) < 64 else np.zeros_like(shifted)
-    return replace(space, columns=columns, first_m=space.first_m + np.array([0.0, 0.0, CELL_M * up]))
-
-
-def _stand(space: Space, columns: np.ndarray, pose: Pose, camera_m: float) -> None:
-    """A level camera does not see the floor at its feet: where nothing is known around it, the ground goes on."""
-    row, col = space.cell(pose.x_m, pose.y_m)
-    reach = math.ceil(camera_m / CELL_M)
-    window = (slice(max(0, row - reach), row + reach + 1), slice(max(0, col - reach), col + reach + 1))
-    y, x = np.mgrid[window]
-    ground = space.bin(pose.z_m - camera_m)
-    # The storey below does not count; what lies beside a stair does.
-    here = sum(1 << k for k in range(max(0, ground - _STOREY), ground + round(camera_m / CELL_M)))
-    unseen = (np.hypot(y - row, x - col) <= reach) & ((columns[window] & np.uint64(here)) == 0)
-    columns[window][unseen] |= np.uint64(1 << ground)
+    # A shift by the whole width is not defined for 64 bits: what is left after two shifts is nothing.
+    half = np.uint64(min(abs(up), 64) // 2), np.uint64(min(abs(up), 64) - min(abs(up), 64) // 2)
+    columns, below = (
+        part >> half[0] >> half[1] if up > 0 else part << half[0] << half[1] for part in (space.columns, space.below)
+    )
+    first_m = space.first_m + np.array([0.0, 0.0, CELL_M * up])
+    return replace(space, columns=columns, below=below, first_m=first_m)
 
 
 def bump(space: Space, x_m: float, y_m: float) -> Space:
@@ -188,7 +191,8 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
         tight, wide = (cv2.dilate(beside.astype(np.uint8), kernel).reshape(-1) > 0 for kernel in kernels)
         return tight | own.reshape(-1), wide
 
-    columns = _without_gaps(space.columns).reshape(-1)
+    floors, unknown = _floors(space)
+    floor = floors.reshape(-1).tolist()
     row, col = space.cell(x_m, y_m)
     start = row * _SIDE + col
     best, ground, before = {start: 0.0}, {start: space.bin(z_m)}, {start: -1}
@@ -207,7 +211,7 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
             there = _layer(ground, cell, stood)
             if there in done:
                 continue
-            step = _surface(int(columns[cell]), stood)
+            step = _step(floor[cell], stood)
             if step < 0 or obstacles(step)[0][cell]:
                 continue
             # Near an obstacle a metre counts twice, so that ways keep to the middle of doors.
@@ -215,7 +219,7 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
             if total < best.get(there, math.inf):
                 best[there], ground[there], before[there] = total, step, here
                 heapq.heappush(queue, (total, there))
-    return _gather(space, done, best, ground, before)
+    return _gather(space, unknown, done, best, ground, before)
 
 
 def _layer(ground: dict[int, int], cell: int, stood: int) -> int:
@@ -225,28 +229,82 @@ def _layer(ground: dict[int, int], cell: int, stood: int) -> int:
     return cell
 
 
-def _without_gaps(columns: np.ndarray) -> np.ndarray:
-    """A cell of which nothing is known, between two of which something is, is like them: points leave gaps."""
-    filled = columns.copy()
+def _floors(space: Space) -> tuple[UInt64[np.ndarray, "y x"], Bool[np.ndarray, "y x"]]:
+    """On what a body could stand, as one bit per height, and where nothing is known.
+
+    These are tops of what was seen from above. Where nothing was seen, the ground is like that beside it: in gaps
+    between points, and around the feet.
+    """
+    floors = _without_gaps(space.below & ~(space.columns >> np.uint64(1)))
+    known = space.below | floors
+    for x_m, y_m, z_m in space.feet_m:
+        (row, col), ground = space.cell(x_m, y_m), space.bin(z_m)
+        if 0 <= ground < 64:  # else it is two storeys up or down
+            _lay(floors, known, row, col, ground)
+    floors = _without_gaps(floors)
+    return floors, (space.columns | floors) == 0
+
+
+def _without_gaps(floors: UInt64[np.ndarray, "y x"]) -> UInt64[np.ndarray, "y x"]:
+    """A cell without a floor between two that have one is like them: points leave gaps."""
+    filled = floors.copy()
     for axis in (0, 1):
-        before, after = np.roll(columns, 1, axis), np.roll(columns, -1, axis)
-        gap = (columns == 0) & (before != 0) & (after != 0)
+        before, after = np.roll(floors, 1, axis), np.roll(floors, -1, axis)
+        gap = (floors == 0) & (before != 0) & (after != 0)
         filled[gap] |= before[gap] | after[gap]
     return filled
 
 
-def _surface(column: int, stood: int) -> int:
-    """Highest surface of a column that a body standing at a height can step to; −1 where there is none."""
+def _lay(floors: np.ndarray, known: np.ndarray, row: int, col: int, ground: int) -> None:
+    """Let the ground go on evenly from the feet to what was seen beyond: floor stays level, stairs go up or down.
+
+    Args:
+        floors: in which it is laid.
+        known: what was seen from above.
+        row: of the feet.
+        col: of the feet.
+        ground: bin of their height.
+    """
+    cells, ways, share = _around_feet()
+    # The storey below does not count; what lies beside a stair does.
+    here = _bits(ground - _STOREY, ground + _EYES - 1)
+    rows, cols = (np.clip(axis, 0, _SIDE - 1) for axis in (row + cells[0], col + cells[1]))
+    beyond = known[tuple(np.clip(axis, 0, _SIDE - 1) for axis in (row + ways[0], col + ways[1]))] & here
+    first = (beyond != 0).argmax(1)[:, None]
+    seen = np.take_along_axis(beyond, first, 1)[:, 0]
+    lowest = np.log2(np.maximum(seen & (~seen + np.uint64(1)), np.uint64(1)).astype(float))
+    rise = np.where(seen != 0, (lowest - ground) * np.take_along_axis(share, first, 1)[:, 0], 0.0)
+    unseen = (known[rows, cols] & here) == 0
+    bits = np.uint64(1) << np.clip(np.rint(ground + rise), 0, 63).astype(np.uint64)
+    np.bitwise_or.at(floors, (rows[unseen], cols[unseen]), bits[unseen])
+
+
+@lru_cache(maxsize=1)
+def _around_feet() -> tuple[Int[np.ndarray, "2 n"], Int[np.ndarray, "2 n k"], Float[np.ndarray, "n k"]]:
+    """Cells around the feet, the cells that lie beyond each as the feet see it, and how far it is towards these."""
+    cells = np.mgrid[-_EYES : _EYES + 1, -_EYES : _EYES + 1].reshape(2, -1)
+    away = np.hypot(*cells)
+    cells, away = cells[:, away <= _EYES], np.maximum(away[away <= _EYES], 1e-9)
+    farther = away[:, None] + np.arange(1, _BEYOND)
+    return cells, np.rint(cells[:, :, None] * (farther / away[:, None])).astype(int), away[:, None] / farther
+
+
+def _step(floor: int, stood: int) -> int:
+    """The highest of a cell's floors that a body standing at a height can step to; −1 where there is none."""
     for rise in range(_STEP, -_STEP - 1, -1):
-        if stood + rise >= 0 and column >> (stood + rise) & 1:
+        if stood + rise >= 0 and floor >> (stood + rise) & 1:
             return stood + rise
     return -1
 
 
 def _between(space: Space, low: int, high: int) -> Bool[np.ndarray, "y x"]:
     """Cells with something between two heights, or where the body bumped into something."""
-    mask = sum(1 << k for k in range(max(0, min(64, low)), max(0, min(64, high + 1))))
-    return ((space.columns & np.uint64(mask)) > 0) | space.blocked
+    return ((space.columns & _bits(low, high)) > 0) | space.blocked
+
+
+def _bits(low: int, high: int) -> np.uint64:
+    """All heights from one to another."""
+    return np.uint64(sum(1 << k for k in range(max(0, low), min(64, high + 1))))
 
 
 def _disc(radius_m: float) -> np.ndarray:
@@ -257,6 +315,7 @@ def _disc(radius_m: float) -> np.ndarray:
 
 def _gather(
     space: Space,
+    unknown: Bool[np.ndarray, "y x"],
     done: set[int],
     best: dict[int, float],
     ground: dict[int, int],
@@ -270,9 +329,8 @@ def _gather(
     back[cells] = [before[k] for k in cells.tolist()]
     bins, far, last = (part.reshape(layers, _SIDE, _SIDE) for part in (level, distance, back))
     reached = bins >= 0
-    unknown = (space.columns == 0) & ~reached.any(0)
     # A gap of one cell between points of the floor is no frontier.
-    unknown = cv2.morphologyEx(unknown.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
-    frontier = reached & (cv2.dilate(unknown, np.ones((3, 3), np.uint8)) > 0)
+    dark = cv2.morphologyEx(unknown.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    frontier = reached & (cv2.dilate(dark, np.ones((3, 3), np.uint8)) > 0)
     room = np.stack([cv2.distanceTransform(part, cv2.DIST_L2, 3) for part in reached.astype(np.uint8)]) * CELL_M
     return Reachable(space, bins, far, last.astype(np.int64), frontier, room.astype(np.float32))
