@@ -176,6 +176,7 @@ def test_walks_from_the_start_lead_through_no_ceiling() -> None:
     from_start = _distances(spots)
     assert from_start((0.5, 0.0, 0.0)) == pytest.approx(0.5)
     assert from_start((0.5, 2.0, 2.8)) == pytest.approx(math.hypot(4.0, 2.0) + 3.5)
+    assert _distances(spots[:1])((3.0, 0.0, 0.0), 5.0) == 5.0  # what lies beyond a railing is far to walk
 
 
 def test_heights_move_along_with_the_storeys(house: House) -> None:

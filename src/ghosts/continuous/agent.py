@@ -38,6 +38,8 @@ _ACTIONS_A_METRE = 7
 """At least so many are left for that way: 4 steps, and turns."""
 _LAST_ACTIONS = 110
 """With fewer left the agent stops: driving on and looking around takes as many."""
+_DETOUR = 1.5
+"""Places to choose from may be so much farther to walk than straight on; metres near obstacles count twice."""
 Score = Callable[[Candidates, Tensor, Tensor, Grid], Tensor]
 """Candidates, beliefs, starts and the beliefs' grid to what each candidate is worth; `act.planner.Planner` is one."""
 
@@ -50,10 +52,10 @@ class Habits:
     """Most places to look around at; after the last one it stops."""
     view_rad: float = math.radians(30.0)
     """Turn from view to view, a multiple of the body's turns; 12 views as in training."""
-    spacing_m: float = 1.3
+    spacing_m: float = 1.6
     """Least distance between places to choose from."""
-    range_m: float = 5.0
-    """Longest walk to them from where it has looked around (edges of R2R's graphs: 95 % below 4.3 m)."""
+    range_m: float = 3.5
+    """Largest distance to them from where it has looked around: the policy was trained on graphs with such edges."""
     berth_m: float = 0.15
     """Distance kept between the body's middle and obstacles; larger than its radius."""
 
@@ -157,7 +159,7 @@ class ContinuousAgent:
         places = []
         for x, y, z in spots.tolist():
             cell = known.nearest(x, y, z)
-            places.append(Place((x, y, z), from_start((x, y, z)), float(known.distance_m[cell]), True, cell))
+            places.append(Place((x, y, z), from_start((x, y, z)), known.length_m(cell), True, cell))
         places[-1] = replace(places[-1], from_agent_m=0.0)
         return places if last else places + self._ahead(known, spots, from_start)
 
@@ -165,13 +167,16 @@ class ContinuousAgent:
         self,
         known: Reachable,
         spots: Float[np.ndarray, "n 3"],
-        from_start: Callable[[tuple[float, float, float]], float],
+        from_start: Callable[..., float],
     ) -> list[Place]:
         """Frontiers first, then open places, none near another."""
-        cells = np.nonzero(np.isfinite(known.distance_m) & (known.distance_m < 3 * self.habits.range_m))
+        cells = np.nonzero(known.distance_m < 3 * self.habits.range_m)
         places = known.places_m(*cells)
-        nearest = np.min([np.linalg.norm(places - spot, axis=1) for spot in spots], axis=0)
-        free = (nearest > self.habits.spacing_m) & (nearest < self.habits.range_m)
+        away = np.linalg.norm(places - spots[:, None], axis=2)
+        free = away.min(0) > self.habits.spacing_m
+        # Where it stands it knows the ways: what lies beyond a railing is near, but may be far to walk.
+        away[-1] = np.maximum(away[-1], known.distance_m[cells] / _DETOUR)
+        free &= away.min(0) < self.habits.range_m
         order = np.lexsort((-known.room[cells], ~known.frontier[cells]))
         order = order[free[order]]
         found: list[Place] = []
@@ -179,8 +184,8 @@ class ContinuousAgent:
             k = int(order[0])
             layer, row, col = (int(part[k]) for part in cells)
             x, y, z = places[k].tolist()
-            far = float(known.distance_m[layer, row, col])
-            found.append(Place((x, y, z), from_start((x, y, z)), far, False, (layer, row, col)))
+            far = known.length_m((layer, row, col))
+            found.append(Place((x, y, z), from_start((x, y, z), far), far, False, (layer, row, col)))
             order = order[np.linalg.norm(places[order] - places[k], axis=1) > self.habits.spacing_m]
         return found
 
@@ -232,17 +237,20 @@ def _candidates(places: list[Place], start: Pose, device: torch.device) -> Candi
     )
 
 
-def _distances(spots: Float[np.ndarray, "n 3"]) -> Callable[[tuple[float, float, float]], float]:
+def _distances(spots: Float[np.ndarray, "n 3"]) -> Callable[..., float]:
     """Walks from the start: through the looks so far, then straight on, but never through a ceiling.
 
-    The walk to each look is what was walked or shorter; the last leg is taken straight, as edges of graphs are.
+    The walk to each look is what was walked or shorter; the last leg is taken straight, as edges of graphs are. Where
+    the way from the last look is known, its length is given.
     """
     legs = np.zeros(1)
     for k in range(1, len(spots)):
         legs = np.append(legs, np.min(legs + _straight_m(spots[:k], spots[k])))
 
-    def measure(xyz: tuple[float, float, float]) -> float:
-        return float(np.min(legs + _straight_m(spots, np.array(xyz))))
+    def measure(xyz: tuple[float, float, float], from_last_m: float = 0.0) -> float:
+        straight = _straight_m(spots, np.array(xyz))
+        straight[-1] = max(straight[-1], from_last_m)
+        return float(np.min(legs + straight))
 
     return measure
 

@@ -150,7 +150,7 @@ class Reachable:
     """Bin of the ground in every cell that can be reached; −1 elsewhere. Where storeys lie above each other, a cell has
     one ground per layer."""
     distance_m: Float[np.ndarray, "l y x"]
-    """From the place; infinite where no way is known."""
+    """From the place, where a metre near an obstacle counts twice; infinite where no way is known."""
     before: Int[np.ndarray, "l y x"]
     """The cell before, as a flat index; −1 at the place."""
     frontier: Bool[np.ndarray, "l y x"]
@@ -165,6 +165,10 @@ class Reachable:
             way.append(flat)
             flat = int(self.before.reshape(-1)[flat])
         return self.places_m(*np.unravel_index(way[::-1], self.ground.shape))
+
+    def length_m(self, cell: tuple[int, int, int]) -> float:
+        """Of the way to a cell."""
+        return float(np.linalg.norm(np.diff(self.way_m(cell), axis=0), axis=1).sum())
 
     def places_m(
         self, layer: Int[np.ndarray, " n"], row: Int[np.ndarray, " n"], col: Int[np.ndarray, " n"]
