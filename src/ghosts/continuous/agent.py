@@ -42,6 +42,8 @@ _DETOUR = 1.5
 """Places to choose from may be so much farther to walk than straight on; metres near obstacles count twice."""
 Score = Callable[[Candidates, Tensor, Tensor, Grid], Tensor]
 """Candidates, beliefs, starts and the beliefs' grid to what each candidate is worth; `act.planner.Planner` is one."""
+FromStart = Callable[[tuple[float, float, float], float], float]
+"""A place, and the length of the way to it from the last look (0 where it is not known), to the walk from the start."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +150,7 @@ class ContinuousAgent:
         rgb, depth = np.stack([s.rgb for s in sights]), np.stack([s.depth_m for s in sights])
         poses = [sight.pose for sight in sights]
         camera = senses.outfit.camera
-        return self.tracker.observe(state, rgb, depth, poses, camera), see(
-            space, depth, poses, camera, senses.outfit.camera_m
-        )
+        return self.tracker.observe(state, rgb, depth, poses, camera), see(space, depth, poses, camera)
 
     def _places(self, known: Reachable, visited: list[Pose], camera_m: float, last: bool) -> list[Place]:
         """Where the agent has looked around, and where it might."""
@@ -159,7 +159,7 @@ class ContinuousAgent:
         places = []
         for x, y, z in spots.tolist():
             cell = known.nearest(x, y, z)
-            places.append(Place((x, y, z), from_start((x, y, z)), known.length_m(cell), True, cell))
+            places.append(Place((x, y, z), from_start((x, y, z), 0.0), known.length_m(cell), True, cell))
         places[-1] = replace(places[-1], from_agent_m=0.0)
         return places if last else places + self._ahead(known, spots, from_start)
 
@@ -167,7 +167,7 @@ class ContinuousAgent:
         self,
         known: Reachable,
         spots: Float[np.ndarray, "n 3"],
-        from_start: Callable[..., float],
+        from_start: FromStart,
     ) -> list[Place]:
         """Frontiers first, then open places, none near another."""
         cells = np.nonzero(known.distance_m < 3 * self.habits.range_m)
@@ -237,17 +237,17 @@ def _candidates(places: list[Place], start: Pose, device: torch.device) -> Candi
     )
 
 
-def _distances(spots: Float[np.ndarray, "n 3"]) -> Callable[..., float]:
+def _distances(spots: Float[np.ndarray, "n 3"]) -> FromStart:
     """Walks from the start: through the looks so far, then straight on, but never through a ceiling.
 
-    The walk to each look is what was walked or shorter; the last leg is taken straight, as edges of graphs are. Where
-    the way from the last look is known, its length is given.
+    The walk to each look is what was walked or shorter; the last leg is taken straight, as edges of graphs are, but
+    from the last look it is as long as its way.
     """
     legs = np.zeros(1)
     for k in range(1, len(spots)):
         legs = np.append(legs, np.min(legs + _straight_m(spots[:k], spots[k])))
 
-    def measure(xyz: tuple[float, float, float], from_last_m: float = 0.0) -> float:
+    def measure(xyz: tuple[float, float, float], from_last_m: float) -> float:
         straight = _straight_m(spots, np.array(xyz))
         straight[-1] = max(straight[-1], from_last_m)
         return float(np.min(legs + straight))

@@ -35,10 +35,8 @@ _CLEAR = 4
 what is beside it: the treads ahead on a stair."""
 _STOREY = 24
 """What lies more bins below the ground belongs to another storey."""
-_EYES = 13
-"""Bins from the ground up to a camera. It does not see what lies as many cells around the feet below it."""
 _BEYOND = 14
-"""From there on, so many cells are searched for what it has seen."""
+"""Beyond what a camera does not see at the feet, so many cells are searched for what it has seen."""
 _NEIGHBOURS = [(di, dj, CELL_M * math.hypot(di, dj)) for di in (-1, 0, 1) for dj in (-1, 0, 1) if di or dj]
 
 
@@ -54,6 +52,8 @@ class Space:
     """Where the body bumped into what it had not seen."""
     first_m: Float[np.ndarray, "3"]
     """Centre of the first cell, and of the first bin of heights. The start is such a centre, too."""
+    camera_m: float
+    """Height of the cameras above the ground."""
     feet_m: tuple[tuple[float, float, float], ...] = ()
     """On the ground, where the body has looked around."""
 
@@ -64,11 +64,11 @@ class Space:
 
     @staticmethod
     def around(pose: Pose, camera_m: float) -> Space:
-        """Nothing is known yet; the camera is so high above the ground."""
+        """Nothing is known yet; cameras are so high above the ground."""
         half = _SIDE // 2 * CELL_M
         empty = np.zeros((_SIDE, _SIDE), np.uint64)
         first_m = np.array([pose.x_m - half, pose.y_m - half, pose.z_m - camera_m - _BELOW_M])
-        return Space(empty, empty, empty > 0, first_m)
+        return Space(empty, empty, empty > 0, first_m, camera_m)
 
     def cell(self, x_m: float, y_m: float) -> tuple[int, int]:
         """Row and column of a place."""
@@ -80,9 +80,7 @@ class Space:
         return int(lattice_cells(z_m - self.corner_m[2:], CELL_M)[0])
 
 
-def see(
-    space: Space, depth_m: Float32[np.ndarray, "v h w"], poses: list[Pose], camera: Intrinsics, camera_m: float
-) -> Space:
+def see(space: Space, depth_m: Float32[np.ndarray, "v h w"], poses: list[Pose], camera: Intrinsics) -> Space:
     """Add the depth images of one look around.
 
     Args:
@@ -90,9 +88,9 @@ def see(
         depth_m: along the optical axis, 0 where nothing is seen.
         poses: of the cameras.
         camera: their intrinsics.
-        camera_m: their height above the ground.
     """
-    space = _levelled(space, poses[0].z_m - camera_m)
+    foot_m = poses[0].x_m, poses[0].y_m, poses[0].z_m - space.camera_m
+    space = _levelled(space, foot_m[2])
     rays = pixel_rays(camera)
     # One flag per cell and height: setting a flag twice costs nothing, sorting 65 000 points per view cost most of it.
     flags = np.zeros(_SIDE * _SIDE * 64, bool)
@@ -108,8 +106,8 @@ def see(
         flags[((row * _SIDE + col) * 64 + level)[inside]] = True
     seen, found = np.flatnonzero(flags), np.zeros_like(space.columns)
     np.bitwise_or.at(found.reshape(-1), seen // 64, np.uint64(1) << (seen % 64).astype(np.uint64))
+    # The bin of the eyes may begin just there; then what reaches up to them ends in the one below.
     under = _bits(0, space.bin(poses[0].z_m) - 2)
-    foot_m = poses[0].x_m, poses[0].y_m, poses[0].z_m - camera_m
     return replace(
         space,
         columns=space.columns | found,
@@ -123,13 +121,15 @@ def _levelled(space: Space, ground_m: float) -> Space:
     up = space.bin(ground_m) - round(_BELOW_M / CELL_M)
     if _LOWEST <= space.bin(ground_m) <= _HIGHEST:
         return space
-    # A shift by the whole width is not defined for 64 bits: what is left after two shifts is nothing.
-    half = np.uint64(min(abs(up), 64) // 2), np.uint64(min(abs(up), 64) - min(abs(up), 64) // 2)
-    columns, below = (
-        part >> half[0] >> half[1] if up > 0 else part << half[0] << half[1] for part in (space.columns, space.below)
-    )
     first_m = space.first_m + np.array([0.0, 0.0, CELL_M * up])
-    return replace(space, columns=columns, below=below, first_m=first_m)
+    return replace(space, columns=_lowered(space.columns, up), below=_lowered(space.below, up), first_m=first_m)
+
+
+def _lowered(columns: UInt64[np.ndarray, "y x"], by: int) -> UInt64[np.ndarray, "y x"]:
+    """Bits so many bins lower, or higher where it is negative."""
+    if abs(by) > 63:  # for 64 bits such a shift is not defined
+        return np.zeros_like(columns)
+    return columns >> np.uint64(by) if by > 0 else columns << np.uint64(-by)
 
 
 def bump(space: Space, x_m: float, y_m: float) -> Space:
@@ -244,7 +244,7 @@ def _floors(space: Space) -> tuple[UInt64[np.ndarray, "y x"], Bool[np.ndarray, "
     for x_m, y_m, z_m in space.feet_m:
         (row, col), ground = space.cell(x_m, y_m), space.bin(z_m)
         if 0 <= ground < 64:  # else it is two storeys up or down
-            _lay(floors, known, row, col, ground)
+            _lay(floors, known, row, col, ground, math.ceil(space.camera_m / CELL_M))
     floors = _without_gaps(floors)
     return floors, (space.columns | floors) == 0
 
@@ -259,7 +259,7 @@ def _without_gaps(floors: UInt64[np.ndarray, "y x"]) -> UInt64[np.ndarray, "y x"
     return filled
 
 
-def _lay(floors: np.ndarray, known: np.ndarray, row: int, col: int, ground: int) -> None:
+def _lay(floors: np.ndarray, known: np.ndarray, row: int, col: int, ground: int, eyes: int) -> None:
     """Let the ground go on evenly from the feet to what was seen beyond: floor stays level, stairs go up or down.
 
     Args:
@@ -268,10 +268,11 @@ def _lay(floors: np.ndarray, known: np.ndarray, row: int, col: int, ground: int)
         row: of the feet.
         col: of the feet.
         ground: bin of their height.
+        eyes: bins from there up to the camera. It does not see what lies as many cells around the feet below it.
     """
-    cells, ways, share = _around_feet()
+    cells, ways, share = _around_feet(eyes)
     # The storey below does not count; what lies beside a stair does.
-    here = _bits(ground - _STOREY, ground + _EYES - 1)
+    here = _bits(ground - _STOREY, ground + eyes - 1)
     rows, cols = (np.clip(axis, 0, _SIDE - 1) for axis in (row + cells[0], col + cells[1]))
     beyond = known[tuple(np.clip(axis, 0, _SIDE - 1) for axis in (row + ways[0], col + ways[1]))] & here
     first = (beyond != 0).argmax(1)[:, None]
@@ -283,12 +284,14 @@ def _lay(floors: np.ndarray, known: np.ndarray, row: int, col: int, ground: int)
     np.bitwise_or.at(floors, (rows[unseen], cols[unseen]), bits[unseen])
 
 
-@lru_cache(maxsize=1)
-def _around_feet() -> tuple[Int[np.ndarray, "2 n"], Int[np.ndarray, "2 n k"], Float[np.ndarray, "n k"]]:
-    """Cells around the feet, the cells that lie beyond each as the feet see it, and how far it is towards these."""
-    cells = np.mgrid[-_EYES : _EYES + 1, -_EYES : _EYES + 1].reshape(2, -1)
+@lru_cache(maxsize=4)
+def _around_feet(
+    reach: int,
+) -> tuple[Int[np.ndarray, "2 n"], Int[np.ndarray, "2 n k"], Float[np.ndarray, "n k"]]:
+    """Cells so far around the feet, the cells that lie beyond each of them, and its share of their distances."""
+    cells = np.mgrid[-reach : reach + 1, -reach : reach + 1].reshape(2, -1)
     away = np.hypot(*cells)
-    cells, away = cells[:, away <= _EYES], np.maximum(away[away <= _EYES], 1e-9)
+    cells, away = cells[:, away <= reach], np.maximum(away[away <= reach], 1e-9)
     farther = away[:, None] + np.arange(1, _BEYOND)
     return cells, np.rint(cells[:, :, None] * (farther / away[:, None])).astype(int), away[:, None] / farther
 
