@@ -8,9 +8,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint bench docs images audit clean
 
-$(VENV)/.ready: pyproject.toml hatch_build.py src/ghosts/world/native.c
+$(VENV)/.ready: pyproject.toml $(wildcard */pyproject.toml) sim/hatch_build.py sim/src/ghosts_sim/native.c
 	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,docs,viz,web,log]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -e "./sim[prepare]" -e "./houses[images,viz]" -e "./ghosts[viz,web,log]" -e ./benchmarks --group dev --group docs
 	@touch $@
 
 demo: $(VENV)/.ready
@@ -23,6 +23,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 docs: $(VENV)/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

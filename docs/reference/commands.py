@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
-from ghosts.cli import commands, main
 from ghosts.cli.train import DEFAULTS
+from ghosts_sim.cli import commands, main
 
 PAGE = Path(__file__).with_name("cli.md")
 KINDS = {
-    "bench": ("simulator", "houses", "model", "growth", "viewer", "buildings"),
+    "bench": ("simulator", "prepare", "houses", "model", "growth", "viewer", "buildings"),
     "eval": ("goal", "vln", "ce"),
     "train": tuple(DEFAULTS),
 }

@@ -1,0 +1,193 @@
+"""Shared fixtures. Shapes in annotations are checked at run time here, and only here (jaxtyping with beartype)."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import random
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Workers fill the cores (make test): threads beyond that only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENCV_FOR_THREADS_NUM", "1")
+if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
+    import checks
+
+    checks.install()
+import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
+from shared import SHARED, shared_object
+
+# No test cuts the power: what is written need not wait for the disk.
+os.fsync = lambda file: None
+
+
+def import_heavy() -> None:
+    """Import what tests share."""
+    # Until all tests are collected nothing that was made is garbage, and looking for it takes a quarter of the time.
+    gc.disable()
+    # What a checked module imports is compiled from source (the hook looks for bytecode of its own): 2 500 modules.
+    for heavy in (
+        *("beartype", "cv2", "fastapi", "gymnasium", "lightning_fabric", "matplotlib.pyplot", "safetensors.torch"),
+        *("scipy.ndimage", "scipy.sparse.csgraph", "scipy.spatial", "scipy.special", "torch", "tyro"),
+    ):
+        with suppress(ImportError):  # extras
+            importlib.import_module(heavy)
+    from ghosts.devices import keep_memory
+
+    keep_memory()  # also in tests that start no command
+
+
+# Not in the process that only hands out tests to workers.
+if "PYTEST_XDIST_WORKER" in os.environ or not any(word.startswith("-n") for word in sys.argv):
+    import_heavy()
+with suppress(ImportError):
+    import hypothesis
+
+    # A test never times: on a busy machine every deadline is missed. The same examples in every run.
+    hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)
+    hypothesis.settings.load_profile("ghosts")
+
+GOLDEN = Path(__file__).resolve().parent / "testing" / "golden"
+REQUIRE_BROWSER = "GHOSTS_REQUIRE_BROWSER"
+"""Set by CI: browser tests without a browser then fail instead of being skipped."""
+SKIPPED = {
+    "browser": "need Chromium: apt-get install chromium",
+    "gpu": "need a CUDA device",
+}
+"""Kinds of tests that a machine may be unable to run, and what they need."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An order that no test may depend on."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run modules, and tests within them, in random order")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`-n 0` is no such process."""
+    if not getattr(config.option, "numprocesses", None):
+        import_heavy()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m gpu` reads no other modules: packages that they need may be missing beside a GPU."""
+    if config.option.markexpr == "gpu" and collection_path.name.startswith("test_"):
+        return None if "pytest.mark.gpu" in collection_path.read_text(encoding="utf-8") else True
+    return None
+
+
+@pytest.hookimpl(trylast=True)  # pytest itself sorts by fixtures first
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what this machine cannot run; shuffle where that is asked for."""
+    if config.option.shuffle is not None:
+        order = random.Random(config.option.shuffle)
+        modules = {item.path: order.random() for item in items}
+        items.sort(key=lambda item: (modules[item.path], order.random()))
+    for kind, need in SKIPPED.items():
+        chosen = [item for item in items if item.get_closest_marker(kind)]
+        if chosen and not _can_run(kind):
+            for item in chosen:
+                item.add_marker(pytest.mark.skip(reason=need))
+
+
+def _can_run(kind: str) -> bool:
+    if kind == "gpu":
+        import torch
+
+        return torch.cuda.is_available()
+    from ghosts.view.images import find_chromium
+
+    return find_chromium() is not None or bool(os.environ.get(REQUIRE_BROWSER))
+
+
+def pytest_collection_finish() -> None:
+    """Modules live until the end: later searches for garbage leave them out."""
+    gc.enable()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)  # 700 new objects, Python's own, are found in every small computation
+
+
+def pytest_sessionfinish() -> None:
+    """pytest looks for garbage five times before it ends, a third of a second each; nothing that is left is any."""
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Every test checks what it calls."""
+    if "checks" in globals():
+        checks.next_test()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line on what was skipped, and what it needs."""
+    counts: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        words = getattr(report, "keywords", ())  # a module that was skipped as a whole has none
+        counts[next((kind for kind in SKIPPED if kind in words), "other")] += 1
+    if counts:
+        kinds = [f"{counts[kind]} {kind} tests ({need})" for kind, need in SKIPPED.items() if counts[kind]]
+        if counts["other"]:
+            kinds.append(f"{counts['other']} for other reasons (pytest -rs tells them)")
+        terminalreporter.write_line(f"skipped: {', '.join(kinds)}")
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """Folder of answers recorded from the original simulator and the authors' modules."""
+    return GOLDEN
+
+
+@pytest.fixture(scope="session")
+def navigation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of recorded sessions (`nav_*.json`) and, in `connectivity/`, the graphs of the buildings they walk in."""
+    folder = tmp_path_factory.mktemp("navigation")
+    with zipfile.ZipFile(GOLDEN / "simulator" / "navigation.zip") as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One folder for all workers of this run."""
+    base = tmp_path_factory.getbasetemp()
+    os.environ[SHARED] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_trial(_shared: None) -> Iterator[None]:
+    """Whether this CPU can compute in half precision takes 2 s to find out: once for all workers."""
+    from ghosts import precision
+
+    with pytest.MonkeyPatch.context() as patch:
+        tried = precision.half_problem
+        patch.setattr(precision, "half_problem", lambda: shared_object("half precision", tried))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the user's cache folder out of tests."""
+    before = os.environ.get("GHOSTS_CACHE")
+    os.environ["GHOSTS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["GHOSTS_CACHE"]
+    else:
+        os.environ["GHOSTS_CACHE"] = before
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A small data root with images."""
+    from makers import make_root  # not above: what it imports of ghosts must come after the hook
+
+    return make_root(tmp_path / "root")

@@ -1,0 +1,95 @@
+"""Where an instruction leads, as a robot asks for it: a distribution, how sure it is, and what was not understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from ghosts.belief.filter import FilterTrace
+from ghosts.belief.histogram import mass_within
+from ghosts_sim.errors import MissingExtraError
+from ghosts_sim.types import SUCCESS_M, Grid
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SURE = 0.5
+"""An estimate with at least this confidence is sure: it is more likely right than wrong."""
+
+
+@dataclass(frozen=True)
+class GoalEstimate:
+    """Where the instruction leads, in world metres."""
+
+    mass: Float[np.ndarray, "y x"]
+    """Probability that the goal lies in each cell; sums to 1."""
+    x_m: Float[np.ndarray, " x"]
+    y_m: Float[np.ndarray, " y"]
+    """World coordinates of the cells' centres."""
+    position_m: tuple[float, float]
+    """Where the goal is most likely within 3 m, to half a cell."""
+    confidence: float
+    """Mass within 3 m of it, less where words are unknown to the model (`language.tokens.TextRead.trust`)."""
+    notes: tuple[str, ...]
+    """What the model did not understand, in words: unknown words, unknown labels. Empty where there is nothing."""
+    entropy_nats: float
+    """Uncertainty of the goal and its heading; 0 = certain."""
+    trajectory: Float[np.ndarray, "t1 c y x"]
+    """Posterior of the demonstrator's pose at the start and after each step, given the whole instruction."""
+    trajectory_xy_m: Float[np.ndarray, "t1 2"]
+    """Most likely position at each of these."""
+    trace: FilterTrace
+    """Motion kernels, predictions and likelihoods, for inspection."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether the goal is more likely within 3 m of `position_m` than not."""
+        return self.confidence >= SURE
+
+    def near(self, xy_m: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, " n"]:
+        """How likely the goal lies within 3 m of places in the world, to half a cell; no place is better than
+        `position_m`."""
+        half_m = float(self.x_m[1] - self.x_m[0]) / 2
+        grid = Grid(len(self.y_m), len(self.x_m), 2 * half_m)
+        mass = mass_within(torch.from_numpy(self.mass), grid, SUCCESS_M).numpy()
+        col, row = np.rint((xy_m - (self.x_m[0], self.y_m[0])) / half_m).astype(int).T
+        inside = (row >= 0) & (row < mass.shape[0]) & (col >= 0) & (col < mass.shape[1])
+        return np.where(inside, mass[row * inside, col * inside], 0.0)
+
+    def plot(self, axes: Any = None) -> Figure:
+        """Draw the belief, the likely trajectory and the best guess.
+
+        Args:
+            axes: of matplotlib, to draw on; a new figure by default.
+
+        Returns:
+            The figure; a notebook shows it, `savefig` writes it.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise MissingExtraError("matplotlib", "viz", "drawing an estimate") from None
+        if axes is None:
+            axes = Figure(figsize=(5, 5), dpi=110).add_subplot()
+        half = (self.x_m[1] - self.x_m[0]) / 2 if len(self.x_m) > 1 else 0.5
+        extent = (self.x_m[0] - half, self.x_m[-1] + half, self.y_m[0] - half, self.y_m[-1] + half)
+        # Square roots: thin mass is seen as well.
+        axes.imshow(np.sqrt(self.mass), extent=extent, origin="lower", cmap="OrRd", interpolation="nearest")
+        axes.plot(*self.trajectory_xy_m.T, "o-", color="#0072B2", ms=3, lw=1.2, label="likely trajectory")
+        axes.plot(*self.trajectory_xy_m[0], "s", color="#009E73", label="start")
+        axes.plot(*self.position_m, "x", color="black", ms=9, mew=2.2, label="best guess")
+        spread = np.argwhere(self.mass > 0.02 * self.mass.max())
+        points = np.concatenate([self.trajectory_xy_m, np.stack([self.x_m[spread[:, 1]], self.y_m[spread[:, 0]]], 1)])
+        (left, bottom), (right, top) = points.min(0) - 2.0, points.max(0) + 2.0
+        axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xlabel="x (m)", ylabel="y (m)")
+        axes.set_title("; ".join([f"{100 * self.confidence:.0f} % within 3 m", *self.notes]), fontsize=9, wrap=True)
+        axes.legend(fontsize=8, loc="upper right")
+        figure: Figure = axes.figure
+        return figure

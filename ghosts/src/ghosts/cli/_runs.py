@@ -1,0 +1,271 @@
+"""What commands on runs share: options of an evaluation, and runs that are one model with several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from ghosts.config import GoalExperiment, Precision, require, to_dict
+from ghosts.words.synonyms import reword, synonyms_of
+from ghosts_sim.cli._out import check_out_folder
+from ghosts_sim.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    import torch
+
+    from ghosts.data.examples import Example
+    from ghosts.run.load import Run
+    from ghosts.run.pragmatic import Pragmatist
+    from ghosts_sim.dataroot import DataRoot
+
+    Splits = dict[str, list[Example]]
+Walk = Literal["agent", "fixed"]
+"""Who walks an episode that is shown: the model by itself, or goal prediction's evaluation, the same for all models."""
+SEEN = "val_seen"
+"""R2R's split of training buildings: those that are held out for development are in it too."""
+
+
+def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
+    """Refuse episodes that are nowhere in a data root, or in its split if one is named, before models are read.
+
+    Raises:
+        UnknownNameError: no such episode; the nearest are named.
+    """
+    from ghosts_sim.dataroot import DataRoot
+    from ghosts_sim.episodes import each_instruction, nearest_episodes
+
+    if not names:
+        return
+    root = DataRoot(data)
+    files = [split] if split in root.splits else root.splits  # dev_unseen is a part of train
+    known = {item.instr_id for name in files for item in each_instruction(root.episodes(name))}
+    for name in names:
+        if name not in known:
+            where = f"{data} (ghosts episodes --data {data} lists them)"
+            raise UnknownNameError("episode", name, nearest_episodes(name, known), where)
+
+
+class HeldOut(NamedTuple):
+    """Training buildings that runs have not seen."""
+
+    every: int | None
+    """`config.TrainConfig.hold_out` of the first run."""
+    scans: frozenset[str]
+    """Held out by any of the runs."""
+    by: str
+    """Who was trained on these buildings, for messages: "no run", or "not every run"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PragmaticOptions:
+    """A speaker that has a say in where an agent stops."""
+
+    pragmatic: Path | None = None
+    """Run of `ghosts train speaker`. The agent then also weighs places to stop by how likely the speaker finds the
+    instruction for the way there (Fried et al. 2018)."""
+    pragmatic_weight: float = 1.0
+    """Weight of the speaker's log-likelihood beside the policy's."""
+
+    def check_pragmatic(self, runs: Sequence[Run], planner: bool) -> None:
+        """Refuse what a speaker cannot have a say in, before the data is read.
+
+        Raises:
+            ConfigError: the run does not speak, or there is no policy to weigh with.
+        """
+        from ghosts.agent.seq2seq import Seq2Seq
+        from ghosts.run.load import load_run
+        from ghosts.run.speak import speaker_of
+
+        require(self.pragmatic_weight >= 0.0, "--pragmatic-weight must not be negative", self.pragmatic_weight)
+        if self.pragmatic is None:
+            return
+        speaker_of(load_run(self.pragmatic))
+        if planner or any(isinstance(run.model, Seq2Seq) for run in runs):
+            raise ConfigError("--pragmatic weighs the choices of a learned policy on a belief; leave out --planner")
+
+    def pragmatist(self, root: DataRoot, device: torch.device, also: Sequence[str] = ()) -> Pragmatist | None:
+        """The speaker with what it reads of the data; None where none is named."""
+        from ghosts.data.dataset import open_dataset
+        from ghosts.run.load import load_run
+        from ghosts.run.pragmatic import Pragmatist
+
+        if self.pragmatic is None:
+            return None
+        run = load_run(self.pragmatic)
+        return Pragmatist(run, open_dataset(root, run.reading, also=also), self.pragmatic_weight, device)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FollowOptions:
+    """How instructions are followed: in how many worlds, and how many at a time."""
+
+    symmetries: Literal[1, 4, 8] = 1
+    """Follow each instruction in rotated copies of its world too (4), or also in mirrored ones (8), and average what
+    the model says. It takes 4 or 8 times as long."""
+    batch: int | None = None
+    """Instructions at a time. By default 16 on a CPU and 64 on a GPU."""
+
+    def __post_init__(self) -> None:
+        require(self.batch is None or self.batch >= 1, "--batch must be at least 1", self.batch)
+
+    @property
+    def worlds(self) -> list[str]:
+        """What to say of it in the name of a row."""
+        return [f"{self.symmetries} symmetries"] if self.symmetries > 1 else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalOptions(FollowOptions):
+    """Options of every evaluation."""
+
+    run: tuple[Path, ...] = ()
+    """Folder of a run, a checkpoint, or shipped weights; repeat for more. Runs that differ only in their seed become
+    one row."""
+    ensemble: bool = False
+    """Average the beliefs of all runs and score them as one model."""
+    data: Path = Path("data")
+    """Data root."""
+    split: tuple[str, ...] = ()
+    """Split to score; repeat for more. By default all but train."""
+    trained_only: bool = False
+    """In splits of seen buildings (val_seen), leave out the buildings that a run was not trained on."""
+    out: Path | None = None
+    """Folder for the tables and their numbers."""
+    device: str = "auto"
+    """cpu, cuda or auto."""
+    devices: int = 1
+    """Processes that share the work. Under torchrun (several machines), torchrun sets their number."""
+    examples: int = 0
+    """Number of instructions per split, evenly spaced; 0 = all."""
+    half: bool = False
+    """Run the networks in bfloat16, as in training; float32 by default."""
+    reword: str | None = None
+    """Replace words of the instructions by synonyms that R2R's training hardly uses (couch: divan, …). Three lists hold
+    everyday words (everyday-a, -b, -c); three replace half of all words (many-a, -b, -c)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.devices >= 1, "--devices must be at least 1", self.devices)
+        require(self.examples >= 0, "--examples must not be negative", self.examples)
+        if self.reword is not None:
+            synonyms_of(self.reword)
+        if self.out is not None:
+            check_out_folder(self.out)
+
+    @property
+    def precision(self) -> Precision:
+        """Of the networks."""
+        return "bf16-mixed" if self.half else "32-true"
+
+    def together(self, runs: list[Run]) -> list[Run]:
+        """The runs, or all of them as one."""
+        from ghosts.run.load import ensemble_of
+
+        return [ensemble_of(runs)] if self.ensemble else runs
+
+    def held_out(self, runs: Sequence[Run], root: DataRoot) -> HeldOut:
+        """Which training buildings the runs have not seen; without runs, those that are held out by default.
+
+        Raises:
+            ConfigError: the runs hold out different buildings, and a split is asked for that depends on it.
+        """
+        from ghosts.data.examples import DEV_UNSEEN, TRAIN, split_buildings
+
+        every = list(dict.fromkeys(run.reading.hold_out for run in runs if run.iteration is not None)) or [None]
+        unseen = [frozenset(split_buildings(root, number)[1]) for number in every]
+        if len(set(unseen)) > 1 and (not self.split or {TRAIN, DEV_UNSEEN} & set(self.split)):
+            raise ConfigError(
+                f"the runs were not trained on the same buildings (train.hold_out: {', '.join(map(str, every))}), so "
+                f"{TRAIN} and {DEV_UNSEEN} are not the same for all; name other splits: --split {SEEN}"
+            )
+        return HeldOut(every[0], unseen[0].union(*unseen[1:]), "no run" if len(set(unseen)) == 1 else "not every run")
+
+    def chosen(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> Splits:
+        """The examples to score, by split.
+
+        Raises:
+            ConfigError: there is nothing but a training split.
+            UnknownNameError: no such split.
+        """
+        from ghosts.data.examples import SPOKEN, TRAIN, evenly
+
+        names = list(self.split) or [name for name in splits if name not in (TRAIN, SPOKEN)]
+        if not names:
+            raise ConfigError(f"{root.path}: nothing but a training split; to score that, add --split train")
+        for name in names:
+            if name not in splits:
+                raise UnknownNameError("split", name, splits, str(root.path))
+        left_out = {SEEN: held_out.scans} if self.trained_only else {}
+        chosen = {
+            name: evenly([item for item in splits[name] if item.scan not in left_out.get(name, ())], self.examples)
+            for name in names
+        }
+        if self.reword is None:
+            return chosen
+        pairs = synonyms_of(self.reword)
+        return {
+            name: [replace(item, text=reword(item.text, pairs)) for item in items] for name, items in chosen.items()
+        }
+
+    def unread(self, runs: Sequence[Run], splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
+        """What runs do not read of the instructions they are scored on."""
+        from ghosts.words.tokens import unread
+
+        return [
+            f"{run.name}, {name}: {line}"
+            for run in runs
+            if run.reading.vocabulary is not None
+            for name, examples in self.chosen(splits, root, held_out).items()
+            for line in unread(run.reading.vocabulary, [example.text for example in examples])
+        ]
+
+    def notes(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
+        """What to say of seen buildings that the runs were not trained on, because they are held out."""
+        scored = self.chosen(splits, root, held_out).get(SEEN, [])
+        away = [example.scan for example in scored if example.scan in held_out.scans]
+        if not away:
+            return []
+        return [
+            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that {held_out.by} was trained on "
+            f"({', '.join(sorted(set(away)))}); --trained-only leaves them out"
+        ]
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A run that `group_runs` can group."""
+
+    @property
+    def name(self) -> str:
+        """Of the run's folder."""
+        ...
+
+
+R = TypeVar("R", bound=Named)
+
+
+def group_runs(runs: Sequence[tuple[GoalExperiment, R]]) -> dict[str, list[tuple[GoalExperiment, R]]]:
+    """Runs by model: those that differ in their seed alone together, under a name of their own.
+
+    Runs of one model and one seed (a copy, another checkpoint) stay apart: they say nothing of other seeds.
+    """
+    groups: list[tuple[dict[str, Any], list[tuple[GoalExperiment, R]]]] = []
+    for experiment, run in runs:
+        key = to_dict(experiment)
+        key["train"].pop("seed")
+        for known, members in groups:
+            if known == key and all(other.train.seed != experiment.train.seed for other, _ in members):
+                members.append((experiment, run))
+                break
+        else:
+            groups.append((key, [(experiment, run)]))
+    named: dict[str, list[tuple[GoalExperiment, R]]] = {}
+    for key, members in groups:
+        shared = sum(other["name"] == key["name"] for other, _ in groups) > 1
+        name = f"{key['name']} ({members[0][1].name})" if shared else key["name"]
+        while name in named:
+            name += "'"
+        named[name] = members
+    return named

@@ -1,0 +1,120 @@
+"""See the shipped agent follow instructions in a house it has never seen; writes a report to open in a browser.
+
+It makes a small house (only once; it takes half a minute on two cores), runs the shipped backbone on its pictures, and
+lets the shipped agent follow several instructions there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from ghosts.cli._continuous import DEMO_WORLD, drive_demo
+from ghosts_sim.cli._options import parse
+from ghosts_sim.cli._out import check_out_folder
+from ghosts_sim.values import require
+
+if TYPE_CHECKING:
+    from ghosts.data.examples import Example
+    from ghosts.run.rollout import WalkStep
+    from ghosts_sim.graph import NavGraph
+
+AGENT, FILTER, BACKBONE = "houses-agent", "houses-improved", "houses-backbone"
+
+
+@dataclass(frozen=True)
+class Options:
+    out: Path = Path("runs/demo")
+    """Folder of the world and the report."""
+    seed: int = 299
+    """Seed of the house. It must not be 5, on which the shipped weights were trained."""
+    instructions: int = 4
+    """Number of instructions to follow."""
+    faces: int = 256
+    """Side of a skybox face in pixels, as in training."""
+    continuous: bool = False
+    """Let the agent drive without a graph, in steps of 0.25 m and 15°, and write a picture of each drive."""
+
+    def __post_init__(self) -> None:
+        require(self.instructions >= 1, "--instructions must be at least 1", self.instructions)
+        require(self.seed != 5, "--seed must not be the one of the houses that the weights were trained on", self.seed)
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts demo`."""
+    options = parse(Options, "demo", arguments, __doc__)
+    check_out_folder(options.out)
+    from ghosts.cli import tiles
+    from ghosts_houses.cli import world
+
+    console, root = Console(), options.out / f"world-{options.seed}"
+    if options.continuous:
+        drive_demo(options.out, root, options.seed, options.instructions, console)
+        return
+    console.print("1. An unseen house, its pictures and its paths", style="bold")
+    world.main(["--out", str(root), *DEMO_WORLD, "--seed", str(options.seed), "--faces", str(options.faces)])
+    console.print("2. What the shipped backbone makes of the pictures", style="bold")
+    tiles.main(["--data", str(root), "--backbone", BACKBONE])
+    console.print("3. The agent follows instructions", style="bold")
+    _walk(options, root, console)
+
+
+def _walk(options: Options, root: Path, console: Console) -> None:
+    # Imported here: torch takes seconds, and wrong options should not wait for it.
+    import torch
+
+    from ghosts.data.examples import evenly
+    from ghosts.run.rollout import World, walk_episodes
+    from ghosts.view.open import open_world
+    from ghosts.view.question import Question
+    from ghosts.view.report import Shown, build_report, gather_assets
+    from ghosts.weights import shipped
+    from ghosts_sim.files import write_text
+    from ghosts_sim.types import SUCCESS_M
+
+    weights = AGENT if AGENT in shipped() else FILTER
+    library, name, (mind,), split = open_world(root, [Path(weights)], "val_unseen")
+    examples = evenly(mind.data.splits[split], options.instructions)
+    assert mind.agent is not None, f"{weights} is a filter"
+    places, shown, arrived = World(mind.data, torch.device("cpu")), [], 0
+    for example in examples:
+        rollout = walk_episodes(mind.agent, places, places.begin([example]), keep=True)
+        graph = mind.root.graph(example.scan)
+        console.print(f"\n[italic]“{example.text}”[/italic]", soft_wrap=True)
+        for note in mind.data.vocabulary.read(example.text).notes():
+            console.print(f"   {note}", soft_wrap=True)
+        for number, step in enumerate(rollout.steps):
+            console.print(_line(number, step, graph, example))
+        left_m = float(graph.distance_m[rollout.paths[0][-1], example.goal])
+        arrived += left_m < SUCCESS_M
+        verdict = "[green]arrived[/green]" if left_m < SUCCESS_M else "[red]missed[/red]"
+        console.print(f"   stops {left_m:.1f} m from the goal: {verdict}")
+        walk = tuple(int(step.row[0]) for step in rollout.steps)
+        told = (example.scan, example.text, example.start_heading_rad, walk, example.path, example.instr_id)
+        asked = Question(*told, walked_by=mind.name)
+        shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", (mind.record(asked),)))
+    page = options.out / "report.html"
+    assets = gather_assets(library, name, [item.records[0] for item in shown])
+    about = f"{weights} with the {mind.acts} in an unseen house (ghosts demo --seed {options.seed})"
+    write_text(page, build_report("Ghosts: the agent at work", about, shown, assets))
+    console.print(f"\n{arrived} of {len(examples)} instructions reached their goal (within 3 m).")
+    console.print(f"The report, with maps, beliefs and panoramas: {page} (open it in a browser)", soft_wrap=True)
+    command = "ghosts" if shutil.which("ghosts") else sys.argv[0]  # `make` does not put it on the path
+    console.print(f"Look inside and type your own: {command} view --data {root} --run {weights}", soft_wrap=True)
+
+
+def _line(number: int, step: WalkStep, graph: NavGraph, example: Example) -> str:
+    """One step: what is believed about the goal, how far it is, and what is done."""
+    from ghosts.belief.histogram import entropy
+
+    thought, chosen = step.thought, int(step.chosen[0])
+    unsure = float(entropy(thought.beliefs[:, -1])[0])
+    distance = float(graph.distance_m[int(step.row[0]), example.goal])
+    does = "stop" if step.known.visited[0, chosen] else "go on"
+    sure = f"{does} ({thought.probabilities[0, chosen]:.0%})" if thought.features is not None else does
+    return f"   step {number}: belief's entropy {unsure:4.2f} nats, {distance:4.1f} m to the goal: {sure}"

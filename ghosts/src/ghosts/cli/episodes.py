@@ -1,0 +1,70 @@
+"""List the episodes that --episode can name: `ghosts episodes --data ROOT [--find WORDS]`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghosts_sim.cli._options import parse
+from ghosts_sim.dataroot import DataRoot
+from ghosts_sim.episodes import Instruction, each_instruction
+from ghosts_sim.errors import UnknownNameError
+from ghosts_sim.values import require
+
+
+@dataclass(frozen=True)
+class Options:
+    data: Path
+    """Data root."""
+    split: str = ""
+    """List only this split."""
+    scan: str = ""
+    """List only this building."""
+    find: str = ""
+    """List only instructions with these words."""
+    most: int = 20
+    """Print at most this many lines; 0 = all."""
+
+    def __post_init__(self) -> None:
+        require(self.most >= 0, "--most must not be negative", self.most)
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts episodes`."""
+    options = parse(Options, "episodes", arguments, __doc__)
+    root = DataRoot(options.data)
+    if options.scan and options.scan not in root.scans:
+        raise UnknownNameError("scan", options.scan, root.scans, str(root.path))
+    found = [(split, item) for split in splits(root, options.split) for item in each_instruction(root.episodes(split))]
+    words = options.find.lower().split()
+    kept = [
+        (split, item)
+        for split, item in found
+        if options.scan in ("", item.episode.scan) and all(word in item.text.lower() for word in words)
+    ]
+    for split, item in kept[: options.most or None]:
+        print(line(split, item))
+    left = len(kept) - (min(options.most, len(kept)) or len(kept))
+    print(
+        f"{len(kept)} of {len(found)} episodes" + (f", {left} of them not shown (--most 0 shows all)" if left else "")
+    )
+
+
+def splits(root: DataRoot, name: str) -> list[str]:
+    """The split of that name, or all of them.
+
+    Raises:
+        UnknownNameError: no such split.
+    """
+    if name and name not in root.splits:
+        raise UnknownNameError("split", name, root.splits, str(root.path))
+    return [name] if name else root.splits
+
+
+def line(split: str, item: Instruction) -> str:
+    """One episode in at most 100 columns."""
+    length = "" if item.episode.distance_m is None else f"{item.episode.distance_m:.1f} m"
+    head = f"{item.instr_id:<9} {split:<10} {item.episode.scan:<12} {length:>7}  "
+    text = " ".join(item.text.split())
+    room = 100 - len(head)
+    return head + (text if len(text) <= room else text[: room - 1] + "…")

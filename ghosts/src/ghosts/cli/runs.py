@@ -1,0 +1,64 @@
+"""List the models that --run can name: shipped weights and your own runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ghosts.weights import FILTERS, read_about, shipped
+from ghosts_sim.cli._options import parse
+from ghosts_sim.cli._out import check_folder
+from ghosts_sim.errors import DataError
+
+
+@dataclass(frozen=True)
+class Options:
+    folder: Path = Path("runs")
+    """Folder in which to look for runs."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run `ghosts runs`."""
+    options = parse(Options, "runs", arguments, __doc__)
+    if options.folder != Options.folder:
+        check_folder(options.folder, "--folder")
+    damaged = []
+    rows = [("--run", "what", "does", "sees", "iteration")]
+    rows += [row(name, read_about(file) or {}, name in FILTERS) for name, file in shipped().items()]
+    for file in sorted(options.folder.rglob("*.safetensors")):
+        if file.stem in ("best", "last"):
+            # A folder alone means its best checkpoint.
+            name, about = str(file.parent if file.stem == "best" else file), _about(file)
+            damaged += [file] if about is None else []
+            rows.append((name, "damaged", "", "", "") if about is None else row(name, about))
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
+    for cells in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
+    if len(rows) == 1 + len(shipped()):
+        print(f"no runs in {options.folder}/ yet; train one with: ghosts train goal --out {options.folder}/NAME")
+    if damaged:
+        hint = "copy it again, or remove it"
+        raise DataError("no checkpoint, or a damaged one", file=damaged[0], hint=hint)
+
+
+def _about(file: Path) -> dict[str, Any] | None:
+    """What a run's checkpoint says of itself; None where no training wrote it."""
+    about = read_about(file) or {}
+    experiment = about.get("experiment", {})
+    named = isinstance(experiment, dict) and isinstance(experiment.get("name", ""), str)
+    return about if named and isinstance(about.get("iteration"), int) else None
+
+
+def row(name: str, about: dict[str, Any], only_filter: bool = False) -> tuple[str, str, str, str, str]:
+    """One model, by what its file says of itself; its name may mean the filter of an agent's file."""
+    experiment = about.get("experiment") or {}
+    if "model" not in experiment:
+        return name, "backbone", "for ghosts tiles", "images", ""
+    does = "predicts goals" if only_filter or "navigation" not in experiment else "walks by itself"
+    if "hidden_words" in experiment:
+        does = "guesses hidden words"
+    if "speaker" in experiment:
+        does = "tells walks in words"
+    sees = "images" if about.get("labels") is None else "landmarks"
+    return name, str(experiment.get("name", "?")), does, sees, str(about.get("iteration", ""))

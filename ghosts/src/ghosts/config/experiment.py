@@ -1,0 +1,270 @@
+"""What defines a run besides the model's own settings: what it is shown, how it is trained, how it acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig, SpeakerConfig
+from ghosts_sim.errors import ConfigError
+from ghosts_sim.values import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Bound,
+    Config,
+    Count,
+    Fraction,
+    Positive,
+    Weight,
+    at_least,
+    require,
+    within,
+)
+
+GoalKind = Literal["filter", "lingunet", "hand-coded"]
+Source = Literal["landmarks", "images", "any"]
+Precision = Literal["auto", "32-true", "bf16-mixed"]
+"""Precision of the networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
+MAX_SEED = 2**32 - 1
+"""Torch takes 64 bits; the seed of an iteration (`learn.trainer`) needs the other bits."""
+Sixteens = Annotated[int, Bound("must be a multiple of 16", lambda value: value >= 16 and value % 16 == 0)]
+
+
+@dataclass(frozen=True)
+class LandmarkConfig(Config, part="landmarks"):
+    """Which landmarks an agent is shown."""
+
+    objects: bool = True
+    """Show labelled objects."""
+    unplaced: bool = True
+    """Also show objects of unknown direction (method `near`), spread widely."""
+    rooms: bool = True
+    """Show the kind of room around the camera."""
+    floor: bool = True
+    """Show the structure of the navigation graph: floor around the camera and along lines to its neighbours, the
+    neighbours themselves, and stairs."""
+    sight_m: Annotated[float, at_least(0)] = 0.0
+    """Also show objects and rooms of viewpoints in plain sight up to this far; with 0 only those of the viewpoint
+    itself, within 2 m."""
+    stairs_m: Positive = 0.5
+    """A neighbour that lies more than this higher or lower is up or down stairs."""
+    patch_m: Annotated[float, at_least(0), Bound("must be at most 10", lambda value: value <= 10.0)] = 0.5
+    """Floor and room reach this far around the camera, along each axis."""
+    step_m: Annotated[Positive, within(0.01, 10)] = 0.25
+    """Distance between the points of a line or patch. Keep it at most a map cell, so that no cell is missed."""
+    exact_m: Annotated[float, at_least(0)] = 0.1
+    """An object whose place is known better than this is shown as one point."""
+    vectors: bool = False
+    """Read labels by the vectors of their words, also labels that training never met."""
+    lines: bool = False
+    """Show the floor on the way to every viewpoint in sight, not only to neighbours."""
+    doors: bool = False
+    """Show a doorway between neighbouring viewpoints of different rooms."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.objects or self.rooms or self.floor):
+            raise ConfigError("landmarks: objects, rooms and floor are all off: nothing to see; leave one of them on")
+
+
+@dataclass(frozen=True)
+class OptimiserConfig(Config, part="train"):
+    """Settings of every training: how long it takes, in which steps, and how often it is logged, scored and saved."""
+
+    iterations: Annotated[int, NOT_NEGATIVE] = 2500
+    batch: Count = 32
+    """Episodes per iteration, over all processes (for a backbone: views)."""
+    learning_rate: Weight = 1e-3
+    schedule: Literal["one-cycle", "constant"] = "one-cycle"
+    """one-cycle is a linear warm-up over 5 % of the iterations, then a cosine to zero."""
+    optimiser: Literal["adamw", "adam"] = "adamw"
+    """Adam (the paper's) adds weight decay to the gradient, AdamW to the weights."""
+    weight_decay: Weight = 1e-2
+    gradient_norm: Weight = 1.0
+    """Gradients are scaled down to this norm; 0 leaves them as they are."""
+    ema: Fraction = 0.0
+    """Decay of the running average of the weights, which is then evaluated; 0 evaluates the weights themselves."""
+    precision: Precision = "32-true"
+    """Precision of the networks: float32, bfloat16 (the filter stays in float32), or auto (bfloat16 on a GPU, float32
+    on a CPU)."""
+    seed: Annotated[int, within(0, MAX_SEED)] = 0
+    log_every: Count = 25
+    """In iterations."""
+    evaluate_every: Count = 500
+    """In iterations."""
+    checkpoint_every: Count = 250
+    """In iterations."""
+
+
+@dataclass(frozen=True)
+class TrainConfig(OptimiserConfig):
+    """How a model of instructions is trained."""
+
+    capture: bool = True
+    """On a single GPU, run language and filter as CUDA graphs. The numbers stay the same."""
+    agent_steps: Count = 6
+    """Viewpoints from which an agent looks in an episode."""
+    mirrored: Fraction = 0.5
+    """Share of episodes shown mirrored, with left and right swapped in the words."""
+    quarters: bool = False
+    """Rotate episodes by random quarter turns."""
+    variants: Count = 1
+    """Copies of every building, each rotated by a random angle (landmarks only); 1 is the building alone."""
+    word_dropout: Fraction = 0.05
+    """Share of words replaced by the unknown word."""
+    meaning_dropout: Fraction = 0.0
+    """Share of words read by their vector alone, like words that training never met (with `language.vectors`)."""
+    misread: Fraction = 0.0
+    """Practice for other ways to say something: an episode draws a share of its words, up to this one. They are read as
+    the model would read synonyms that training never met (with `language.vectors`)."""
+    label_dropout: Fraction = 0.0
+    """Share of room and object labels hidden in an episode's building, so that it looks new (Tan et al. 2019)."""
+    room_loss: Weight = 0.0
+    """Weight of predicting the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
+    progress_loss: Weight = 0.0
+    """Weight of predicting from the words alone how far the goal still is after each filter step (with
+    `language.progress`)."""
+    hold_out: Annotated[
+        int | None, Bound("must be 0, or 2 at least", lambda value: value in (None, 0) or value >= 2)
+    ] = None
+    """Hold out every n-th training building as `dev_unseen`; 0 holds out none. By default every eighth, or every
+    sixteenth where the data root has a `val_unseen`."""
+    buildings: Annotated[int, NOT_NEGATIVE] = 0
+    """Train in only this many of the training buildings, evenly spaced; 0 for all."""
+    visit: Count = 64
+    """Instructions taken from a building before another takes its place, where buildings are streamed."""
+    distil: Fraction = 0.0
+    """Weight of the teachers' beliefs (`--teacher RUN`) in the loss. The true poses of the path have the rest."""
+    spoken: Fraction = 0.0
+    """Share of episodes whose instruction comes from a speaker (`--spoken FILE`; Fried et al. 2018)."""
+    spoken_until: Fraction = 0.7
+    """A speaker's instructions are used up to this share of the iterations, then only people's."""
+    supervised: int = 0
+    """Agent steps per episode whose maps enter the loss, drawn anew in every iteration; 0 for all of them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(
+            0 <= self.supervised <= self.agent_steps,
+            f"train.supervised must lie in 0..{self.agent_steps} (train.agent_steps)",
+            self.supervised,
+        )
+
+
+@dataclass(frozen=True)
+class GoalExperiment:
+    """One row of Table 1."""
+
+    name: str
+    """Name in tables."""
+    kind: GoalKind
+    """The paper's filter, or a baseline."""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    baseline: BaselineConfig = field(default_factory=BaselineConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    landmarks: LandmarkConfig = field(default_factory=LandmarkConfig)
+    """What is shown of a world of landmarks. It is not used with images."""
+    observation: Source = "landmarks"
+    """What the map is made from: labelled landmarks, a frozen backbone's tiles of images, or what the data root has."""
+
+
+@dataclass(frozen=True)
+class NavigationConfig(Config, part="navigation"):
+    """How an agent acts and learns to act."""
+
+    agent: Literal["filter", "seq2seq"] = "filter"
+    """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
+    step_limit: Count = 12
+    """Panoramas that an agent may look at in an episode of an evaluation. In training it is --train.agent-steps."""
+    own_actions: Fraction = 0.5
+    """Share of training moves that the agent chooses itself. The others go to the candidate closest to the goal.
+    Paper: 0.5. With 1 it is DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
+    policy_weight: Annotated[float, NOT_NEGATIVE] = 0.1
+    """Weight of the policy's loss beside the filter's."""
+    reward: Annotated[float, NOT_NEGATIVE] = 0.0
+    """Weight of the policy's own success in its loss (policy gradient): walks that do better than others of the same
+    instruction become likelier. Needs --navigation.own-actions 1 and several --navigation.samples."""
+    samples: Count = 1
+    """Walks per instruction of a training batch."""
+    true_beliefs: bool = False
+    """Give the policy the true trajectory instead of the filter's beliefs: an upper bound."""
+    freeze_filter: bool = False
+    """Train only the policy, on the beliefs of a filter that stays as `--warm-start` gave it. No gradient passes
+    through the filter, which makes an iteration several times cheaper. Paper: both are trained together."""
+    fresh_policy: bool = False
+    """Take the filter of `--warm-start` and learn the policy anew. A policy that learned together with the filter
+    walks worse in buildings that neither knows (docs/ideas.md)."""
+    planner: PlannerConfig = field(default_factory=PlannerConfig)
+    """Settings of `ghosts eval vln --planner`; nothing in it is trained."""
+    seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(
+            self.reward == 0.0 or (self.samples > 1 and self.own_actions == 1.0 and self.agent == "filter"),
+            "navigation.reward needs navigation.agent filter, own-actions 1 and samples of at least 2",
+            self.reward,
+        )
+        for name in ("true_beliefs", "freeze_filter"):
+            fits = self.agent == "filter" or not getattr(self, name)
+            require(fits, f"navigation.{name} needs navigation.agent filter", self.agent)
+
+    @property
+    def policy_alone(self) -> bool:
+        """Whether beliefs do not depend on what is trained. Then the loss uses the beliefs of the walk."""
+        return self.true_beliefs or self.freeze_filter
+
+
+@dataclass(frozen=True)
+class VlnExperiment(GoalExperiment):
+    """One row of Table 2: a goal-prediction experiment that also acts."""
+
+    navigation: NavigationConfig = field(default_factory=NavigationConfig)
+
+    def __post_init__(self) -> None:
+        samples, batch = self.navigation.samples, self.train.batch
+        require(batch % samples == 0, f"navigation.samples must divide train.batch of {batch}", samples)
+
+
+@dataclass(frozen=True)
+class SpeakerExperiment(GoalExperiment):
+    """A speaker, which writes instructions for paths."""
+
+    speaker: SpeakerConfig = field(default_factory=SpeakerConfig)
+
+
+@dataclass(frozen=True)
+class WordsExperiment(GoalExperiment):
+    """An encoder of instructions that learns to guess hidden words, as a start for a goal predictor."""
+
+    hidden_words: float = 0.15
+    """Share of the words that are hidden."""
+
+    def __post_init__(self) -> None:
+        require(0.0 < self.hidden_words < 1.0, "hidden_words must lie in (0, 1)", self.hidden_words)
+
+
+@dataclass(frozen=True)
+class BackboneConfig(OptimiserConfig):
+    """How the houses' image backbone is trained (`ghosts backbone`)."""
+
+    iterations: Count = 6000
+    batch: Count = 64
+    precision: Precision = "auto"
+    learning_rate: Annotated[Weight, POSITIVE] = 2e-3
+    log_every: Count = 50
+    evaluate_every: Count = 1000
+    checkpoint_every: Count = 500
+    channels: Count = 64
+    """Feature channels."""
+    balance: Weight = 0.5
+    """The weight of a label is its share of the pixels to the power of minus this, so small things count more."""
+    width: Sixteens = 320
+    """Width of the views in pixels, a multiple of 16."""
+    height: Sixteens = 256
+    """Height of the views, a multiple of 16. The default size is that of the views for tiles, because group norm
+    averages over a whole view."""
+    panoramas: Count = 4000
+    """Keep at most this many panoramas, evenly spaced, on the device (2 MB each at 256 px faces)."""
+    held_out_views: Count = 512
+    """Views of held-out houses from which the scores are computed."""

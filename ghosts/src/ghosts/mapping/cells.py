@@ -1,0 +1,105 @@
+"""Map observations as lists of observed cells: about 190 of the paper's 96 × 96 per step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Int64
+from torch import Tensor
+
+from ghosts_sim.geometry import lattice_corner, on_map
+from ghosts_sim.types import Grid
+
+
+@dataclass(frozen=True)
+class CellLabels:
+    """Labels on cells, where landmarks are seen instead of images."""
+
+    cell: Int[Tensor, " m"]
+    """Number of the cell each label is on."""
+    label: Int[Tensor, " m"]
+    weight: Float[Tensor, " m"]
+    vectors: Float[Tensor, "labels d"] | None = None
+    """Vector of each label, known or new, where labels are read by their meaning."""
+
+
+@dataclass(frozen=True)
+class MapCells:
+    """The observed cells of `b` episodes over `s` agent steps, sorted by step, each (step, item, row, col) once.
+
+    A cell has features, or labels that the model makes features of (`act.model.CellFeatures`); c is 0 until then.
+    """
+
+    features: Float[Tensor, "n c"]
+    step: Int[Tensor, " n"]
+    item: Int[Tensor, " n"]
+    row: Int[Tensor, " n"]
+    col: Int[Tensor, " n"]
+    counts: tuple[int, ...]
+    """Cells of each step: step `s` is the slice after the first `sum(counts[:s])`."""
+    batch: int
+    rows: int
+    cols: int
+    """Size of the maps."""
+    labels: CellLabels | None = None
+
+    @property
+    def steps(self) -> int:
+        """Agent steps."""
+        return len(self.counts)
+
+
+def place_cells(
+    lattice: Int[Tensor, "n 2"],
+    step: Int[Tensor, " n"],
+    item: Int[Tensor, " n"],
+    steps: int,
+    origin_xy_m: Float[np.ndarray, "b 2"],
+    grid: Grid,
+) -> tuple[MapCells, Int[Tensor, " kept"]]:
+    """Put cells of the world's lattice on the maps of a batch; what lies off a map is dropped.
+
+    Args:
+        lattice: (row, column) of each cell, sorted by step.
+        step: agent step of each.
+        item: episode of each.
+        steps: agent steps in all.
+        origin_xy_m: centre of each episode's map, from `geometry.snap_origin`.
+        grid: of the maps.
+
+    Returns:
+        The cells, without features, and which of the given ones they are.
+    """
+    corner = torch.from_numpy(lattice_corner(origin_xy_m, grid)[:, ::-1].copy()).to(lattice.device)
+    place = lattice.long() - corner[item]
+    kept = on_map(place.flip(-1), grid).nonzero()[:, 0]
+    step, item, place = step[kept], item[kept], place[kept]
+    cells = MapCells(
+        features=torch.zeros(len(kept), 0, device=place.device),
+        step=step,
+        item=item,
+        row=place[:, 0].contiguous(),
+        col=place[:, 1].contiguous(),
+        counts=tuple(torch.bincount(step, minlength=steps).tolist()),
+        batch=len(origin_xy_m),
+        rows=grid.rows,
+        cols=grid.cols,
+    )
+    return cells, kept
+
+
+def starts_of(counts: Int[np.ndarray, " n"]) -> Int64[np.ndarray, " n1"]:
+    """Where each of several ragged groups starts, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def ragged_rows(
+    starts: Int64[np.ndarray, " v1"], picked: Int[np.ndarray, " k"]
+) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
+    """Rows of several ragged groups one after the other, with the position of their group in `picked`."""
+    sizes = starts[picked + 1] - starts[picked]
+    owner = np.repeat(np.arange(len(picked)), sizes)
+    first = np.cumsum(sizes) - sizes
+    return owner, np.arange(int(sizes.sum())) - first[owner] + starts[picked][owner]

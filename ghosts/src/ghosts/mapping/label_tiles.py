@@ -1,0 +1,92 @@
+"""Tiles of landmarks: lattice cells with labels on them instead of features, any number per cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int, Int32, Int64
+from torch import Tensor
+
+from ghosts.mapping.cells import CellLabels, MapCells, place_cells, ragged_rows, starts_of
+from ghosts.mapping.landmark_views import LandmarkTile, LandmarkView, landmark_tile
+from ghosts_sim.types import Grid
+
+
+@dataclass(frozen=True, eq=False)
+class LabelTiles:
+    """Tiles one after the other; within a tile cells are sorted by row, then column, each once."""
+
+    counts: Int64[np.ndarray, " tiles"]
+    """Cells of each tile."""
+    cells: Int32[np.ndarray, "n 2"]
+    """(row, column) on the world's lattice."""
+    starts: Int64[np.ndarray, " n1"]
+    """Cell k has labels `starts[k]` to `starts[k + 1]`."""
+    label: Int32[np.ndarray, " m"]
+    weight: Float32[np.ndarray, " m"]
+    vectors: Float[Tensor, "labels d"] | None = None
+    """Vector of each label, where labels are read by their meaning."""
+
+    def labels_of(self, rows: Int[np.ndarray, " k"]) -> CellLabels:
+        """Labels of the named cells, numbered in the order named."""
+        owner, picked = ragged_rows(self.starts, rows)
+        label, weight = torch.from_numpy(self.label[picked].astype(np.int64)), torch.from_numpy(self.weight[picked])
+        return CellLabels(torch.from_numpy(owner), label, weight, self.vectors)
+
+    def pick(self, tiles: Int[np.ndarray, " k"]) -> LabelTiles:
+        """Some of the tiles, in the order named."""
+        _, rows = ragged_rows(starts_of(self.counts), tiles)
+        _, entries = ragged_rows(self.starts, rows)
+        starts = starts_of(np.diff(self.starts)[rows])
+        return LabelTiles(
+            self.counts[tiles], self.cells[rows], starts, self.label[entries], self.weight[entries], self.vectors
+        )
+
+
+def label_tiles(tiles: Sequence[LandmarkTile]) -> LabelTiles:
+    """Lay tiles one after the other; their entries are sorted by cell already."""
+    cells, entries = [], []
+    for tile in tiles:
+        new = np.ones(len(tile.cells), bool)
+        new[1:] = (tile.cells[1:] != tile.cells[:-1]).any(1)
+        cells.append(tile.cells[new, ::-1])
+        entries.append(np.diff(np.append(np.flatnonzero(new), len(new))))
+    return LabelTiles(
+        counts=np.array([len(part) for part in cells], np.int64),
+        cells=np.concatenate(cells).astype(np.int32),
+        starts=starts_of(np.concatenate(entries)),
+        label=np.concatenate([tile.label_id for tile in tiles]).astype(np.int32),
+        weight=np.concatenate([tile.weight for tile in tiles]).astype(np.float32),
+    )
+
+
+def join_label_tiles(parts: Sequence[LabelTiles]) -> LabelTiles:
+    """Tiles of several sets one after the other; all sets have the same labels."""
+    return LabelTiles(
+        counts=np.concatenate([part.counts for part in parts]),
+        cells=np.concatenate([part.cells for part in parts]),
+        starts=starts_of(np.concatenate([np.diff(part.starts) for part in parts])),
+        label=np.concatenate([part.label for part in parts]),
+        weight=np.concatenate([part.weight for part in parts]),
+        vectors=parts[0].vectors,
+    )
+
+
+def cells_from_labels(
+    view: LandmarkView, origin_xy_m: tuple[float, float], grid: Grid, vectors: Float[Tensor, "labels d"] | None = None
+) -> MapCells:
+    """Labelled points seen at one agent step of one episode as map cells, on the CPU.
+
+    Args:
+        view: the points, in the world.
+        origin_xy_m: centre of the map, on the lattice.
+        grid: of the map.
+        vectors: of each label, where labels are read by their meaning.
+    """
+    tile = replace(label_tiles([landmark_tile(view, grid.cell_m)]), vectors=vectors)
+    here = torch.zeros(len(tile.cells), dtype=torch.long)
+    cells, kept = place_cells(torch.from_numpy(tile.cells), here, here, 1, np.array([origin_xy_m]), grid)
+    return replace(cells, labels=tile.labels_of(kept.numpy()))

@@ -1,0 +1,134 @@
+"""A trained run as the agent of `ghosts/R2R-v0`: it acts on the environment's observations alone.
+
+The environment moves one viewpoint at a time. The agent chooses among all viewpoints it has seen, so it remembers where
+it is going. It tells viewpoints apart by their positions.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+
+from ghosts.agent.agent import Carry, GhostAgent, Percept
+from ghosts.agent.known import Neighbours
+from ghosts.agent.model import Briefing
+from ghosts.mapping.cells import MapCells
+from ghosts.mapping.label_tiles import cells_from_labels
+from ghosts.mapping.labels import LabelSet
+from ghosts.mapping.landmark_views import LandmarkView
+from ghosts.mapping.points import points_from_rgbd
+from ghosts.mapping.saved_backbone import load_backbone
+from ghosts.mapping.tiles import place_tiles, tiles_from_points
+from ghosts.run.env import STOP
+from ghosts.run.load import Run
+from ghosts_sim.errors import ConfigError
+from ghosts_sim.geometry import direction, snap_origin
+from ghosts_sim.renderer import SWEEP_CAMERA
+from ghosts_sim.types import Intrinsics
+
+SAME_PLACE_M = 5e-5
+"""Viewpoints nearer than this to each other are one. Candidates come as float32 angles and distances, right to some
+10 µm; the nearest two viewpoints of R2R are 170 µm apart."""
+
+
+class EnvAgent:
+    """Acts in one environment: `reset` with the first observation of an episode, then `act` on every one.
+
+    Args:
+        run: trained to act.
+        backbone: file or name of the backbone of a run that reads images; None for landmarks.
+        camera: of the environment's images.
+        labels: the environment's (`env.unwrapped.labels`), for a run that reads labels by the meaning of their words.
+
+    Example:
+        agent = EnvAgent(load_run("houses-agent"), "houses-backbone")
+        observation, _ = env.reset()
+        agent.reset(observation)
+        while not over:
+            observation, reward, over, cut, info = env.step(agent.act(observation))
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        backbone: str | Path | None = None,
+        camera: Intrinsics = SWEEP_CAMERA,
+        labels: LabelSet | None = None,
+    ) -> None:
+        agent = run.agent()
+        if not isinstance(agent, GhostAgent):
+            raise ConfigError(f"{run.name} has no map to act on here; name a run of the filter")
+        if run.on_true_beliefs:
+            raise ConfigError(f"{run.name} acts on true trajectories, which are not shown here; name another run")
+        if backbone is None and run.reading.labels is None:
+            raise ConfigError(f"{run.name} needs its backbone, such as houses-backbone")
+        if backbone is not None and run.reading.labels is not None:
+            raise ConfigError(f"{run.name} needs no backbone, got {backbone}; leave it out")
+        if labels is None and run.reading.landmarks.vectors and backbone is None:
+            raise ConfigError(f"{run.name} reads labels by their words; give it labels=env.unwrapped.labels")
+        self.agent, self.run, self.camera = agent, run, camera
+        self._vectors = torch.from_numpy(labels.vectors) if labels is not None else None
+        self.backbone = load_backbone(Path(backbone)) if backbone is not None else None
+
+    @torch.no_grad()
+    def reset(self, observation: dict[str, Any]) -> tuple[str, ...]:
+        """Hear an instruction; the observation is the episode's first. Returns what was not understood, in words."""
+        start = observation["position_m"]
+        x_m, y_m = snap_origin(start[:2], self.run.reading.grid).tolist()
+        self._origin = (x_m, y_m)
+        self._places: list[Float[np.ndarray, " 3"]] = [start]
+        assert self.run.reading.vocabulary is not None, "a run knows its words"
+        tokens = torch.from_numpy(self.run.reading.vocabulary.encode([observation["instruction"]]))
+        xy_m = torch.from_numpy(start[None, :2] - np.array([self._origin])).float()
+        heading = torch.from_numpy(observation["heading_rad"]).float()
+        self._carry: Carry = self.agent.start(Briefing(tokens, (tokens > 0).sum(1), xy_m, heading), np.zeros(1, int))
+        self._moves: deque[int] = deque()
+        return tuple(self.run.reading.vocabulary.read(observation["instruction"]).notes())
+
+    @torch.no_grad()
+    def act(self, observation: dict[str, Any]) -> int:
+        """The next action: the number of a candidate, or 0 to stop."""
+        near = self._neighbours(observation)
+        if not self._moves:
+            if self._carry.stopped[0]:
+                return STOP
+            percept = Percept(self._cells(observation), near)
+            self._carry, action, _ = self.agent.step(self._carry, percept)
+            self._moves.extend(int(move) for move in action.moves[0] if move >= 0)
+            if not self._moves:
+                return STOP
+        return int(np.flatnonzero(near.viewpoint == self._moves.popleft())[0]) + 1
+
+    def _neighbours(self, observation: dict[str, Any]) -> Neighbours:
+        """Where the environment's candidates are, and their numbers."""
+        turn, rise, distance = observation["candidates"][: int(observation["action_mask"].sum()) - 1].T.astype(float)
+        ahead = direction(observation["heading_rad"][0] + turn, rise)
+        there = observation["position_m"] + ahead * distance[:, None]
+        numbers = np.array([self._number(place) for place in there], np.int64)
+        return Neighbours(np.zeros(len(there), np.int64), numbers, there - self._places[0])
+
+    def _number(self, place: Float[np.ndarray, " 3"]) -> int:
+        away = np.linalg.norm(np.stack(self._places) - place, axis=1)
+        if away.min() < SAME_PLACE_M:
+            return int(away.argmin())
+        self._places.append(place)
+        return len(self._places) - 1
+
+    def _cells(self, observation: dict[str, Any]) -> MapCells:
+        reading = self.run.reading
+        if self.backbone is None:
+            seen: Int[np.ndarray, " n"] = np.flatnonzero(observation["landmark_weight"])
+            xyz_m = np.concatenate([observation["landmark_xy_m"][seen], np.zeros((len(seen), 1))], 1).astype(float)
+            weight = observation["landmark_weight"][seen].astype(float)
+            view = LandmarkView(observation["landmark_label"][seen], xyz_m, weight)
+            return cells_from_labels(view, self._origin, reading.grid, self._vectors)
+        features = self.backbone(torch.from_numpy(observation["rgb"]))[None].float()
+        depth, to_world = (torch.from_numpy(observation[name])[None] for name in ("depth_m", "camera_to_world"))
+        points = points_from_rgbd(features, depth, to_world, self.camera, reading.height_clip_m)
+        tiles = tiles_from_points(points, reading.grid.cell_m)
+        return place_tiles(tiles, 1, np.array([self._origin]), reading.grid)

@@ -1,0 +1,246 @@
+"""Walking a batch of episodes with an agent, on the same tiles as training: index arithmetic, no pixel, no simulator.
+
+Deterministic: the same agent on the same examples in the same batches walks the same paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from ghosts.agent.agent import Action, Choose, Percept, choose_best
+from ghosts.agent.known import KnownGraph, Neighbours
+from ghosts.agent.model import Briefing
+from ghosts.belief.histogram import pose_belief
+from ghosts.config import ModelConfig
+from ghosts.data.dataset import Dataset
+from ghosts.data.drops import Drops
+from ghosts.data.examples import Example
+from ghosts.data.symmetry import Symmetry
+from ghosts.devices import to_device
+from ghosts.mapping.cells import ragged_rows, starts_of
+
+
+@runtime_checkable
+class Walking(Protocol):
+    """Walkers under way: an agent's carry."""
+
+    @property
+    def stopped(self) -> Bool[np.ndarray, " b"]:
+        """Who has stopped."""
+        ...
+
+    @property
+    def known(self) -> KnownGraph:
+        """What each has seen of its graph."""
+        ...
+
+
+@runtime_checkable
+class Thinking(Protocol):
+    """What an agent thought at a step."""
+
+    @property
+    def known(self) -> KnownGraph:
+        """What it chose from."""
+        ...
+
+
+C = TypeVar("C", bound=Walking)
+T = TypeVar("T", bound=Thinking, covariant=True)
+
+
+@runtime_checkable
+class Agent(Protocol[C, T]):
+    """An agent that can be walked: `act.agent.GhostAgent`, `act.seq2seq.Seq2SeqAgent`."""
+
+    def start(
+        self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: Float[Tensor, "b t1 c y x"] | None = None
+    ) -> C:
+        """The first carry."""
+        ...
+
+    def step(self, carry: C, percept: Percept, choose: Choose) -> tuple[C, Action, T]:
+        """Next carry, action, thought."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Episodes:
+    """Episodes being walked."""
+
+    examples: list[Example]
+    symmetries: list[Symmetry]
+    briefing: Briefing
+    matrix: Float[np.ndarray, "b 2 2"]
+    """From the building's to the episode's frame: a row vector times this."""
+    first: Int[np.ndarray, " b"]
+    """Number of the first viewpoint of each episode's building."""
+    drops: Drops | None = None
+    """Words and labels hidden from each, in training."""
+    beliefs: Float[Tensor, "b t1 c y x"] | None = None
+    """True ones, instead of the filter's; see `World.with_true_beliefs`."""
+
+    @property
+    def start_viewpoint(self) -> Int[np.ndarray, " b"]:
+        """Where each episode starts."""
+        return self.first + np.array([example.start for example in self.examples])
+
+
+class World:
+    """What agents perceive in a data set: viewpoints of all its buildings are numbered through.
+
+    Args:
+        data: the buildings, on the device.
+        device: where the agent lives.
+    """
+
+    def __init__(self, data: Dataset, device: torch.device) -> None:
+        self.data, self.device = data, device
+        graphs = {scan: data.root.graph(scan) for scan in data.scans}
+        firsts = starts_of(np.array([len(graph.ids) for graph in graphs.values()]))
+        self.first = dict(zip(graphs, firsts.tolist()))
+        """Number of each building's first viewpoint."""
+        self.position_m = np.concatenate([graph.position_m for graph in graphs.values()])
+        edges = [graph.adjacent.nonzero() for graph in graphs.values()]
+        counts = [np.bincount(rows, minlength=len(graph.ids)) for (rows, _), graph in zip(edges, graphs.values())]
+        # Viewpoint v has neighbours `starts[v]` to `starts[v + 1]`.
+        self._starts = starts_of(np.concatenate(counts))
+        self._neighbour = np.concatenate([cols + first for (_, cols), first in zip(edges, firsts)])
+
+    def begin(
+        self,
+        examples: Sequence[Example],
+        symmetries: Sequence[Symmetry] | None = None,
+        drops: Drops | None = None,
+    ) -> Episodes:
+        """Put walkers at the starts of episodes; see `Dataset.batch`."""
+        symmetries = list(symmetries or [Symmetry()] * len(examples))
+        angles = [self.data.bank.angles_rad[symmetry.variant] for symmetry in symmetries]
+        # The rows of the unit matrix, rotated: what x and y become.
+        matrix = np.stack([symmetry.points(np.eye(2), angle) for symmetry, angle in zip(symmetries, angles)])
+        first = np.array([self.first[example.scan] for example in examples])
+        briefing = to_device(self.data.briefing(examples, symmetries, drops), self.device)
+        return Episodes(list(examples), symmetries, briefing, matrix, first, drops)
+
+    def perceive(self, episodes: Episodes, viewpoint: Int[np.ndarray, " b"], active: Bool[np.ndarray, " b"]) -> Percept:
+        """What active walkers perceive at the given viewpoints (numbered through all buildings)."""
+        chosen = np.flatnonzero(active)
+        owner, entry = ragged_rows(self._starts, viewpoint[chosen])
+        near, episode = self._neighbour[entry], chosen[owner]
+        delta = self.position_m[near] - self.position_m[episodes.start_viewpoint[episode]]
+        flat = np.einsum("md,mde->me", delta[:, :2], episodes.matrix[episode])
+        neighbours = Neighbours(episode, near, np.concatenate([flat, delta[:, 2:]], 1))
+        examples, symmetries = [episodes.examples[k] for k in chosen], [episodes.symmetries[k] for k in chosen]
+        rows, drops = (viewpoint - episodes.first)[chosen].tolist(), episodes.drops
+        cells = self.data.see(examples, rows, symmetries, self.device, drops.of(chosen) if drops is not None else None)
+        item = torch.from_numpy(chosen).to(self.device)[cells.item]
+        return Percept(replace(cells, item=item, batch=len(episodes.examples)), neighbours)
+
+    def with_true_beliefs(self, episodes: Episodes, model: ModelConfig) -> Episodes:
+        """The same episodes with the demonstrators' true trajectories as beliefs, the start included."""
+        path, heading = (
+            torch.from_numpy(part).float().to(self.device)
+            for part in self.data.paths(episodes.examples, episodes.symmetries)
+        )
+        xy_m = torch.cat([episodes.briefing.start_xy_m[:, None], path], 1)
+        heading_rad = torch.cat([episodes.briefing.start_heading_rad[:, None], heading], 1)
+        beliefs = pose_belief(xy_m, heading_rad, model.belief_grid, model.filter.sigma_m, model.filter.headings)
+        return replace(episodes, beliefs=beliefs)
+
+    def goal_distances(self, episodes: Episodes) -> Float[np.ndarray, "b rows"]:
+        """Shortest walk from every viewpoint of each episode's building to its goal; infinite beyond the last one."""
+        distances = [self.data.root.graph(item.scan).distance_m[:, item.goal] for item in episodes.examples]
+        table = np.full((len(distances), max(len(item) for item in distances)), np.inf)
+        for number, item in enumerate(distances):
+            table[number, : len(item)] = item
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class WalkStep:
+    """One agent step of a batch: who looked, from where, knowing what, and what was chosen."""
+
+    active: Bool[np.ndarray, " b"]
+    row: Int[np.ndarray, " b"]
+    """Of the viewpoint in its building's graph; of walkers that stopped, the last one."""
+    known: KnownGraph
+    chosen: Int[np.ndarray, " b"]
+    thought: Any
+    """What the agent thought, or what was asked for of it; None unless asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """Finished walks."""
+
+    paths: list[list[int]]
+    """Rows of all viewpoints walked through, the start first."""
+    steps: list[WalkStep]
+    stopped: Bool[np.ndarray, " b"]
+    """Whether the walker stopped by itself; the others were cut off."""
+
+    @property
+    def active(self) -> Bool[np.ndarray, "b s"]:
+        """Which walkers looked at each step."""
+        return np.stack([step.active for step in self.steps], 1)
+
+    @property
+    def rows(self) -> Int[np.ndarray, "b s"]:
+        """From where they looked."""
+        return np.stack([step.row for step in self.steps], 1)
+
+
+def choose_together(count: int, choose: Choose) -> Choose:
+    """How groups of `count` walkers choose, which follow one instruction in worlds that are symmetric to each other.
+
+    All walkers of a group take the same slot, by the mean of their scores.
+    """
+
+    def chosen(
+        known: KnownGraph, table: Float[np.ndarray, "b slots"], active: Bool[np.ndarray, " b"]
+    ) -> Int[np.ndarray, " b"]:
+        mean = table.reshape(-1, count, table.shape[1]).mean(1)
+        return choose(known, mean.repeat(count, 0), active)
+
+    return chosen
+
+
+@torch.no_grad()
+def walk_episodes(
+    agent: Agent[C, T],
+    world: World,
+    episodes: Episodes,
+    *,
+    choose: Choose = choose_best,
+    most: int | None = None,
+    keep: bool | Callable[[T], object] = False,
+) -> Rollout:
+    """Walk until every agent has stopped.
+
+    Args:
+        agent: chooses; it must stop by itself, unless `most` is given.
+        world: shows.
+        episodes: from `world.begin`.
+        choose: how a slot is chosen from the scores.
+        most: steps after which the walk is cut off, as in training.
+        keep: whether to keep the agent's thoughts (large), or what to keep of each.
+    """
+    carry = agent.start(episodes.briefing, episodes.start_viewpoint, episodes.beliefs)
+    paths = [[example.start] for example in episodes.examples]
+    steps: list[WalkStep] = []
+    while not carry.stopped.all() and (most is None or len(steps) < most):
+        active = ~carry.stopped
+        viewpoint = carry.known.viewpoint_at(carry.known.here)
+        carry, action, thought = agent.step(carry, world.perceive(episodes, viewpoint, active), choose)
+        for number, moves in enumerate(action.moves.tolist()):
+            paths[number].extend(int(move - episodes.first[number]) for move in moves if move >= 0)
+        kept = keep(thought) if callable(keep) else thought if keep else None
+        steps.append(WalkStep(active, viewpoint - episodes.first, thought.known, action.chosen, kept))
+    return Rollout(paths, steps, carry.stopped)

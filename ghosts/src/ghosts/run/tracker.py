@@ -1,0 +1,52 @@
+"""A robot's goal tracker from trained weights: model, words and labels come from the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ghosts.agent.model import GoalModel
+from ghosts.agent.tracker import GoalTracker, NamedLabels
+from ghosts.mapping.saved_backbone import load_backbone
+from ghosts.run.load import load_run
+from ghosts_sim.errors import ConfigError
+
+
+def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: float = 10.0) -> GoalTracker:
+    """A tracker for `observe_landmarks`, or for `observe` where the run was trained on images.
+
+    Args:
+        run: a run's folder, a checkpoint, or the name of shipped weights.
+        backbone: file or name of the backbone whose features a run on images was trained on; None for landmarks.
+        margin_m: the map grows when the robot comes nearer than this to its edge.
+
+    Raises:
+        DataError: a file is missing or damaged.
+        ConfigError: the run is no filter, or the backbone is missing, does not fit, or is not needed.
+
+    Example:
+        >>> tracker = load_tracker("landmarks-agent")
+        >>> tracker.labels.id("floor") != tracker.labels.id("chair")
+        True
+        >>> tracker.labels.known("fridge"), tracker.labels.known("xqzt")
+        (True, False)
+    """
+    loaded = load_run(run)
+    model, reading = loaded.model, loaded.reading
+    if not isinstance(model, GoalModel):
+        kind = loaded.experiment.kind
+        raise ConfigError(f"{run} ({kind}) has no belief to track; name a run of a filter")
+    labels, features = reading.labels, None
+    if labels is not None and backbone is not None:
+        raise ConfigError(f"{run} reads labelled landmarks and needs no backbone, got {backbone}; leave it out")
+    if labels is None:
+        if backbone is None:
+            raise ConfigError(f"{run} reads images; name the backbone it was trained on, such as houses-backbone")
+        features = load_backbone(Path(backbone))
+        if features.channels != model.config.mapper.features:
+            raise ConfigError(
+                f"{run} reads {model.config.mapper.features} features, but {backbone} gives {features.channels}; "
+                "name the backbone it was trained on"
+            )
+    assert reading.vocabulary is not None, "a run knows its words"
+    names = NamedLabels(labels, open=reading.landmarks.vectors) if labels is not None else None
+    return GoalTracker(model, reading.vocabulary, features, names, margin_m)

@@ -1,0 +1,250 @@
+"""A film of an episode, as the paper's video shows it: words, map and belief, step by step (MP4 or GIF)."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+from jaxtyping import UInt8
+
+from ghosts.view.canvas import MapLayers, draw_legend, draw_map, draw_signs, view_box, walk_name
+from ghosts.view.paint import Painting
+from ghosts.view.record import EpisodeRecord
+from ghosts_houses.draw import style
+from ghosts_houses.draw.canvas import new_figure
+from ghosts_sim.errors import DataError, MissingExtraError
+from ghosts_sim.files import atomic_path
+from ghosts_sim.types import SUCCESS_M
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Ahead = Callable[[int], UInt8[np.ndarray, "y x 3"] | None]
+"""Agent step to what the camera sees there."""
+FRAMES_A_SECOND = 4
+_HOLD = 3
+"""The last filter step, which is the prediction, is shown this many times as long."""
+_CAMERA_IN = 4.9
+"""Width of what the camera sees, beside the map."""
+_LETTER_IN, _LINE_IN = 0.0814, 0.3
+"""Width of a letter of the instruction, and height of its lines."""
+
+
+def write_pictures(path: Path, pictures: Iterable[tuple[np.ndarray, int]], per_second: int = FRAMES_A_SECOND) -> int:
+    """Write pictures (`film_pictures`, `drive_film.drive_pictures`) as a film, whole or not at all.
+
+    Args:
+        path: ends in .mp4 or .gif.
+        pictures: each with the frames for which it is shown.
+        per_second: frames.
+
+    Returns:
+        The number of frames.
+
+    Raises:
+        DataError: another suffix.
+        MissingExtraError: matplotlib, imageio-ffmpeg or its program is not installed.
+    """
+    check_film(path)
+    drawn = list(pictures)
+    with atomic_path(path) as temporary:
+        (_write_mp4 if path.suffix.lower() == ".mp4" else _write_gif)(temporary, drawn, per_second)
+    return sum(hold for _, hold in drawn)
+
+
+def check_film(path: Path) -> None:
+    """Refuse, before anything is drawn, a film that could not be written.
+
+    Raises:
+        DataError: a suffix other than .mp4 and .gif.
+        MissingExtraError: an MP4 without imageio-ffmpeg, or without the program that it brings along.
+    """
+    kind = path.suffix.lower()
+    if kind not in (".mp4", ".gif"):
+        raise DataError("a film is written as .mp4 or .gif", file=path, hint="end the name in .mp4")
+    if kind == ".gif":
+        return
+    try:
+        import imageio_ffmpeg
+
+        imageio_ffmpeg.get_ffmpeg_exe()
+    except ImportError:
+        raise MissingExtraError("imageio-ffmpeg", "viz", "writing an MP4") from None
+    except RuntimeError:  # a package built without the program, and none on the PATH
+        raise MissingExtraError(
+            "writing an MP4 needs the program ffmpeg, which is not installed; install it, or end --out in .gif"
+        ) from None
+
+
+def film_pictures(
+    records: Sequence[EpisodeRecord],
+    scene: dict[str, Any],
+    painting: Painting | None = None,
+    ahead: Ahead = lambda step: None,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[tuple[UInt8[np.ndarray, "h w 3"], int]]:
+    """Pictures of all filter steps at every agent step, and for how many frames each is shown.
+
+    Args:
+        records: the episode, of one model or of several side by side, on the same walk.
+        scene: its building.
+        painting: drawn instead of the plan.
+        ahead: what the camera sees at a step, shown beside the map; None without images.
+        report: called with the agent steps drawn by now, and with all of them.
+    """
+    corners = np.array([view_box(record, scene) for record in records])
+    low, high = corners.min(0), corners.max(0)
+    box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
+    steps = max(record.filter_steps for record in records)
+    for step in range(len(records[0].frames)):
+        # What the camera sees is the same for all models: once, at the right.
+        views = [None] * (len(records) - 1) + [ahead(step)]
+        for t in range(steps + 1):
+            # Between agent steps the filter is run again; its early steps change little, so they are shown once.
+            if step and 0 < t < steps and t % 2:
+                continue
+            parts = []
+            for item, view in zip(records, views):
+                last, at = t >= item.filter_steps, min(t, item.filter_steps)
+                layers = MapLayers(painting=painting, names=painting is None, choices=last, box=box)
+                parts.append(_film_picture(item, scene, (step, at), layers, view, named=len(records) > 1))
+            yield np.concatenate(parts, 1), _HOLD if t == steps else 1
+            report(step + (t == steps), len(records[0].frames))
+
+
+def _film_picture(
+    record: EpisodeRecord,
+    scene: dict[str, Any],
+    when: tuple[int, int],
+    layers: MapLayers,
+    view: UInt8[np.ndarray, "y x 3"] | None,
+    *,
+    named: bool,
+) -> UInt8[np.ndarray, "h w 3"]:
+    """One picture: instruction with the words of this filter step, map with belief, what the numbers say."""
+    (step, t), box = when, layers.box or view_box(record, scene)
+    ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.0))
+    side = _CAMERA_IN if view is not None else 0.0
+    width, high = 7.2 + side, 7.0 * ratio
+    lines = _lines(record.words, 7.2 if named else width)
+    height = 0.2 + _LINE_IN * len(lines) + high + 0.78
+    figure = new_figure(width, height, "drawing a film")
+    figure.set_dpi(100)
+    axes = figure.add_axes((0.1 / width, 0.74 / height, 7.0 / width, high / height))
+    if view is not None:
+        tall = (side - 0.1) * view.shape[0] / view.shape[1]
+        place = (7.2 / width, (0.74 + high - tall) / height, (side - 0.1) / width, tall / height)
+        figure.add_axes(place, xticks=[], yticks=[]).imshow(view)
+        draw_legend(figure.add_axes((7.2 / width, 0.74 / height, 0.3, (high - tall) / height)), record)
+    else:
+        draw_signs(figure, record, 0.5 / height)
+    draw_map(axes, scene, record, step, t, layers)
+    axes.set_aspect("equal", adjustable="datalim")
+    _write_words(figure, record, t, lines, (width, height))
+    frame = record.frames[step]
+    error = f", {frame.error_m:.1f} m from the goal" if frame.error_m is not None else ""
+    note = f"{record.model}    " if named else ""
+    note += f"agent step {step + 1} of {len(record.frames)}    filter step {t} of {record.filter_steps}    "
+    note += f"{100 * frame.confidence:.0f} % within 3 m of ✕{error}"
+    if not record.own_walk:
+        note += f"\n{walk_name(record)}"
+    elif t == record.filter_steps and frame.left_m is not None:
+        ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
+        note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
+    figure.text(0.5, (0.44 if view is None else 0.6) / height, note, ha="center", va="top", fontsize=9, color=style.INK)
+    return even_picture(figure)
+
+
+def even_picture(figure: Figure) -> UInt8[np.ndarray, "h w 3"]:
+    """A figure as pixels; video codecs want even sizes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    picture = np.asarray(canvas.buffer_rgba())[..., :3]
+    return np.ascontiguousarray(picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2])
+
+
+def _lines(words: tuple[str, ...], width_in: float) -> list[list[int]]:
+    """Word numbers per line."""
+    lines, number, most = [], 0, int(width_in / _LETTER_IN) - 4
+    for text in textwrap.wrap(" ".join(words), most, break_long_words=False, break_on_hyphens=False):
+        count = len(text.split(" "))
+        lines.append(list(range(number, number + count)))
+        number += count
+    return lines
+
+
+def _write_words(figure: Any, record: EpisodeRecord, t: int, lines: list[list[int]], size: tuple[float, float]) -> None:
+    """The instruction in a fixed-width face: a bar above a word for what should be seen, below for what to do."""
+    action = record.action_attention[t - 1] if t else np.zeros(len(record.words))
+    seen = record.observation_attention[t - 1] if t else np.zeros(len(record.words))
+    step, height = _LETTER_IN / size[0], size[1]
+    for line, numbers in enumerate(lines):
+        length = sum(len(record.words[k]) + 1 for k in numbers) - 1
+        x, y = 0.5 - length * step / 2, 1 - (0.17 + _LINE_IN * line) / height
+        for k in numbers:
+            wide = len(record.words[k]) * step
+            for share, stops, low in ((action[k], style.BELIEF, -0.125), (seen[k], style.LIKELIHOOD, 0.085)):
+                if share > 0.02:
+                    colour = style.heat_rgba(np.array([[share]]), 0.7, stops)[0, 0, :3]
+                    figure.add_artist(_patch((x, y + low / height), wide, 0.045 / height, colour))
+            figure.text(x, y, record.words[k], family="monospace", fontsize=9.6, va="center", color=style.INK)
+            x += wide + step
+
+
+def _patch(corner: tuple[float, float], width: float, height: float, colour: Any) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(corner, width, height, facecolor=colour, lw=0, zorder=0)
+
+
+def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
+    import imageio_ffmpeg
+
+    height, width = pictures[0][0].shape[:2]
+    writer = imageio_ffmpeg.write_frames(
+        str(path),
+        (width, height),
+        fps=per_second,
+        codec="libx264",
+        quality=8,
+        macro_block_size=2,
+        ffmpeg_log_level="fatal",  # its warnings mean nothing to those who asked for a film
+        output_params=["-movflags", "+faststart"],
+    )
+    writer.send(None)
+    try:
+        for picture, hold in pictures:
+            for _ in range(hold):
+                writer.send(np.ascontiguousarray(picture))
+    finally:
+        writer.close()
+
+
+def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
+    """Through Pillow, which matplotlib brings along; half size and one table of colours keep it small."""
+    from PIL import Image
+
+    small = [cv2.resize(picture, None, fx=0.62, fy=0.62, interpolation=cv2.INTER_AREA) for picture, _ in pictures]
+    table = _gif_colours(small)
+    frames = [Image.fromarray(picture).quantize(palette=table, dither=Image.Dither.NONE) for picture in small]
+    wait = [round(1000 / per_second * hold) for _, hold in pictures]
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=wait, loop=0, optimize=True)
+
+
+def _gif_colours(pictures: list[np.ndarray]) -> Any:
+    """A table for all pictures: their own main colours, and those of signs, which cover too little to be among them."""
+    from PIL import Image
+
+    signs = (style.AGENT, style.DEMONSTRATOR, style.GOAL, style.PREDICTED, style.START, style.CANDIDATE, style.PAPER)
+    fixed = [part for colour in signs for part in style.rgb(colour)]
+    few = Image.fromarray(np.concatenate([pictures[0], pictures[len(pictures) // 2], pictures[-1]], 0))
+    own = few.quantize(256 - len(signs)).getpalette() or []
+    table = Image.new("P", (1, 1))
+    table.putpalette((fixed + own)[: 3 * 256])
+    return table

@@ -1,0 +1,339 @@
+"""A model opened up: any instruction, any walk, and what the filter thinks at every step of it.
+
+The map depends on the walk alone and the latent actions and observations on the words alone, so both are kept: a
+changed word costs one run of the filter, a further step one update of the map.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ghosts.agent.agent import Carry, GhostAgent
+from ghosts.agent.known import KnownGraph, start_graph, visit
+from ghosts.agent.model import Briefing, GoalModel, Heard, Prediction, mean_prediction
+from ghosts.agent.seq2seq import Seq2Seq
+from ghosts.agent.speaker import Speaker
+from ghosts.belief.filter import FilterTrace
+from ghosts.belief.histogram import entropy, marginal
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import Example, headings_along, make_example
+from ghosts.data.walks import walk_seed
+from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED, score_goal
+from ghosts.mapping.mapper import MapState
+from ghosts.run.load import Run
+from ghosts.run.rollout import World
+from ghosts.view.cell import CellView, kernel_of
+from ghosts.view.choice import choice_of, choose_by_mass
+from ghosts.view.motion import motion_weights
+from ghosts.view.question import FIXED_WALK, Question
+from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
+from ghosts.view.sight import labels_at, marks_at
+from ghosts.words.hidden import HiddenWords
+from ghosts_sim import geometry
+from ghosts_sim.errors import ConfigError, UnknownNameError
+from ghosts_sim.graph import NavGraph
+from ghosts_sim.store import ByteCache
+from ghosts_sim.types import Grid
+
+_CACHE_BYTES = 96 << 20
+_CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True, eq=False)
+class _Thought:
+    frame: Frame
+    trace: FilterTrace | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory: of the arrays shown, of the filter's own, and of the motion kernels behind them."""
+        held = [*vars(self.frame).values()]
+        if self.trace is not None:
+            behind = getattr(inspect.unwrap(self.trace.kernel_at), "__closure__", None) or ()
+            held += [*vars(self.trace).values(), *(cell.cell_contents for cell in behind)]
+        return sum(value.nbytes for value in held if isinstance(value, np.ndarray | Tensor))
+
+
+@dataclass(frozen=True, eq=False)
+class _Explored:
+    """What is known after a walk, whatever the words."""
+
+    map: MapState | None
+    """None for a model without a filter, which makes its map of a whole walk at once."""
+    known: KnownGraph
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, those of the map; graphs are small."""
+        return self.map.map.nbytes + self.map.observed.nbytes if self.map is not None else 0
+
+
+class Mind:
+    """One model on one data root, on the CPU. Calls may come from several threads; they take turns.
+
+    Its name is shown to people; the run's by default.
+    """
+
+    def __init__(self, run: Run, data: Dataset, name: str = "") -> None:
+        if isinstance(run.model, Seq2Seq | Speaker | HiddenWords):
+            raise ConfigError(f"{run.name} has no belief to look into; name a run of the filter")
+        self.name, self.run, self.model, self.data, self.root = name or run.name, run, run.model.eval(), data, data.root
+        by_planner = not run.acts or run.on_true_beliefs  # a policy on true beliefs has never seen a filter's
+        self.agent: GhostAgent | None = None
+        if isinstance(self.model, GoalModel):
+            self.agent = GhostAgent(self.model, run.planner() if by_planner else None, run.step_limit)
+        self._world = World(data, _CPU)
+        self._lock = threading.RLock()
+        self._walks: ByteCache[_Explored] = ByteCache(_CACHE_BYTES // 2, lambda item: item.nbytes)
+        self._thoughts: ByteCache[_Thought] = ByteCache(_CACHE_BYTES, lambda item: item.nbytes)
+        self._heard = lru_cache(maxsize=256)(self._read)
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether there is a filter to look into (baselines have none)."""
+        return self.agent is not None
+
+    @property
+    def acts(self) -> ChosenBy:
+        """What chooses the next viewpoint."""
+        if self.agent is None:
+            return "mass"
+        return "policy" if self.agent.planner is None else "planner"
+
+    @property
+    def map_grid(self) -> Grid:
+        """The maps' grid."""
+        return self.data.reading.grid
+
+    @property
+    def grid(self) -> Grid:
+        """The belief's grid."""
+        return self.model.config.belief_grid if self.has_filter else self.map_grid
+
+    def origin(self, question: Question) -> tuple[float, float]:
+        """World position of the maps' centre."""
+        start = self.root.graph(question.scan).position_m[question.walk[0], :2]
+        x_m, y_m = geometry.snap_origin(start, self.map_grid).tolist()
+        return float(x_m), float(y_m)
+
+    def question(self, example: Example, *, fixed: bool = False) -> Question:
+        """An example with the walk that the model takes by itself, or with the evaluation's fixed one."""
+        walk = self.data.walk(example, TIME_STEPS, walk_seed(WALK_SEED, example.instr_id)) if fixed else [example.start]
+        told = (example.scan, example.text, example.start_heading_rad, tuple(walk), example.path, example.instr_id)
+        return Question(*told, FIXED_WALK) if fixed else self.walked(Question(*told))
+
+    def walked(self, question: Question) -> Question:
+        """The question with the walk that the model takes by itself, from the start until it stops."""
+        graph = self.root.graph(question.scan)
+        question = replace(question, walk=question.walk[:1], walked_by=self.name)
+        while not (choice := self.frame(question, len(question.walk) - 1).choice).stops:
+            # It looks around where it pauses, not at what it walks past.
+            question = replace(question, walk=(*question.walk, graph.index(choice.moves[-1])))
+        return question
+
+    def frame(self, question: Question, step: int) -> Frame:
+        """What the filter thinks on the map of one agent step."""
+        return self._thought(question, step).frame
+
+    def header(self, question: Question) -> EpisodeRecord:
+        """The record without frames: words, attention, walk, grids."""
+        read = self.data.vocabulary.read(question.text)
+        graph = self.root.graph(question.scan)
+        none = np.zeros((0, len(read.words)))
+        with self._lock:
+            latents = self._heard(question.text).latents if self.has_filter else None
+        return EpisodeRecord(
+            model=self.name,
+            world=self.root.path.name,
+            scan=question.scan,
+            instr_id=question.instr_id,
+            text=question.text,
+            words=read.words,
+            unknown=tuple(word in read.unknown for word in read.words),
+            notes=tuple(read.notes()),
+            start_heading_rad=question.heading_rad,
+            walk=tuple(graph.ids[row] for row in question.walk),
+            walk_heading_rad=headings_along(graph, question.walk, question.heading_rad),
+            labels=tuple(labels_at(self.data, question.scan, row) for row in question.walk),
+            sights=tuple(marks_at(self.data, question.scan, row) for row in question.walk),
+            walked_by=question.walked_by,
+            path=tuple(graph.ids[row] for row in question.path),
+            grid=self.grid,
+            map_grid=self.map_grid,
+            origin_xy_m=self.origin(question),
+            observation_attention=latents.observation_attention[0].double().numpy() if latents else none,
+            action_attention=latents.action_attention[0].double().numpy() if latents else none,
+            frames=(),
+        )
+
+    def record(self, question: Question) -> EpisodeRecord:
+        """The whole record: a frame for every agent step."""
+        thoughts = [self._thought(question, step) for step in range(len(question.walk))]
+        frames = tuple(thought.frame for thought in thoughts)
+        motion = motion_weights([thought.trace for thought in thoughts if thought.trace is not None])
+        return replace(self.header(question), frames=frames, motion=motion)
+
+    @torch.inference_mode()
+    def cell(self, question: Question, step: int, filter_step: int, xy_m: tuple[float, float]) -> CellView:
+        """What the filter thinks about the cell under a point of the world.
+
+        Raises:
+            ConfigError: the point lies off the map, or the filter step does not lie in 1 to T.
+        """
+        trace = self._thought(question, step).trace
+        steps = trace.posteriors.shape[2] if trace is not None else 0
+        if trace is None or not 1 <= filter_step <= steps:
+            raise ConfigError(f"filter step must lie in 1..{steps} for model {self.name}, got {filter_step}")
+        origin = self.origin(question)
+        place = geometry.map_cells(np.array(xy_m) - origin, self.grid)
+        if not geometry.on_map(place, self.grid):
+            raise ConfigError(
+                f"({xy_m[0]:.1f}, {xy_m[1]:.1f}) m lies off the map of this episode; choose a point on it"
+            )
+        col, row = place.tolist()
+        with self._lock:
+            kernel = kernel_of(trace, filter_step, row, col, self.model.config.filter.motion.kernel)
+        x_m, y_m = (geometry.from_cells(np.array([col, row], float), self.grid) + origin).tolist()
+
+        values = (trace.beliefs, trace.predictions, trace.likelihoods, trace.posteriors)
+        there = (item[0, 0, filter_step - 1, :, row, col].double().numpy() for item in values)
+        return CellView(row, col, (x_m, y_m), kernel, *there)
+
+    @torch.inference_mode()
+    def _read(self, text: str) -> Heard:
+        """The words alone; the start is filled in when the question is known."""
+        assert isinstance(self.model, GoalModel), "only a filter reads step by step"
+        tokens = torch.from_numpy(self.data.vocabulary.encode([text]))
+        return self.model.read(Briefing(tokens, (tokens > 0).sum(1), torch.zeros(1, 2), torch.zeros(1)))
+
+    def _example(self, question: Question) -> Example:
+        """What a batch is made of; without a demonstration the goal stands in for the start."""
+        graph, path = self.root.graph(question.scan), question.path or question.walk[:1]
+        example = make_example(graph, question.instr_id, question.text, question.heading_rad, path, steps=1)
+        return replace(example, start_xy_m=graph.position_m[question.walk[0], :2])
+
+    def _explore(self, question: Question, step: int) -> _Explored:
+        """What is known after an agent step: what was known before, and what the new viewpoint shows."""
+        walk = question.walk[: step + 1]
+
+        def make() -> _Explored:
+            before = self._explore(question, step - 1) if step else None
+            number = np.array([self._world.first[question.scan] + walk[-1]])
+            known = start_graph(number)
+            if before:
+                here = np.flatnonzero(before.known.viewpoint[0] == number)
+                if not len(here):
+                    name = self.root.graph(question.scan).ids[walk[-1]]
+                    raise ConfigError(f"a walk goes from neighbour to neighbour; {name} was not seen on the way")
+                known = replace(before.known, here=here)
+            episodes = self._world.begin([self._example(replace(question, path=question.walk[:1]))])
+            percept = self._world.perceive(episodes, number, np.ones(1, bool))
+            if self.agent is None:
+                return _Explored(None, visit(known, np.ones(1, bool), percept.neighbours))
+            heard, grid = self._heard(question.text), self.map_grid
+            state = before.map if before else self.agent.model.mapper.empty(1, grid.rows, grid.cols)
+            assert state is not None, "an agent has a map"
+            seen = self.agent.look(Carry(heard, state, known, np.zeros(1, bool)), percept)
+            return _Explored(seen.map, seen.known)
+
+        return self._walks.get((question.scan, walk), make)
+
+    def _thought(self, question: Question, step: int) -> _Thought:
+        if question.scan not in self.data.scans:
+            raise UnknownNameError("building", question.scan, self.data.scans)
+        if not 0 <= step < len(question.walk):
+            raise ConfigError(f"agent step must lie in 0..{len(question.walk) - 1}, got {step}")
+        key = (question.scan, question.text, question.heading_rad, question.walk[: step + 1], question.path)
+        with self._lock, torch.inference_mode():
+            return self._thoughts.get(key, lambda: self._think(question, step))
+
+    def _think(self, question: Question, step: int) -> _Thought:
+        explored = self._explore(question, step)
+        if self.agent is None or explored.map is None:
+            return self._baseline(question, step, explored.known)
+        graph, first = self.root.graph(question.scan), self._world.first[question.scan]
+        start = graph.position_m[question.walk[:1], :2] - np.array(self.origin(question))
+        heard = replace(
+            self._heard(question.text),
+            start_xy_m=torch.from_numpy(start).float(),
+            start_heading_rad=torch.tensor([question.heading_rad], dtype=torch.float32),
+        )
+        thought = self.agent.think(Carry(heard, explored.map, explored.known, np.zeros(1, bool)))
+        trace = thought.filter
+        assert trace is not None, "the filter's own beliefs"
+        prediction = mean_prediction([marginal(trace.goal)], self.grid)
+        beliefs = trace.beliefs[0, 0].double().numpy()
+        cells = np.array([np.unravel_index(belief.sum(0).argmax(), belief.shape[1:]) for belief in beliefs[:-1]])
+        observed, size = explored.map.observed[0, 0].numpy(), self.model.config.filter.motion.kernel
+        choice = choice_of(self.agent, thought, heard.start_xy_m, graph, first)
+        frame = Frame(
+            beliefs=beliefs,
+            predictions=trace.predictions[0, 0].double().numpy(),
+            likelihoods=trace.likelihoods[0, 0].double().numpy(),
+            smoothed=trace.smoothed()[0, 0].double().numpy(),
+            kernels=np.stack([kernel_of(trace, t + 1, row, col, size) for t, (row, col) in enumerate(cells.tolist())]),
+            kernel_cells=cells.astype(np.int64),
+            **self._scores(question, choice, prediction, observed, float(entropy(trace.goal))),
+        )
+        return _Thought(frame, trace)
+
+    def _baseline(self, question: Question, step: int, known: KnownGraph) -> _Thought:
+        drawn = self.data.batch([self._example(question)], [question.walk[: step + 1]])
+        batch = self.data.load(drawn, _CPU)
+        prediction = self.model.predict(batch.briefing, batch.seen)
+        mass = prediction.goal[:, -1:]
+        last = Prediction(prediction.goal_xy_m[:, -1:], prediction.peak_xy_m[:, -1:], mass, prediction.grid)
+        beliefs = mass[0].double().numpy()[None]
+        observed = np.zeros((self.map_grid.rows, self.map_grid.cols), bool)
+        observed[batch.seen.cells.row.numpy(), batch.seen.cells.col.numpy()] = True
+        none, origin = np.zeros((0, *beliefs.shape[1:])), np.array(self.origin(question))
+        graph, first = self.root.graph(question.scan), self._world.first[question.scan]
+        choice = choose_by_mass(graph, first, known, last, origin, self.run.step_limit)
+        frame = Frame(
+            beliefs=beliefs,
+            predictions=none,
+            likelihoods=none,
+            smoothed=beliefs,
+            kernels=np.zeros((0, 1, 1, 1)),
+            kernel_cells=np.zeros((0, 2), np.int64),
+            **self._scores(question, choice, last, observed, float(entropy(mass))),
+        )
+        return _Thought(frame, None)
+
+    def _scores(
+        self, question: Question, choice: Choice, prediction: Prediction, observed: np.ndarray, nats: float
+    ) -> dict[str, Any]:
+        """Fields of a frame that all models have."""
+        graph, origin = self.root.graph(question.scan), np.array(self.origin(question))
+        goal = graph.position_m[question.path[-1] if question.path else question.walk[0], :2] - origin
+        error, nll, confidence = score_goal(prediction, torch.from_numpy(goal).float()[None])
+        at = prediction.goal_xy_m[0, 0].double().numpy() + origin
+        place = geometry.map_cells(goal, self.map_grid)
+        inside = geometry.on_map(place, self.map_grid)
+        return {
+            "observed": observed,
+            "choice": choice,
+            "left_m": _left_m(graph, question, choice),
+            "goal_xy_m": (float(at[0]), float(at[1])),
+            "confidence": float(confidence[0, 0]) * self.data.vocabulary.read(question.text).trust,
+            "entropy_nats": nats,
+            "seen_m2": float(observed.sum() * self.map_grid.cell_m**2),
+            "error_m": float(error[0, 0]) if question.path else None,
+            "nll": float(nll[0, 0]) if question.path else None,
+            "goal_seen": bool(inside and observed[place[1], place[0]]) if question.path else None,
+        }
+
+
+def _left_m(graph: NavGraph, question: Question, choice: Choice) -> float | None:
+    """The walk that is left to the goal where the agent stops; a goal that cannot be reached is very far."""
+    if not (choice.stops and question.path):
+        return None
+    return min(float(graph.distance_m[graph.index(choice.chosen), question.path[-1]]), 9999.0)

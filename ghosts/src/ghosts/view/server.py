@@ -1,0 +1,287 @@
+"""The viewer's server: a small JSON interface on localhost and the pages that use it.
+
+It reads what it was started with and nothing else: names are looked up in lists, never joined to paths. Every error is
+JSON, `{"error": "…"}`, with a 4xx status.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from ghosts import __version__
+from ghosts.view.film import film_pictures, write_pictures
+from ghosts.view.guard import Guard
+from ghosts.view.house3d import Houses3D
+from ghosts.view.library import Library
+from ghosts.view.mind import Mind
+from ghosts.view.packed import pack
+from ghosts.view.panorama import data_address, png
+from ghosts.view.question import Question
+from ghosts.view.record_json import frame_to_json, header_to_json, to_json
+from ghosts.view.report import static_text
+from ghosts.view.requests import Ask, AskCell, AskEpisodes, AskFilm, AskFrame, Pick
+from ghosts_sim.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
+
+MOST_THREADS = 4
+MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+NameQuery = Annotated[str, Query(min_length=1, max_length=80)]
+
+
+def make_app(
+    library: Library, hosts: frozenset[str] = frozenset(), token: str = "", houses: Houses3D | None = None
+) -> FastAPI:
+    """The application.
+
+    Args:
+        library: what is shown.
+        hosts: names besides localhost under which it may be called.
+        token: what every request must show; nothing when empty.
+        houses: what shows them in three dimensions; the library's own by default.
+    """
+    app = FastAPI(
+        title="ghosts view", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, lifespan=_few_threads
+    )
+    app.add_middleware(Guard, hosts=hosts, token=token)
+    _pages(app)
+    _lists(app, library)
+    _questions(app, library)
+    _houses(app, library, houses or Houses3D(library))
+    _errors(app)
+    return app
+
+
+@asynccontextmanager
+async def _few_threads(app: FastAPI) -> AsyncIterator[None]:
+    """Answers are made by a few threads: forty, as Starlette has them, are no faster and take memory each."""
+    to_thread.current_default_thread_limiter().total_tokens = MOST_THREADS
+    yield
+
+
+def _pages(app: FastAPI) -> None:
+    page = static_text("index.html")
+    # What the page names is what there is to serve.
+    texts = {name: static_text(name) for name in ("index.html", *re.findall(r'"/static/([\w.]+)"', page))}
+
+    @app.get("/")
+    def index() -> Response:
+        return Response(page, media_type=MEDIA[".html"])
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in texts:
+            raise UnknownNameError("page", name[:80], [])
+        return Response(texts[name], media_type=MEDIA[Path(name).suffix])
+
+    @app.get("/favicon.ico")
+    def icon() -> Response:
+        return Response(status_code=204)
+
+
+def _lists(app: FastAPI, library: Library) -> None:
+    @app.get("/api/library")
+    def everything() -> dict[str, Any]:
+        worlds: dict[str, Any] = {}
+        for world, model in library.pairs():
+            mind = library.mind(world, model)
+            entry = worlds.setdefault(
+                world, {"id": world, "models": [], "scans": mind.data.scans, "splits": library.splits(mind)}
+            )
+            about = {"id": model, "filter": mind.has_filter, "acts": mind.acts, "same_as": library.same_as(model)}
+            entry["models"].append(about)
+        return {"version": __version__, "worlds": list(worlds.values())}
+
+    @app.get("/api/training")
+    def training() -> dict[str, Any]:
+        return library.training()
+
+    @app.get("/api/episodes")
+    def episodes(asked: Annotated[AskEpisodes, Query()]) -> dict[str, Any]:
+        mind = library.mind(asked.world, asked.model)
+        _known_split(library, mind, asked.split)
+        found = library.episodes(mind, asked.split, asked.scan, asked.find)
+        if asked.sort != "listed":
+            found.sort(key=lambda item: len(item.text.split()), reverse=asked.sort == "longest")
+        listed = [
+            {"split": asked.split, "instr_id": item.instr_id, "scan": item.scan, "text": item.text}
+            for item in found[asked.offset : asked.offset + asked.limit]
+        ]
+        return {"total": len(found), "episodes": listed}
+
+    @app.get("/api/scene")
+    def scene(world: NameQuery, scan: NameQuery) -> dict[str, Any]:
+        _known_scan(library, world, scan)
+        return library.scene(world, scan)
+
+    @app.get("/api/painting")
+    def painting(world: NameQuery, scan: NameQuery, storey: Annotated[int, Query(ge=0, le=50)] = 0) -> dict[str, Any]:
+        _known_scan(library, world, scan)
+        storeys = range(len(library.scene(world, scan)["storeys"]))
+        if storey not in storeys:
+            raise UnknownNameError("storey", str(storey), map(str, storeys))
+        painted = library.painting(world, scan, storey)
+        return {"extent_m": painted.extent_m, "image": data_address("png", png(painted.rgba))}
+
+    @app.get("/api/panorama")
+    def panorama(world: NameQuery, scan: NameQuery, viewpoint: NameQuery) -> Response:
+        _known_scan(library, world, scan)
+        library.root(world).graph(scan).index(viewpoint)
+        data = library.panorama(world, scan, viewpoint)
+        return Response(data, media_type="image/jpeg", headers={"Cache-Control": "max-age=3600"})
+
+
+def _questions(app: FastAPI, library: Library) -> None:
+    # Whole walks take a second. They have a thread of their own, so that whoever steps through one does not wait.
+    walks = CapacityLimiter(1)
+
+    def picked(body: Pick) -> dict[str, Any]:
+        mind = library.mind(body.world, body.model)
+        _known_split(library, mind, body.split)
+        return header_to_json(mind.header(library.question(mind, body.split, body.instr_id, fixed=body.fixed)))
+
+    def walked(body: Ask) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return header_to_json(mind.header(mind.walked(question)))
+
+    @app.post("/api/pick")
+    async def pick(body: Pick) -> dict[str, Any]:
+        return await to_thread.run_sync(picked, body, limiter=walks)
+
+    @app.post("/api/ask")
+    def ask(body: Ask) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return header_to_json(mind.header(question))
+
+    @app.post("/api/walk")
+    async def walk(body: Ask) -> dict[str, Any]:
+        return await to_thread.run_sync(walked, body, limiter=walks)
+
+    @app.post("/api/frame")
+    def frame(body: AskFrame) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return frame_to_json(mind.frame(question, body.step))
+
+    @app.post("/api/cell")
+    def cell(body: AskCell) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        view = mind.cell(question, body.step, body.filter_step, (body.x_m, body.y_m))
+        numbers = {
+            name: np.round(getattr(view, name), 7).tolist()
+            for name in ("before", "prediction", "likelihood", "posterior")
+        }
+        return {"row": view.row, "col": view.col, "xy_m": view.xy_m, "kernel": pack(view.kernel), **numbers}
+
+    @app.post("/api/record")
+    def record(body: Ask) -> dict[str, Any]:
+        mind, question = _question(library, body)
+        return to_json(replace(mind.record(question), scene=library.scene(body.world, body.scan)))
+
+    drawn: dict[str, tuple[int, int]] = {}
+
+    @app.get("/api/film/{job}")
+    def drawn_by_now(job: str) -> dict[str, int]:
+        done, total = drawn.get(job, (0, 0))
+        return {"done": done, "total": total}
+
+    @app.post("/api/film")
+    def film(body: AskFilm) -> Response:
+        mind, question = _question(library, body)
+        records = [mind.record(question)]
+        if body.beside:
+            records.append(library.mind(body.world, body.beside).record(question))
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / f"episode.{body.kind}"
+            scene = library.scene(body.world, body.scan)
+            pictures = film_pictures(
+                records,
+                scene,
+                ahead=lambda step: library.ahead(records[0], body.world, step),
+                report=lambda done, total: drawn.update({body.job: (done, total)}),
+            )
+            try:
+                write_pictures(target, pictures)
+            finally:
+                drawn.pop(body.job, None)
+            data = target.read_bytes()
+        return Response(data, media_type="video/mp4" if body.kind == "mp4" else "image/gif")
+
+
+def _houses(app: FastAPI, library: Library, houses: Houses3D) -> None:
+    kept = {"Cache-Control": "max-age=3600"}
+
+    @app.get("/static/vendor/three.module.min.js")
+    def three() -> Response:
+        return Response(static_text("vendor/three.module.min.js"), media_type=MEDIA[".js"], headers=kept)
+
+    @app.get("/api/house")
+    def house(world: NameQuery, scan: NameQuery) -> Response:
+        _known_scan(library, world, scan)
+        return Response(houses.file(world, scan), media_type="model/gltf-binary", headers=kept)
+
+    @app.post("/api/drive")
+    def drive(body: Ask) -> dict[str, Any]:
+        _, question = _question(library, body)
+        return houses.drive(body.world, body.model, question)
+
+
+def _known_split(library: Library, mind: Mind, split: str) -> None:
+    if split not in library.splits(mind):
+        raise UnknownNameError("split", split, library.splits(mind))
+
+
+def _known_scan(library: Library, world: str, scan: str) -> None:
+    scans = library.root(world).scans
+    if scan not in scans:
+        raise UnknownNameError("building", scan, scans)
+
+
+def _question(library: Library, body: Ask) -> tuple[Mind, Question]:
+    mind = library.mind(body.world, body.model)
+    if body.scan not in mind.data.scans:
+        raise UnknownNameError("building", body.scan, mind.data.scans)
+    graph = mind.root.graph(body.scan)
+    walk, path = (tuple(graph.index(name) for name in names) for names in (body.walk, body.path))
+    off = [row for row in (*walk, *path) if not graph.included[row]]
+    if off:
+        raise ConfigError(f"nobody can stand at viewpoint {graph.ids[off[0]]}; choose another")
+    return mind, Question(body.scan, body.text, body.heading_rad, walk, path, body.instr_id, body.walked_by)
+
+
+def _errors(app: FastAPI) -> None:
+    def answer(status: int, text: str) -> JSONResponse:
+        return JSONResponse({"error": text}, status_code=status)
+
+    @app.exception_handler(GhostsError)
+    def ours(request: Request, error: GhostsError) -> JSONResponse:
+        if isinstance(error, UnknownNameError):
+            return answer(404, str(error))
+        if isinstance(error, MissingExtraError):
+            return answer(501, str(error))
+        # A data error names files on this machine; the page is told what is wrong, the terminal where.
+        return answer(400, error.problem if isinstance(error, DataError) else str(error))
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
+        return answer(422, f"{where}: {first['msg']}" if where else str(first["msg"]))
+
+    @app.exception_handler(HTTPException)
+    def missing(request: Request, error: HTTPException) -> JSONResponse:
+        return answer(error.status_code, str(error.detail))
+
+    @app.exception_handler(Exception)
+    def broken(request: Request, error: Exception) -> JSONResponse:
+        return answer(500, "the server failed at this; its terminal says why")

@@ -1,0 +1,116 @@
+"""Data about words that comes with the package: safetensors files with a checksum of their tensors."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import UInt8, UInt16
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from ghosts_sim.errors import DataError
+from ghosts_sim.files import atomic_path
+
+
+def read_packed(
+    path: Path, form: str, names: Sequence[str], what: str
+) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+    """Words and tensors of a file.
+
+    Args:
+        path: of the file.
+        form: its format and version.
+        names: of its tensors; `words` holds one word per line.
+        what: it is, for the message.
+
+    Raises:
+        DataError: it is missing, damaged, or of another format.
+    """
+    try:
+        content = path.read_bytes()
+        parts = load(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        if header["format"] != form or header["sha256"] != _digest(parts, names):
+            raise ValueError
+        return tuple(bytes(parts["words"]).decode().split("\n")), parts
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+        raise DataError(f"not {what}, or a damaged one", file=path, hint="install the package again") from None
+
+
+def write_packed(path: Path, form: str, words: Sequence[str], parts: Mapping[str, np.ndarray]) -> None:
+    """Write such a file, whole or not at all."""
+    packed = {**parts, "words": np.frombuffer("\n".join(words).encode(), np.uint8)}
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(save(packed, {"format": form, "sha256": _digest(packed, [*packed])}))
+
+
+PER_NAT = 32
+"""Steps in which a `WordTable` keeps natural logarithms."""
+_PARTS = ("count", "kin", "far", "words")
+
+
+@dataclass(frozen=True, eq=False)
+class WordTable:
+    """For each word other words, each with a number from 0 to 1."""
+
+    words: tuple[str, ...]
+    """In alphabetical order."""
+    count: UInt8[np.ndarray, " n"] | UInt16[np.ndarray, " n"]
+    """Number of other words of each word; they follow each other in `kin`."""
+    kin: UInt16[np.ndarray, " k"]
+    """Rows of `words`."""
+    far: UInt8[np.ndarray, " k"]
+    """− ln of the number, in steps of 1 / `PER_NAT`."""
+
+    @cached_property
+    def _rows(self) -> dict[str, tuple[int, int]]:
+        ends = self.count.cumsum(dtype=np.int64).tolist()
+        return {word: (start, end) for word, start, end in zip(self.words, [0, *ends], ends) if end > start}
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._rows
+
+    def of(self, word: str) -> dict[str, float]:
+        """Other words of a word, with their numbers."""
+        start, end = self._rows.get(word, (0, 0))
+        near = np.exp(self.far[start:end] / -PER_NAT).tolist()
+        return {self.words[row]: value for row, value in zip(self.kin[start:end].tolist(), near)}
+
+    def among(self, word: str) -> dict[str, float]:
+        """Words that have a word among their others, with their numbers: `of`, looked up the other way."""
+        row = bisect_left(self.words, word)
+        places = np.flatnonzero(self.kin == row) if word in self.words[row : row + 1] else np.zeros(0, np.int64)
+        owners = np.searchsorted(self.count.cumsum(dtype=np.int64), places, "right").tolist()
+        return {self.words[owner]: value for owner, value in zip(owners, np.exp(self.far[places] / -PER_NAT).tolist())}
+
+
+def read_table(path: Path, form: str, what: str) -> WordTable:
+    """A table from a file; arguments and errors are those of `read_packed`."""
+    words, parts = read_packed(path, form, _PARTS, what)
+    return WordTable(words, parts["count"], parts["kin"], parts["far"])
+
+
+def write_table(path: Path, form: str, table: Mapping[str, Mapping[str, float]]) -> None:
+    """Write a table, whole or not at all; its numbers are natural logarithms."""
+    words = sorted({*table, *(name for others in table.values() for name in others)})
+    assert len(words) < 1 << 16, "rows are kept in 16 bits"
+    rows = {word: row for row, word in enumerate(words)}
+    pairs = [(rows[name], value) for word in words for name, value in table.get(word, {}).items()]
+    counts = [len(table.get(word, {})) for word in words]
+    parts = {
+        "count": np.array(counts, np.uint8 if max(counts, default=0) < 1 << 8 else np.uint16),
+        "kin": np.array([row for row, _ in pairs], np.uint16),
+        "far": np.array([min(255, round(-value * PER_NAT)) for _, value in pairs], np.uint8),
+    }
+    write_packed(path, form, words, parts)
+
+
+def _digest(parts: Mapping[str, np.ndarray], names: Sequence[str]) -> str:
+    return sha256(b"".join(parts[name].tobytes() for name in names)).hexdigest()

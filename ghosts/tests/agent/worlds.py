@@ -1,0 +1,49 @@
+"""Agents on the comb-shaped buildings of `landmark_world`, for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ghosts.config import ModelConfig, NavigationConfig, VlnExperiment
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import DEV_UNSEEN, Example
+from ghosts.run.load import Run
+from ghosts.run.rollout import World
+from ghosts.train.navigate import NavigationTask
+from ghosts.train.seq2seq import Seq2SeqTask
+from ghosts.train.vln import navigation_task
+from landmark_world import load, make_landmark_root, small_experiment
+
+
+@dataclass(frozen=True)
+class Comb:
+    """A task on the small world."""
+
+    data: Dataset
+    task: NavigationTask | Seq2SeqTask
+    world: World
+
+    @property
+    def examples(self) -> list[Example]:
+        """The first instruction of each path of the unseen building."""
+        return self.data.examples(DEV_UNSEEN)[::3]
+
+    @property
+    def run(self) -> Run:
+        """The task's model as a run."""
+        return Run("comb", self.task.experiment, self.task.model, self.data.reading)
+
+
+def make_comb(folder: Path, navigation: NavigationConfig | None = None, model: ModelConfig | None = None) -> Comb:
+    """Write the world and make an untrained task on it, in evaluation mode."""
+    base = small_experiment()
+    experiment = VlnExperiment(
+        **{**vars(base), "model": model or base.model}, navigation=navigation or NavigationConfig(step_limit=8)
+    )
+    data = load(make_landmark_root(folder / "root"), experiment)
+    task = navigation_task(experiment, data)
+    task.eval()
+    return Comb(data, task, World(data, torch.device("cpu")))

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from ghosts.belief.histogram import pose_belief, total_mass
+from ghosts.belief.kernel import (
+    FactorisedKernel,
+    JointKernel,
+    arrival_headings,
+    displace,
+    displacements,
+    egocentric_rotation,
+    stays_on_map,
+)
+from ghosts.belief.motion import FactorisedMotion, JointMotion, build_motion, factorised_kernels, joint_kernel
+from ghosts.config import FilterConfig, MotionConfig
+from ghosts_sim.types import Grid
+from reference.kernels import dense
+
+
+def random(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * scale
+
+
+def random_belief(*shape: int, seed: int = 0) -> Tensor:
+    weights = torch.rand(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return weights / weights.sum((-3, -2, -1), keepdim=True)
+
+
+def factorised(batch: int, headings: int, rows: int, cols: int, size: int = 3, scale: float = 2.0) -> FactorisedKernel:
+    kernel = factorised_kernels(
+        random(batch, size * size, rows, cols, seed=1, scale=scale),
+        random(batch, 1, headings, size * size, seed=2, scale=scale),
+    )(0)
+    assert isinstance(kernel, FactorisedKernel)
+    return kernel
+
+
+def joint(batch: int, headings: int, rows: int, cols: int, size: int = 3) -> JointKernel:
+    return joint_kernel(random(batch, headings, headings * size * size, rows, cols, seed=3), headings)
+
+
+def test_displace_moves_each_channel_by_its_displacement() -> None:
+    values = random(2, 25, 6, 7)
+    moved, back = displace(values), displace(values, back=True)
+    for k, (dx, dy) in enumerate(displacements(5)):
+        for y in range(6):
+            for x in range(7):
+                source, target = (y - dy, x - dx), (y + dy, x + dx)
+                inside = 0 <= source[0] < 6 and 0 <= source[1] < 7
+                assert_close(
+                    moved[:, k, y, x], values[:, k, source[0], source[1]] if inside else torch.zeros(2).double()
+                )
+                inside = 0 <= target[0] < 6 and 0 <= target[1] < 7
+                assert_close(
+                    back[:, k, y, x], values[:, k, target[0], target[1]] if inside else torch.zeros(2).double()
+                )
+
+
+def test_displace_gradients_of_both_orders() -> None:
+    values = random(1, 9, 4, 3).requires_grad_()
+    assert torch.autograd.gradcheck(displace, (values,))
+    assert torch.autograd.gradgradcheck(lambda v: displace(v) ** 2, (values,))
+
+
+@pytest.mark.parametrize("headings", [1, 4, 8])
+@pytest.mark.parametrize("make", [factorised, joint])
+def test_mass_is_conserved_at_the_edge_too(headings: int, make) -> None:
+    kernel = make(2, headings, 5, 6)
+    corner = torch.zeros(2, headings, 5, 6, dtype=torch.float64)
+    corner[0, 0, 0, 0], corner[1, headings - 1, 4, 5] = 1.0, 1.0
+    for belief in (corner, random_belief(2, headings, 5, 6)):
+        predicted = kernel.propagate(belief)
+        assert_close(total_mass(predicted), total_mass(belief), rtol=0, atol=1e-12)
+        assert predicted.min() >= 0.0
+
+
+def test_a_given_kernel_drops_what_it_sends_off_the_map() -> None:
+    weights = torch.zeros(1, 1, 9, 3, 3)
+    weights[:, :, 5] = 1.0  # one column to the right
+    belief = torch.zeros(1, 1, 3, 3)
+    belief[0, 0, 1, 1], belief[0, 0, 1, 2] = 0.75, 0.25
+    expected = torch.zeros(1, 1, 3, 3)
+    expected[0, 0, 1, 2] = 0.75
+    assert_close(JointKernel(weights).propagate(belief), expected)
+
+
+@pytest.mark.parametrize("headings", [1, 4, 8])
+def test_factorised_form_equals_its_dense_kernel(headings: int) -> None:
+    kernel, belief = factorised(2, headings, 5, 6), random_belief(2, headings, 5, 6)
+    whole = JointKernel(dense(kernel))
+    assert_close(whole.weights.sum(2), torch.ones(2, headings, 5, 6, dtype=torch.float64), rtol=0, atol=1e-12)
+    assert_close(kernel.propagate(belief), whole.propagate(belief), rtol=1e-12, atol=1e-15)
+    message = random_belief(2, headings, 5, 6, seed=9)
+    assert_close(kernel.gather(message), whole.gather(message), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("make", [factorised, joint])
+def test_gather_is_the_adjoint_of_propagate(make) -> None:
+    kernel = make(2, 4, 5, 6)
+    belief, message = random_belief(2, 4, 5, 6), random_belief(2, 4, 5, 6, seed=7)
+    assert_close(
+        (kernel.propagate(belief) * message).sum(), (belief * kernel.gather(message)).sum(), rtol=1e-12, atol=0
+    )
+    ones = torch.ones_like(message)
+    assert_close(kernel.gather(ones), ones, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("make", [factorised, joint])
+def test_gradcheck_of_the_motion_step(make) -> None:
+    belief = random_belief(1, 4, 3, 4).requires_grad_()
+    if make is factorised:
+        inputs = (random(1, 9, 3, 4).requires_grad_(), random(1, 1, 4, 9, seed=5).requires_grad_(), belief)
+        assert torch.autograd.gradcheck(lambda m, w, b: factorised_kernels(m, w)(0).propagate(b), inputs)
+    else:
+        logits, belief = random(1, 2, 18, 3, 4).requires_grad_(), random_belief(1, 2, 3, 4).requires_grad_()
+        assert torch.autograd.gradcheck(lambda g, b: joint_kernel(g, 2).propagate(b), (logits, belief))
+
+
+def test_standing_still_keeps_the_heading_and_moving_sets_it() -> None:
+    still, east = torch.full((1, 1, 4, 9), -30.0), torch.full((1, 1, 4, 9), -30.0)
+    still[..., 4], east[..., 5] = 30.0, 30.0
+    flat = torch.zeros(1, 9, 5, 5)
+    belief = torch.zeros(1, 4, 5, 5)
+    belief[0, 2, 2, 2] = 1.0  # facing −x
+    assert_close(factorised_kernels(flat, still)(0).propagate(belief), belief)
+    moved = torch.zeros(1, 4, 5, 5)
+    moved[0, 0, 2, 3] = 1.0  # one column on, facing +x
+    assert_close(factorised_kernels(flat, east)(0).propagate(belief), moved)
+
+
+@pytest.mark.parametrize("headings", [1, 4, 8])
+def test_arrival_headings(headings: int) -> None:
+    weights = arrival_headings(headings, 7)
+    total = torch.ones(49, dtype=torch.float64)
+    total[24] = 0.0
+    assert_close(weights.sum(0), total)
+    if headings == 4:
+        assert weights[:, 3 * 7 + 6].tolist() == [1, 0, 0, 0]  # +x
+        assert weights[:, 6 * 7 + 3].tolist() == [0, 1, 0, 0]  # +y
+        assert_close(weights[:, 0], torch.tensor([0, 0, 0.5, 0.5]).double())  # −x −y
+
+
+def test_egocentric_rotation_is_a_permutation_at_right_angles() -> None:
+    for headings in (4, 8):
+        rotation = egocentric_rotation(headings, 7)
+        assert_close(rotation.sum(-1), torch.ones(headings, 49).double())
+        for quarter in range(4):
+            matrix = rotation[quarter * headings // 4]
+            assert bool(((matrix == 0) | (matrix == 1)).all())
+            assert bool((matrix.sum(0) == 1).all())
+    forward = torch.zeros(49).double()
+    forward[3 * 7 + 5] = 1.0  # two cells ahead
+    turned = (egocentric_rotation(4, 7) @ forward).argmax(-1)
+    assert displacements(7)[turned.numpy()].tolist() == [[2, 0], [0, 2], [-2, 0], [0, -2]]
+    assert_close(egocentric_rotation(1, 7)[0], torch.eye(49).double())
+
+
+def test_diagonal_rotation_points_along_the_diagonal() -> None:
+    logits = torch.zeros(49).double()
+    logits[3 * 7 + 5] = 4.0
+    north_east = (egocentric_rotation(8, 7) @ logits)[1].softmax(0)
+    dx, dy = (north_east[:, None] * torch.from_numpy(displacements(7)).double()).sum(0)
+    assert float(dx) == pytest.approx(float(dy), abs=1e-6)
+    assert float(dx) > 0.2
+
+
+@pytest.mark.parametrize("headings", [4, 8])
+def test_turning_the_world_turns_the_prediction(headings: int) -> None:
+    """Exact for both: the map logits are turned as a field of displacements, the language part is egocentric."""
+    seed = 11
+    print("seed", seed)
+    rows = 7
+    config = FilterConfig(headings=headings)
+    model = FactorisedMotion(4, 6, config).double().eval()
+    language = model.language_logits(random(1, 1, 6, seed=seed))
+    logits = random(1, 49, rows, rows, seed=seed + 1)
+    belief = random_belief(1, headings, rows, rows, seed=seed + 2)
+
+    def turn(values: Tensor) -> Tensor:  # (x, y) -> (−y, x)
+        return torch.rot90(values, -1, (-2, -1))
+
+    kernel_planes = logits.unflatten(1, (7, 7))
+    turned_logits = turn(torch.rot90(kernel_planes, -1, (1, 2))).flatten(1, 2)
+    predicted = factorised_kernels(logits, language)(0).propagate(belief)
+    turned = factorised_kernels(turned_logits, language)(0).propagate(turn(belief).roll(headings // 4, 1))
+    assert_close(turned, turn(predicted).roll(headings // 4, 1), rtol=1e-10, atol=1e-14)
+
+
+def test_a_featureless_map_walks_where_it_faces() -> None:
+    """A walker told to go ahead moves along its heading, whichever that is."""
+    grid = Grid(21, 21, 1.0)
+    ahead = torch.full((49,), -20.0)
+    ahead[3 * 7 + 5] = 20.0
+    language = (egocentric_rotation(4, 7).float() @ ahead)[None, None]
+    kernel = factorised_kernels(torch.zeros(1, 49, 21, 21), language)(0)
+    for heading, (x_m, y_m) in ((0.0, (0, 2)), (math.pi / 2, (2, 0)), (math.pi, (0, -2)), (-math.pi / 2, (-2, 0))):
+        start = pose_belief(torch.zeros(1, 2), torch.tensor([heading]), grid, 0.4, 4)
+        end = pose_belief(torch.tensor([[float(x_m), float(y_m)]]), torch.tensor([heading]), grid, 0.4, 4)
+        assert_close(kernel.propagate(start), end, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["factorised", "joint"])
+@pytest.mark.parametrize("headings", [1, 4, 8])
+def test_models_give_kernels_that_sum_to_one(kind: str, headings: int) -> None:
+    torch.manual_seed(0)
+    config = FilterConfig(headings=headings, motion=MotionConfig(kind=kind, kernel=3, hidden=5, language=7))
+    model = build_motion(6, 8, config).eval()
+    maps, actions = torch.randn(6, 6, 5, 4), torch.randn(3, 2, 8)  # two maps per episode
+    whole = dense(model(maps, actions)(1))
+    assert whole.shape == (6, headings, headings * 9, 5, 4)
+    assert_close(whole.sum(2), torch.ones(6, headings, 5, 4))
+    # Maps of one episode share its language; alone they give the same.
+    alone = dense(model(maps[2:4], actions[1:2])(1))
+    assert_close(whole[2:4], alone, rtol=1e-5, atol=1e-7)
+
+
+def test_factorised_kernel_is_the_softmax_of_the_sum() -> None:
+    torch.manual_seed(0)
+    config = FilterConfig(headings=4, motion=MotionConfig(kernel=3, hidden=5, language=7))
+    model = FactorisedMotion(6, 8, config).eval()
+    maps, actions = torch.randn(1, 6, 5, 5), torch.randn(1, 1, 8)
+    whole = dense(model(maps, actions)(0)).unflatten(2, (4, 9))
+    sum_logits = model.map_logits(maps)[0, :, 2, 2] + model.language_logits(actions)[0, 0]
+    assert_close(whole.sum(2)[0, :, :, 2, 2], sum_logits.softmax(-1), rtol=1e-5, atol=1e-7)
+
+
+def test_joint_first_layer_equals_tiling_the_action() -> None:
+    torch.manual_seed(0)
+    config = FilterConfig(headings=1, motion=MotionConfig(kind="joint", kernel=3, hidden=5, dropout=0.0))
+    model = JointMotion(6, 8, config)
+    maps, actions = torch.randn(1, 6, 7, 7), torch.randn(1, 1, 8)
+    tiled = torch.cat([actions[0, 0][None, :, None, None].expand(-1, -1, 7, 7), maps], 1)
+    centre = torch.zeros(5, 8, 3, 3)
+    centre[:, :, 1, 1] = model.first_action.weight
+    joined = torch.nn.functional.conv2d(
+        tiled, torch.cat([centre, model.first_map.weight], 1), model.first_map.bias, padding=1
+    )
+    logits = model.third(model.second(joined.relu()).relu())
+    assert_close(dense(model(maps, actions)(0)), joint_kernel(logits[:, None], 1).weights)
+
+
+@pytest.mark.parametrize("spread", [50.0, 200.0, 1000.0])
+def test_contradicting_parts_leave_the_mass_where_it_is(spread: float) -> None:
+    """Map and language exclude each other's displacements beyond float32: finite, conserved, finite gradients."""
+    map_logits, language = torch.full((1, 9, 5, 5), -spread), torch.full((1, 1, 4, 9), -spread)
+    map_logits[:, 0], language[..., 8] = spread, spread
+    map_logits.requires_grad_()
+    language.requires_grad_()
+    belief = torch.zeros(1, 4, 5, 5)
+    belief[..., 1:-1, 1:-1] = random_belief(1, 4, 3, 3).float()
+    predicted = factorised_kernels(map_logits, language)(0).propagate(belief)
+    assert_close(predicted.sum(), torch.tensor(1.0))
+    if spread >= 200.0:
+        assert_close(predicted, belief)
+    predicted.square().sum().backward()
+    for values in (map_logits, language):
+        assert values.grad is not None
+        assert bool(values.grad.isfinite().all())
+
+
+def test_stays_on_map() -> None:
+    inside = stays_on_map(3, 4, 5)
+    assert inside[:, 0, 0].reshape(3, 3).tolist() == [[False, False, False], [False, True, True], [False, True, True]]
+    assert bool(inside[:, 1:3, 1:4].all())
+    assert int(inside.sum()) == int(np.prod([3 * 4 - 2, 3 * 5 - 2]))

@@ -1,0 +1,70 @@
+"""`ghosts tiles`: makes, keeps, complains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from ghosts.data.dataset import open_dataset
+from ghosts.data.reading import reading_of
+from ghosts.data.tile_store import JOINED
+from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.saved_backbone import save_backbone
+from ghosts_sim.cli import commands
+from ghosts_sim.cli import main as ghosts
+from ghosts_sim.dataroot import DataRoot
+from image_roots import make_image_root
+from landmark_world import small_experiment
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """A data root and a backbone."""
+    torch.manual_seed(0)
+    save_backbone(tmp_path / "b.safetensors", SmallBackbone(8), [], {})
+    return make_image_root(tmp_path / "root", {"train": ("a", "b")}, count=2), tmp_path / "b.safetensors"
+
+
+def test_makes_tiles_once(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    root, backbone = files
+    arguments = ["tiles", "--data", str(root), "--backbone", str(backbone), "--device", "cpu"]
+    ghosts(arguments)
+    output = capsys.readouterr().out
+    assert "2 of 2 buildings to make: about 0 MB" in output
+    assert "2 buildings made, 0 were up to date" in output
+    bank = open_dataset(DataRoot(root), reading_of(replace(small_experiment(), observation="images"))).bank
+    assert len(bank.numbers) == 4
+    assert bank.features is not None
+    assert bank.features.shape[1] == 8
+    before = (root / "tiles" / JOINED).stat().st_ino
+    ghosts(arguments)
+    assert "0 buildings made, 2 were up to date" in capsys.readouterr().out
+    assert (root / "tiles" / JOINED).stat().st_ino == before
+    ghosts([*arguments, "--cell-m", "0.25"])
+    assert "2 buildings made, 0 were up to date" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"--data": "nowhere"}, "no such folder"),
+        ({"--backbone": "nowhere.safetensors"}, "train one with: ghosts backbone"),
+        ({"--device": "tpu"}, "device must be cpu, cuda or auto"),
+        ({"--batch": "0"}, "--batch must be at least 1, got 0"),
+    ],
+)
+def test_complains(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], change: dict[str, str], message: str
+) -> None:
+    options = {"--data": str(files[0]), "--backbone": str(files[1]), "--device": "cpu"} | change
+    with pytest.raises(SystemExit) as caught:
+        ghosts(["tiles", *(word for pair in options.items() for word in pair)])
+    assert caught.value.code == 1
+    assert message in capsys.readouterr().err
+
+
+def test_is_listed() -> None:
+    assert commands()["tiles"].startswith("Make map tiles")

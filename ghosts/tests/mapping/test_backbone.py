@@ -1,0 +1,140 @@
+"""Backbones: shapes of the paper, torchvision's names, frozen statistics, gradients from the map to the pixels."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+
+from ghosts.config import MapperConfig
+from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
+from ghosts.mapping.mapper import Mapper
+from ghosts.mapping.observations import observations_of
+from ghosts.mapping.points import points_from_rgbd
+from ghosts.mapping.resnet import BasicBlock, FrozenBatchNorm2d, normalise_imagenet
+from ghosts.mapping.tiles import place_tiles, tiles_from_points
+from ghosts_sim.errors import DataError
+from ghosts_sim.geometry import camera_to_world
+from ghosts_sim.types import Grid, Intrinsics
+
+
+@pytest.fixture(scope="module")
+def resnet() -> ResNetBackbone:
+    torch.manual_seed(0)
+    return ResNetBackbone()
+
+
+def test_resnet_shapes_and_size(resnet: ResNetBackbone) -> None:
+    rgb = torch.zeros(1, 256, 320, 3, dtype=torch.uint8)
+    with torch.no_grad():
+        assert resnet(rgb).shape == (1, 768, 16, 20)
+    # torchvision's resnet34 has 21 797 672 parameters, 513 000 of them in the classifier.
+    assert sum(value.numel() for value in resnet.parameters()) == 21_797_672 - 513_000
+
+
+def test_resnet_names(resnet: ResNetBackbone) -> None:
+    names = resnet.resnet.state_dict().keys()
+    expected = {
+        "conv1.weight",
+        "bn1.running_var",
+        "layer1.0.conv1.weight",
+        "layer2.0.downsample.0.weight",
+        "layer3.5.bn2.bias",
+        "layer4.0.downsample.1.running_mean",
+        "layer4.2.conv2.weight",
+    }
+    assert expected <= names
+    # torchvision: 36 convolutions and as many norms of 5 tensors.
+    assert len(names) == 36 * 6
+
+
+def test_stage_four_is_upsampled_beside_stage_three(resnet: ResNetBackbone) -> None:
+    rgb = torch.randint(0, 256, (1, 64, 96, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        third, fourth = resnet.resnet(normalise_imagenet(rgb, torch.float32))
+        features = resnet(rgb)
+    assert torch.equal(features[:, :256], third)
+    assert torch.equal(features[:, 256:], F.interpolate(fourth, scale_factor=2.0, mode="bilinear"))
+
+
+def test_imagenet_normalisation() -> None:
+    pixel = torch.tensor([[[[255, 0, 127]]]], dtype=torch.uint8)
+    expected = [(1 - 0.485) / 0.229, -0.456 / 0.224, (127 / 255 - 0.406) / 0.225]
+    torch.testing.assert_close(normalise_imagenet(pixel, torch.float32)[0, :, 0, 0], torch.tensor(expected))
+
+
+def test_statistics_stay_frozen_in_training() -> None:
+    torch.manual_seed(0)
+    block = BasicBlock(4, 8, 2)
+    norms = [module for module in block.modules() if isinstance(module, FrozenBatchNorm2d)]
+    images = torch.randn(2, 4, 8, 8) * 3 + 1
+    evaluated = block.eval()(images)
+    trained = block.train()(images)
+    assert torch.equal(evaluated, trained)
+    for norm in norms:
+        assert torch.equal(norm.running_mean, torch.zeros(8))
+        assert torch.equal(norm.running_var, torch.ones(8))
+
+
+def test_weights_from_both_files(resnet: ResNetBackbone, tmp_path: Path) -> None:
+    weights = {name: value.clone() for name, value in resnet.resnet.state_dict().items()}
+    weights["bn1.running_mean"] += 3.0
+    weights |= {"fc.weight": torch.zeros(1000, 512), "fc.bias": torch.zeros(1000)}
+    torch.save(weights, tmp_path / "w.pth")
+    # Files from before batch norm counted its batches.
+    save_file({name: v for name, v in weights.items() if "num_batches" not in name}, tmp_path / "w.safetensors")
+    for name in ("w.pth", "w.safetensors"):
+        other = ResNetBackbone.load_imagenet(tmp_path / name)
+        for key, value in other.resnet.state_dict().items():
+            assert torch.equal(value, weights[key]), key
+
+
+def test_wrong_weights_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    with pytest.raises(DataError, match=r"w\.safetensors: no such file"):
+        ResNetBackbone.load_imagenet(path)
+    path.write_bytes(b"rubbish")
+    with pytest.raises(DataError, match="not a safetensors file"):
+        ResNetBackbone.load_imagenet(path)
+    save_file({"conv1.weight": torch.zeros(2)}, path)
+    with pytest.raises(DataError, match=r"'bn1\.bias'.*not the weights of a ResNet-34"):
+        ResNetBackbone.load_imagenet(path)
+
+
+def test_small_backbone() -> None:
+    torch.manual_seed(0)
+    small = SmallBackbone(channels=64, classes=9)
+    rgb = torch.randint(0, 256, (2, 64, 80, 3), dtype=torch.uint8)
+    features = small(rgb)
+    assert features.shape == (2, small.channels, 64 // small.stride, 80 // small.stride)
+    assert small.segment(features).shape == (2, 9, 4, 5)
+    assert 500_000 < sum(value.numel() for value in small.parameters()) < 1_000_000
+    torch.testing.assert_close(small(rgb[:1]), features[:1], rtol=1e-4, atol=1e-4)
+    with pytest.raises(ValueError, match="without a segmentation head"):
+        SmallBackbone().segment(features)
+
+
+@pytest.mark.parametrize("kind", ["small", "resnet"])
+def test_gradient_reaches_the_pixels_from_the_map(kind: str, resnet: ResNetBackbone) -> None:
+    """Backbone, points, tiles, two steps of the map: a loss on the last map moves the pixels of both steps."""
+    torch.manual_seed(1)
+    backbone = SmallBackbone() if kind == "small" else resnet
+    mapper = Mapper(MapperConfig(features=backbone.channels, channels=8))
+    lens = Intrinsics(width=80, height=64, vfov_rad=math.pi / 3)
+    rgb = (torch.rand(2, 2, 64, 80, 3) * 255).requires_grad_()
+    depth_m = torch.full((1, 2, 64, 80), 2.0)
+    views = camera_to_world(np.array([0.0, 0.0, 1.5]), np.array([0.0, 1.5]), -0.5)
+    poses = torch.from_numpy(views)[None].float()
+    features = torch.stack([backbone(views) for views in rgb])
+    points = points_from_rgbd(features, depth_m.expand(2, -1, -1, -1), poses.expand(2, -1, -1, -1), lens)
+    cells = place_tiles(tiles_from_points(points, 0.5), 2, np.zeros((1, 2)), Grid(16, 16, 0.5))
+    mapper(observations_of(cells, 3, 2)).last().map.square().sum().backward()
+    assert torch.isfinite(rgb.grad).all()
+    for step in range(2):
+        for view in range(2):
+            assert (rgb.grad[step, view] != 0).float().mean() > 0.5

@@ -1,0 +1,233 @@
+"""Faults while writing: kill −9, a full disk, a read-only folder, two processes at once, other versions.
+
+Elsewhere: kill −9 in training (`learn/test_trainer`, `weights/test_checkpoint`), in preparation with one and four
+processes (`world/matterport/test_prepare`) and in tile building (`data/test_tile_maker`).
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from checks import unchecked
+from forked import Forked
+from ghosts.run.load import load_run
+from ghosts.weights.checkpoint import FORMAT, load_checkpoint, save_checkpoint
+from ghosts_houses import world
+from ghosts_houses.world import WorldConfig, make_world
+from ghosts_sim.cli import main
+from ghosts_sim.errors import DataError, GhostsError
+from ghosts_sim.files import atomic_path, write_json
+from ghosts_sim.graph import load_graph
+from ghosts_sim.images import write_image
+from makers import SCAN, make_root
+
+WORLD = WorldConfig(houses=2, seed=0, paths=4, faces=16, storeys=(1, 1), rooms=(5, 6))
+COMMAND = ["world", "--houses", "2", "--paths", "4", "--faces", "16", "--workers", "1", "--no-images"]
+COMMAND += ["--storeys", "1", "1", "--rooms", "5", "6"]
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Content of all files, temporary ones of killed processes set aside."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("[!.]*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A world made without interruption, without pictures: those take half a minute even at 16 pixels.
+
+    Its houses are thought out once for all tests here, whose matter is how they are written.
+    """
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world, "describe", cache(world.describe))
+        with unchecked():
+            make_world(folder, WORLD, images=False)
+        yield digests(folder)
+
+
+def killed(moment: int, words: list[str]) -> None:
+    """A command that dies at a write."""
+    writes, replace = [], os.replace
+
+    def dying(source: str, target: str) -> None:
+        # Before the rename of one file and after that of another: both sides of the only moment that counts.
+        writes.append(1)
+        if len(writes) == moment and moment % 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        replace(source, target)
+        if len(writes) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    os.replace = dying
+    main(words)
+
+
+def test_world_building_goes_on_after_kill_9(whole: dict[str, str], tmp_path: Path) -> None:
+    """Killed again and again, at seeded moments, until it gets to its end: the bytes of one that was left alone."""
+    seed = 9
+    random = np.random.default_rng(seed)
+    out, kills, kept = tmp_path / "out", 0, 0
+    for _ in range(2):
+        process = Forked(partial(killed, int(random.integers(1, 5)), [*COMMAND, "--out", str(out)]))
+        status = process.end()
+        assert status in (0, -signal.SIGKILL), process.errors()[-2000:]
+        kills += status != 0
+        there = digests(out)
+        # What is there under its own name is whole, and nothing that was there is lost.
+        finished = {name: value for name, value in there.items() if whole.get(name) == value}
+        assert there.keys() == finished.keys()
+        assert len(there) >= kept
+        kept = len(there)
+    print(f"seed {seed}: killed {kills} times, {kept} of {len(whole)} files were there")
+    assert kills == 2
+    with unchecked():
+        make_world(out, WORLD, images=False)
+    assert digests(out) == whole
+
+
+def limited(limit: int, words: list[str]) -> None:
+    """A command that can write no larger files."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    main(words)
+
+
+def test_a_full_disk_leaves_no_half_file_and_says_so(whole: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = Forked(partial(limited, 4096, [*COMMAND, "--out", str(out)]))
+    assert process.end() == 1, process.errors()[-2000:]
+    assert "Traceback" not in process.errors()
+    assert "File too large" in process.errors()
+    assert all(whole[name] == value for name, value in digests(out).items())
+    assert not list(out.rglob(".*"))
+
+
+def full_disk(*arguments: object, **options: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "text": lambda path: write_json(path, {"a": 1}),
+    "checkpoint": lambda path: save_checkpoint(path, {"model/a": torch.ones(9)}, {}),
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_no_space_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(b"old")
+    for step in ("write_bytes", "fsync"):
+        with monkeypatch.context() as patch:
+            patch.setattr(*((Path, step) if step == "write_bytes" else (os, step)), full_disk)
+            with pytest.raises(DataError, match="No space left on device") as caught:
+                WRITERS[kind](path)
+        assert str(path) in str(caught.value)
+        assert path.read_bytes() == b"old"
+        assert [item.name for item in tmp_path.iterdir()] == ["file.bin"]
+
+
+def test_a_picture_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    noise = np.random.default_rng(0).integers(0, 60000, (64, 384), dtype=np.uint16)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        with pytest.raises(DataError):
+            write_image(tmp_path / "depth.png", noise)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may write anywhere, so that the system's answer is imitated where tests run as root."""
+    (tmp_path / "locked").mkdir()
+
+    def refused(*arguments: object, **options: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    with pytest.raises(DataError, match="Permission denied") as caught:
+        write_json(tmp_path / "locked" / "a.json", 1)
+    assert "locked" in str(caught.value)
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(DataError, match="file"):
+        write_json(tmp_path / "file" / "a.json", 1)
+
+
+def test_a_read_only_cache_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_root(tmp_path / "root", images=False) / "connectivity" / f"{SCAN}_connectivity.json"
+    monkeypatch.setattr("tempfile.mkstemp", full_disk)
+    assert load_graph(path, tmp_path / "cache").path(0, 3) == [0, 1, 2, 3]
+    assert not list((tmp_path / "cache").rglob("*.npz"))
+
+
+def write_again_and_again(root: Path, cache: Path, number: int) -> None:
+    for _ in range(60):
+        graph = load_graph(root, cache)
+        assert graph.path(0, 3) == [0, 1, 2, 3]
+        for file in (cache / "graphs").glob("*.npz"):
+            file.unlink(missing_ok=True)
+        write_json(cache / "shared.json", [number] * 5000)
+
+
+def test_processes_that_write_the_same_cache_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = make_root(tmp_path / "root", images=False) / "connectivity" / f"{SCAN}_connectivity.json"
+    cache = tmp_path / "cache"
+    processes = [Forked(partial(write_again_and_again, path, cache, number)) for number in range(2)]
+    seen = 0
+    while any(process.running for process in processes):
+        if (cache / "shared.json").is_file():
+            value = json.loads((cache / "shared.json").read_text())  # whole at every moment
+            assert len(value) == 5000
+            assert len(set(value)) == 1
+            seen += 1
+        time.sleep(0.01)
+    for process in processes:
+        assert process.end() == 0, process.errors()[-2000:]
+    assert seen > 0
+    assert not list(cache.rglob(".*"))
+
+
+def test_other_versions_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "best.safetensors"
+    save_checkpoint(path, {"model/a": torch.ones(2)}, {"iteration": 1})
+    content = path.read_bytes()
+    path.write_bytes(content.replace(f'"format":"{FORMAT}"'.encode(), b'"format":"1"'))
+    with pytest.raises(DataError, match=r"formats 2 and 3; train again or use the version that wrote it"):
+        load_checkpoint(path)
+    about = {"iteration": 1, "vocabulary": ["<pad>", "<unk>"], "labels": None}
+    experiment = {"name": "x", "kind": "filter", "model": {"language": {"hiden": 3}}}
+    save_checkpoint(path, {"model/a": torch.ones(2)}, {**about, "experiment": experiment})
+    with pytest.raises(DataError, match=r"unknown field 'hiden'; did you mean 'hidden'.*another version"):
+        load_run(path)
+    save_checkpoint(path, {"model/a": torch.ones(2)}, {**about, "experiment": {"model": {"language": {"hidden": "9"}}}})
+    with pytest.raises(DataError, match=r"language\.hidden must be a whole number, got '9'"):
+        load_run(path)
+
+
+def test_an_error_inside_the_block_passes_through(tmp_path: Path) -> None:
+    """Only what the system says about the file becomes a `DataError`; what the block itself raises stays what it is."""
+    with pytest.raises(KeyError), atomic_path(tmp_path / "x"):
+        raise KeyError("mine")
+    with pytest.raises(GhostsError, match="mine"), atomic_path(tmp_path / "x"):
+        raise DataError("mine")
+    assert not list(tmp_path.iterdir())

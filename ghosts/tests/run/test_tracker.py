@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import ghosts
+from ghosts.agent.tracker import Detection, GoalTracker, NamedLabels
+from ghosts.data.dataset import open_dataset
+from ghosts.mapping.landmark_views import observe
+from ghosts.presets import preset
+from ghosts.run import tracker as run_tracker
+from ghosts.run.load import Run, load_run, untrained
+from ghosts.run.tracker import load_tracker
+from ghosts_sim.dataroot import DataRoot
+from ghosts_sim.errors import ConfigError, UnknownNameError
+from ghosts_sim.geometry import camera_to_world
+from ghosts_sim.landmarks.format import load_scene
+from ghosts_sim.types import Pose
+from landmark_world import make_landmark_root
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Run:
+    return load_run("landmarks-agent")
+
+
+@pytest.fixture(scope="module")
+def tracker() -> GoalTracker:
+    return load_tracker("landmarks-agent")
+
+
+def test_names_are_the_labels_of_training(loaded: Run, tracker: GoalTracker) -> None:
+    labels = loaded.reading.labels
+    assert labels is not None
+    names = NamedLabels(labels, open=False)
+    assert names.vectors is None
+    assert names.id("floor") == labels.structure_id("floor")
+    assert names.id("room: kitchen") == names.id("room:k") == labels.room_id("k")
+    assert names.id("room: toilet") == labels.room_id("t") != names.id("toilet")
+    assert names.id("room: D") == labels.room_id("D") != labels.room_id("d")
+    assert names.id("Plush#Armchair") == labels.object_id("armchair")
+    assert names.id("flux capacitor") == labels.structure_id("unknown object")
+    assert [names.known(name) for name in ("office chair", "room: k", "fridge", "flux capacitor")] == [
+        *(True, True, False, False),
+    ]  # fmt: skip
+    assert tracker.labels is not None
+    assert tracker.labels.id("stove") == labels.object_id("stove")
+    with pytest.raises(UnknownNameError, match=r"unknown room 'kitchn'.*kitchen"):
+        names.id("room: kitchn")
+
+
+def test_a_detector_may_say_what_training_never_met(loaded: Run) -> None:
+    labels = loaded.reading.labels
+    assert labels is not None
+    names = NamedLabels(labels, open=True)
+    settee = names.id("velvet settee")
+    assert settee == len(labels) == names.id("velvet settee")
+    assert names.vectors is not None
+    assert names.vectors.shape == (len(labels) + 1, 100)
+    assert names.known("velvet settee")
+    assert not names.known("xqzt")
+
+
+def test_it_has_a_short_name() -> None:
+    from ghosts import Detection as Short
+
+    assert ghosts.load_tracker is load_tracker
+    assert "load_tracker" in dir(ghosts)
+    assert Short is Detection
+    with pytest.raises(AttributeError, match="module 'ghosts' has no attribute 'load_trakcer'"):
+        ghosts.load_trakcer  # noqa: B018
+
+
+def test_it_sees_and_predicts_as_in_evaluation(loaded: Run, tracker: GoalTracker, tmp_path: Path) -> None:
+    root, labels = DataRoot(make_landmark_root(tmp_path / "root")), loaded.reading.labels
+    assert labels is not None
+    # Objects as one point each, as a detector gives them, instead of spread over their uncertainty.
+    sight = replace(loaded.reading.landmarks, exact_m=0.2)
+    data = open_dataset(root, replace(loaded.reading, landmarks=sight))
+    example = data.examples("train")[5]
+    walk = [example.start, example.goal]
+    batch = data.batch([example], [walk])
+    expected = loaded.model.predict(batch.briefing, batch.seen)
+
+    graph, scene = root.graph(example.scan), load_scene(root, example.scan)
+    names = [f"room: {label.name}" if label.kind == "room" else label.name for label in labels.labels]
+    x_m, y_m, z_m = graph.position_m[example.start].tolist()
+    state = tracker.start(example.text, Pose(x_m, y_m, z_m, example.start_heading_rad))
+    masses = [tracker.goal(state).mass]
+    for step, row in enumerate(walk):
+        x_m, y_m, z_m = graph.position_m[row].tolist()
+        view = observe(scene, graph, row, labels, sight)
+        camera = camera_to_world([x_m, y_m, z_m], 0.7, -0.2)
+        seen = ((view.xyz_m - camera[:3, 3]) @ camera[:3, :3]).tolist()
+        landmarks = [Detection(names[label], (x, y, z)) for label, (x, y, z) in zip(view.label_id, seen, strict=True)]
+        state = tracker.observe_landmarks(state, landmarks, Pose(x_m, y_m, z_m, 0.7, -0.2))
+        goal = tracker.goal(state)
+        np.testing.assert_allclose(goal.mass, expected.goal[0, step].numpy(), atol=1e-6)
+        here = np.array(goal.position_m) - state.origin_xy_m
+        np.testing.assert_allclose(here, expected.goal_xy_m[0, step].numpy(), atol=1e-3)
+        masses.append(goal.mass)
+    assert np.abs(masses[1] - masses[0]).sum() > 0.1
+    assert np.abs(masses[2] - masses[1]).sum() > 0.01
+
+
+def test_runs_that_do_not_fit_are_named() -> None:
+    with pytest.raises(ConfigError, match="houses-agent reads images; name the backbone"):
+        load_tracker("houses-agent")
+    with pytest.raises(ConfigError, match="needs no backbone, got houses-backbone"):
+        load_tracker("landmarks-agent", "houses-backbone")
+
+
+def test_models_that_cannot_track_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_tracker, "load_backbone", lambda path: SimpleNamespace(channels=7))
+    with pytest.raises(ConfigError, match="houses-agent reads 64 features, but other gives 7; name the backbone"):
+        load_tracker("houses-agent", "other")
+    monkeypatch.setattr(run_tracker, "load_run", lambda path: untrained(preset("hand-coded")))
+    with pytest.raises(ConfigError, match=r"run \(hand-coded\) has no belief to track; name a run of a filter"):
+        load_tracker("run")

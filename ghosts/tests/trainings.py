@@ -1,0 +1,42 @@
+"""Small trainings that several tests share: a filter with a score, agents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lightning_fabric import Fabric
+
+from ghosts.config import NavigationConfig, Seq2SeqConfig, VlnExperiment
+from ghosts.data.examples import Selection
+from ghosts.evaluate.goal import Execution, evaluate_goal
+from ghosts.presets import tiny_agent
+from ghosts.train.goal import FilterTask
+from landmark_world import load, small_experiment
+
+
+class ScoredTask(FilterTask):
+    """Scored on few time steps, in batches small enough that several processes share them."""
+
+    def score(self, fabric: Fabric) -> dict[str, float]:
+        """Success and error on the selection."""
+        assert self.selection is not None
+        scores = evaluate_goal(self.model, self.data, self.selection.examples, Execution(fabric, batch=5), steps=3)
+        split = self.selection.split
+        return {f"{split} success": float(scores.success.mean()), f"{split} error": float(scores.error_m.mean())}
+
+
+def scored_task(root: Path, settings: dict[str, Any], split: str = "val_seen") -> ScoredTask:
+    """The small filter, scored on an instruction of each path of a split; `settings` change how it is trained."""
+    experiment = small_experiment(**settings)
+    data = load(root, experiment)
+    return ScoredTask(experiment, data, Selection(split, data.examples(split)[::3]))
+
+
+def vln_experiment(navigation: dict[str, Any], train: dict[str, Any]) -> VlnExperiment:
+    """A small agent that reads the regions beyond its candidates."""
+    base = small_experiment(agent_steps=4, batch=8, **train)
+    model = replace(base.model, policy=replace(base.model.policy, beyond=True))
+    settings = NavigationConfig(step_limit=8, seq2seq=Seq2SeqConfig(16, 4, 0.0), **navigation)
+    return replace(tiny_agent(), model=model, train=base.train, navigation=settings)

@@ -1,0 +1,139 @@
+"""The next move that a page shows is the one the agent makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ghosts.agent.seq2seq import Seq2Seq
+from ghosts.config import GoalExperiment, NavigationConfig, Seq2SeqConfig, VlnExperiment
+from ghosts.data.walks import walk_seed
+from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED
+from ghosts.evaluate.vln import score_walks, walk_split
+from ghosts.run.load import Run, load_run
+from ghosts.view.library import Library
+from ghosts.view.mind import Mind
+from ghosts.view.question import FIXED_WALK, Question
+from ghosts.view.record import EpisodeRecord
+from ghosts_houses.draw.scene import route
+from ghosts_sim.errors import ConfigError, DataError
+from landmark_world import small_experiment
+from view_fixtures import save_untrained
+
+
+def rows_walked(mind: Mind, question: Question) -> list[int]:
+    """Rows an agent walks through, with those between its stops."""
+    graph, path = mind.root.graph(question.scan), list(question.walk[:1])
+    for step in range(len(question.walk)):
+        path += [graph.index(name) for name in mind.frame(question, step).choice.moves]
+    return path
+
+
+@pytest.mark.parametrize(("model", "planner"), [("small", True), ("agent", False)])
+def test_walking_on_is_what_the_evaluation_walks(
+    library: Library, run: Path, agent: Path, model: str, planner: bool
+) -> None:
+    mind = library.mind("combs", model)
+    assert mind.acts == ("planner" if planner else "policy")
+    examples = mind.data.examples("dev_unseen")[::4]
+    expected = walk_split(load_run(run if planner else agent), mind.data, examples, planner=planner)
+    asked = [library.question(mind, "dev_unseen", example.instr_id) for example in examples]
+    walked = [rows_walked(mind, question) for question in asked]
+    assert walked == expected
+    assert max(map(len, walked)) > 2
+    scores = score_walks(mind.data.root, examples, expected)
+    for question, left_m in zip(asked, scores.columns["NE"].tolist()):
+        record = mind.record(question)
+        assert (record.walked_by, record.own_walk) == (model, True)
+        assert record.left_m == pytest.approx(left_m)
+        assert [frame.left_m is None for frame in record.frames] == [True] * (len(record.frames) - 1) + [False]
+
+
+def test_the_fixed_walk_is_the_evaluations_and_nobodys_own(library: Library) -> None:
+    records = []
+    for name in ("small", "agent"):
+        mind = library.mind("combs", name)
+        example = mind.data.examples("dev_unseen")[0]
+        question = library.question(mind, "dev_unseen", example.instr_id, fixed=True)
+        assert list(question.walk) == mind.data.walk(example, TIME_STEPS, walk_seed(WALK_SEED, example.instr_id))
+        records.append(mind.record(question))
+    assert records[0].walk == records[1].walk
+    assert [(item.walked_by, item.own_walk, item.left_m) for item in records] == [(FIXED_WALK, False, None)] * 2
+
+
+def test_models_without_a_filter_stop_at_the_step_limit(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    mind = library.mind("combs", "hand-coded")
+    free = [library.question(mind, "dev_unseen", f"30{number}_1").walk for number in range(8)]
+    assert max(map(len, free)) > 2
+    monkeypatch.setattr(Run, "step_limit", 2)
+    again = Mind(mind.run, mind.data)
+    assert [library.question(again, "dev_unseen", f"30{number}_1").walk for number in range(8)] == [
+        walk[:2] for walk in free
+    ]
+
+
+def test_probabilities_and_worth(library: Library, record: EpisodeRecord) -> None:
+    mind = library.mind("combs", "agent")
+    acting = mind.record(library.question(mind, "dev_unseen", "300_0"))
+    for shown in (acting, record):  # one that acts, one that is led
+        for step, frame in enumerate(shown.frames):
+            assert set(shown.walk[: step + 1]) == set(frame.choice.visited)
+            assert set(frame.choice.visited) < set(frame.choice.candidates)
+            assert frame.choice.stops == (frame.choice.chosen in frame.choice.visited)
+            assert all(value <= 1.0 for value in frame.choice.candidates.values())
+    assert {frame.choice.by for frame in acting.frames} == {"policy"}
+    for frame in acting.frames:
+        assert sum(frame.choice.candidates.values()) == pytest.approx(1.0, abs=1e-5)
+        assert frame.choice.candidates[frame.choice.chosen] == max(frame.choice.candidates.values())
+
+
+def test_models_without_a_filter_choose_by_mass(library: Library) -> None:
+    for name in ("plain", "hand-coded"):
+        mind = library.mind("combs", name)
+        for frame in mind.record(library.question(mind, "dev_unseen", "300_0")).frames:
+            assert frame.choice.by == mind.acts == "mass"
+            assert sum(frame.choice.candidates.values()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_who_chooses(mind: Mind) -> None:
+    def chooser(experiment: GoalExperiment) -> tuple[str, int]:
+        opened = Mind(Run("opened", experiment, mind.model, mind.data.reading), mind.data)
+        assert opened.agent is not None
+        return opened.acts, opened.agent.step_limit
+
+    small = small_experiment()
+    acting = VlnExperiment(**vars(small), navigation=NavigationConfig(step_limit=5))
+    assert chooser(small) == ("planner", 12)
+    assert chooser(acting) == ("policy", 5)
+    bound = replace(acting, navigation=NavigationConfig(true_beliefs=True))
+    assert chooser(bound) == ("planner", 12)
+
+
+def test_nobody_jumps(mind: Mind) -> None:
+    graph = mind.root.graph("comb3")
+    choice = mind.frame(Question("comb3", "go on", 0.0, (0, 1, 2)), 2).choice
+    assert {graph.index(name) for name in choice.visited} == {0, 1, 2}
+    assert {graph.index(name) for name in choice.candidates} == {0, 1, 2, 3, 5, 6, 8, 9}
+    with pytest.raises(ConfigError, match="from neighbour to neighbour"):
+        mind.frame(Question("comb3", "go on", 0.0, (0, 4)), 1)
+
+
+def test_walks_are_drawn_along_the_graph(library: Library) -> None:
+    scene = library.scene("combs", "comb3")
+    ids = [point["id"] for point in scene["viewpoints"]]
+    assert route(scene, [ids[0], ids[2], ids[6], ids[1]]) == [ids[k] for k in (0, 1, 2, 6, 2, 1)]
+    assert route(scene, [ids[3]]) == [ids[3]]
+    assert route(scene, [ids[3], ids[3]]) == [ids[3], ids[3]]
+
+
+def test_an_agent_without_beliefs_is_refused(combs: Path, mind: Mind, tmp_path: Path) -> None:
+    settings = NavigationConfig(agent="seq2seq", seq2seq=Seq2SeqConfig(hidden=8))
+    experiment = VlnExperiment(**vars(small_experiment()), navigation=settings)
+    path = save_untrained(tmp_path / "words.safetensors", combs, experiment)
+    with pytest.raises(DataError, match="has no belief to look into; name a run of the filter"):
+        Library([combs], [path])
+    words = Run("words", experiment, Seq2Seq(experiment.model, settings.seq2seq, 9), mind.data.reading)
+    with pytest.raises(ConfigError, match="words has no belief to look into"):
+        Mind(words, mind.data)

@@ -1,0 +1,93 @@
+"""Encoder: equal to torch's own bi-directional LSTM on each row alone; padding and order of the batch do not matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from ghosts.config import LanguageConfig
+from ghosts.words.encoder import Encoder, reverse_words
+
+CONFIG = LanguageConfig(vocabulary=20, embedding=6, hidden=5)
+TOKENS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 2, 0, 0], [10, 0, 0, 0, 0]])
+LENGTHS = torch.tensor([5, 3, 1])
+
+
+def make() -> Encoder:
+    torch.manual_seed(1)
+    return Encoder(CONFIG).eval()
+
+
+def test_reverse_words_keeps_padding_in_place() -> None:
+    values = torch.arange(8.0).reshape(2, 4, 1)
+    reversed_rows = reverse_words(values, torch.tensor([3, 4]))
+    assert reversed_rows[..., 0].tolist() == [[2.0, 1.0, 0.0, 3.0], [7.0, 6.0, 5.0, 4.0]]
+    assert torch.equal(reverse_words(reversed_rows, torch.tensor([3, 4])), values)
+
+
+def test_equals_bidirectional_lstm_row_by_row() -> None:
+    encoder = make()
+    both = nn.LSTM(CONFIG.embedding, CONFIG.hidden, batch_first=True, bidirectional=True)
+    names = [name for name, _ in encoder.states.forwards.named_parameters()]
+    with torch.no_grad():
+        for name in names:
+            getattr(both, name).copy_(getattr(encoder.states.forwards, name))
+            getattr(both, f"{name}_reverse").copy_(getattr(encoder.states.backwards, name))
+    encoded = encoder(TOKENS, LENGTHS)
+    for row, length in enumerate(LENGTHS.tolist()):
+        states, (hidden, _) = both(encoder.embedding(TOKENS[row : row + 1, :length]))
+        torch.testing.assert_close(encoded.states[row, :length], states[0])
+        torch.testing.assert_close(encoded.sentence[row], hidden[:, 0].reshape(-1))
+        assert (encoded.states[row, length:] == 0).all()
+        assert encoded.mask[row].tolist() == [i < length for i in range(5)]
+
+
+def test_padding_never_matters() -> None:
+    encoder = make()
+    encoded = encoder(TOKENS, LENGTHS)
+    other = torch.where(encoded.mask, TOKENS, 13)
+    longer = encoder(torch.cat([other, torch.full((3, 4), 7)], 1), LENGTHS)
+    torch.testing.assert_close(longer.states[:, :5], encoded.states)
+    torch.testing.assert_close(longer.sentence, encoded.sentence)
+
+
+def test_batch_order_equivariance() -> None:
+    encoder = make()
+    order = torch.tensor([2, 0, 1])
+    encoded, permuted = encoder(TOKENS, LENGTHS), encoder(TOKENS[order], LENGTHS[order])
+    torch.testing.assert_close(permuted.states, encoded.states[order])
+    torch.testing.assert_close(permuted.sentence, encoded.sentence[order])
+
+
+def test_no_gradient_from_padding() -> None:
+    encoder = make()
+    encoded = encoder(TOKENS, LENGTHS)
+    (encoded.states.square().sum() + encoded.sentence.sum()).backward()
+    assert (encoder.embedding.weight.grad[0] == 0).all()
+    assert (encoder.embedding.weight.grad[[3, 8, 10]].abs().sum(1) > 0).all()
+
+
+TRANSFORMER = replace(CONFIG, hidden=4, encoder="transformer", layers=2, heads=2, dropout=0.0)
+
+
+def test_a_transformer_knows_neighbours_and_order_but_no_padding() -> None:
+    torch.manual_seed(1)
+    encoder = Encoder(TRANSFORMER).eval()
+    encoded = encoder(TOKENS, LENGTHS)
+    assert encoded.states.shape == (3, 5, 8)
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = encoder(TOKENS[row : row + 1, :length], LENGTHS[row : row + 1])
+        torch.testing.assert_close(encoded.states[row, :length], alone.states[0])
+        torch.testing.assert_close(encoded.sentence[row], alone.states[0].mean(0))
+        assert (encoded.states[row, length:] == 0).all()
+    other = TOKENS.clone()
+    other[0, 4] = 12
+    assert not torch.allclose(encoder(other, LENGTHS).states[0, 0], encoded.states[0, 0])
+    swapped = TOKENS.clone()
+    swapped[0, :2] = TOKENS[0, [1, 0]]
+    assert not torch.allclose(encoder(swapped, LENGTHS).states[0, 2], encoded.states[0, 2])
+    kinds = {type(part).__name__ for part in encoder.modules()}
+    assert "LSTM" not in kinds
+    assert "TransformerEncoderLayer" in kinds

@@ -1,0 +1,101 @@
+"""Files about words: whatever is damaged, the reader refuses it and says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ghosts.words import stand_ins, thesaurus, vectors
+from ghosts.words.packed import read_packed, read_table, write_packed, write_table
+from ghosts_sim.errors import DataError
+
+
+def make_vectors(path: Path) -> None:
+    table = np.array([[1, 2], [3, 4]], np.int8)
+    write_packed(path, vectors.FORMAT, ["couch", "sofa"], {"vectors": table, "scale": np.ones(2, np.float16)})
+
+
+def make_thesaurus(path: Path) -> None:
+    write_table(path, thesaurus.FORMAT, {"divan": {"sofa": -1.0}})
+
+
+def make_word_order(path: Path) -> None:
+    write_table(path, stand_ins.FORMAT, {"the": {"sofa": -2.0}})
+
+
+def test_written_and_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "words.safetensors"
+    make_vectors(path)
+    words, parts = read_packed(path, vectors.FORMAT, vectors.PARTS, "a file of word vectors")
+    assert words == ("couch", "sofa")
+    assert parts["vectors"].tolist() == [[1, 2], [3, 4]]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_table_is_written_and_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "table.safetensors"
+    others = {f"w{number:03}": -number / 64 for number in range(300)}  # more than a byte can count
+    write_table(path, "table-1", {"b": {"a": -1.0, "c": 0.0}, "a": others})
+    table = read_table(path, "table-1", "a table")
+    assert table.words == ("a", "b", "c", *others)
+    assert table.of("b") == pytest.approx({"a": np.exp(-1.0), "c": 1.0}, rel=0.02)
+    assert table.of("a") == pytest.approx({word: np.exp(value) for word, value in others.items()}, rel=0.02)
+    assert table.of("c") == table.of("xqzt") == {}
+    assert ("b" in table, "c" in table) == (True, False)
+
+
+def test_a_table_is_looked_up_the_other_way(tmp_path: Path) -> None:
+    path = tmp_path / "table.safetensors"
+    # The first word, one in between and the last have no others.
+    others = {"b": {"a": -1.0, "c": 0.0}, "d": {"b": -0.5, "a": -2.0, "d": -0.25}, "e": {"g": -3.0}, "f": {"a": 0.0}}
+    write_table(path, "table-1", others)
+    table = read_table(path, "table-1", "a table")
+    assert table.words == tuple("abcdefg")
+    for word in table.words:
+        assert table.among(word) == {owner: table.of(owner)[word] for owner in table.words if word in table.of(owner)}
+    assert table.among("a") == pytest.approx({"b": np.exp(-1.0), "d": np.exp(-2.0), "f": 1.0})
+    assert table.among("A") == table.among("bb") == table.among("h") == table.among("") == {}
+
+
+def test_the_thesaurus_is_looked_up_the_other_way() -> None:
+    table = thesaurus.shipped_thesaurus()
+    for word in (table.words[0], "bathroom", "room", table.words[-1]):
+        found = table.among(word)
+        assert all(table.of(owner)[word] == value for owner, value in found.items())
+    assert table.among("bathroom")["lavatory"] == table.of("lavatory")["bathroom"]
+    assert len(table.among("room")) > len(table.among("bathroom")) > 10
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "text", "cut", "flipped", "renamed"])
+@pytest.mark.parametrize(
+    ("make", "read", "form", "what"),
+    [
+        (make_vectors, vectors.read_vectors, vectors.FORMAT, "a file of word vectors"),
+        (make_thesaurus, thesaurus.read_thesaurus, thesaurus.FORMAT, "a thesaurus"),
+        (make_word_order, stand_ins.read_word_order, stand_ins.FORMAT, "a table of word order"),
+    ],
+    ids=["vectors", "thesaurus", "word order"],
+)
+def test_a_damaged_file_is_refused(
+    tmp_path: Path, make: Callable[[Path], None], read: Callable[[Path], object], form: str, what: str, damage: str
+) -> None:
+    path = tmp_path / "words.safetensors"
+    make(path)
+    read(path)
+    content = path.read_bytes()
+    path.unlink()
+    spoilt = {
+        "empty": b"",
+        "text": b"couch 0.1 0.2\n",
+        "cut": content[:-3],
+        "flipped": content[:-1] + bytes([content[-1] ^ 1]),
+        "renamed": content.replace(form.encode(), form[:-1].encode() + b"9"),
+    }
+    if damage in spoilt:
+        path.write_bytes(spoilt[damage])
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert str(caught.value) == f"{path}: not {what}, or a damaged one; install the package again"

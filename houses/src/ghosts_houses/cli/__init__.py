@@ -1,0 +1,1 @@
+"""Commands of this distribution (see `ghosts_sim.cli`)."""

@@ -1,0 +1,73 @@
+"""`ghosts world --export`: houses and episodes in the formats of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ghosts_sim.cli._out import check_out_file, check_out_folder
+from ghosts_sim.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from ghosts_houses.house import House
+
+SUFFIXES = {"glb": ".glb", "mjcf": ".xml", "usd": ".usda"}
+FORMATS = (*SUFFIXES, "vlnce")
+
+
+def export(form: str, seed: int, root: Path | None, out: Path | None, texel_m: float) -> None:
+    """Write the house of a seed to a file, or all houses or the episodes of a data root to a folder.
+
+    Raises:
+        UnknownNameError: there is no such format.
+        ConfigError: an option is missing.
+    """
+    if form not in FORMATS:
+        raise UnknownNameError("format", form, FORMATS)
+    if form == "vlnce":
+        _episodes(root, out)
+    elif root is None:
+        from ghosts_houses.make import make_house
+
+        house = make_house(seed)
+        path = out or Path(f"{house.name}{SUFFIXES[form]}")
+        check_out_file(path, f"a house as {form}", (SUFFIXES[form], *([".usdc"] if form == "usd" else [])))
+        _write(form, house, path, texel_m)
+    else:
+        from ghosts_houses.task.episode import houses_of
+        from ghosts_houses.world import load_house
+
+        if out is None:
+            raise ConfigError("say where to write the houses: --out DIR")
+        check_out_folder(out)
+        for scan in houses_of(root).scans:
+            _write(form, load_house(root, scan), out / scan / f"{scan}{SUFFIXES[form]}", texel_m)
+
+
+def _write(form: str, house: House, path: Path, texel_m: float) -> None:
+    if form == "mjcf":
+        from ghosts_houses.assets.mjcf import write_mjcf
+
+        write_mjcf(house, path)
+    else:
+        from ghosts_houses.assets.glb import write_glb
+        from ghosts_houses.assets.usd import write_usd
+        from ghosts_houses.mesh.bake import bake
+
+        baked = bake(house, texel_m)
+        (write_glb if form == "glb" else write_usd)(baked, path)
+    print(f"{path}: house {house.name}, {path.stat().st_size / 1e6:.1f} MB")
+
+
+def _episodes(root: Path | None, out: Path | None) -> None:
+    from ghosts_houses.task.episode import houses_of
+    from ghosts_houses.task.residence import Outfit, Residences
+    from ghosts_houses.task.vlnce import write_vlnce
+
+    if root is None or out is None:
+        raise ConfigError("episodes are those of a data root; name --of ROOT and --out DIR")
+    check_out_folder(out)
+    opened, houses = houses_of(root), Residences(root, Outfit())
+    for split in opened.splits:
+        for path in write_vlnce(opened, houses, split, out):
+            print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")

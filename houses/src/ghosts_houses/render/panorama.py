@@ -1,0 +1,99 @@
+"""Views and panoramas of a house: RGB, euclidean depth and semantic labels.
+
+Every viewpoint of a house has the same, upright orientation `POSE_ROTATION`: skybox face 1 looks along world +y
+(heading 0), face 2 along +x, 3 along −y, 4 along −x, 0 up and 5 down. A pixel of the skybox that looks along the world
+direction d is found by OpenGL's cube-map rule at texture direction −Rᵀ d (the simulator's rule, turned round).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float32, UInt8
+from torch import Tensor
+
+from ghosts_houses.house import POSE_ROTATION
+from ghosts_houses.render.raycast import Frames, Hits, cast
+from ghosts_houses.render.scene import Scene
+from ghosts_houses.render.shade import shade
+from ghosts_sim.camera import CUBE_FACES
+from ghosts_sim.geometry import camera_to_world
+from ghosts_sim.types import Intrinsics
+
+
+def skybox_frames(positions_m: Float32[np.ndarray, "b 3"], face_size: int, device: torch.device | str) -> Frames:
+    """The six faces at each position, in the order of the file: `6b` frames."""
+    # A texture direction of face k is forward + s·right + t·down with s, t in (−1, 1).
+    cube = np.array([[sign * np.eye(3)[axis] for axis, sign in face] for face in CUBE_FACES])
+    faces = torch.tensor(-cube @ POSE_ROTATION.T, dtype=torch.float32, device=device)
+    origin = torch.from_numpy(positions_m).to(device).repeat_interleave(6, 0)
+    forward, right, down = (faces[:, k].repeat(len(positions_m), 1) for k in range(3))
+    return Frames(origin, forward, right, down, face_size, face_size)
+
+
+def view_frame(
+    position_m: tuple[float, float, float],
+    heading_rad: float,
+    elevation_rad: float,
+    camera: Intrinsics,
+    device: torch.device | str,
+) -> Frames:
+    """One pinhole view straight from the house."""
+    matrix = torch.tensor(camera_to_world(position_m, heading_rad, elevation_rad), dtype=torch.float32, device=device)
+    tall = float(np.tan(camera.vfov_rad / 2))
+    wide = tall * camera.width / camera.height
+    return Frames(
+        matrix[None, :3, 3],
+        matrix[None, :3, 2],
+        matrix[None, :3, 0] * wide,
+        matrix[None, :3, 1] * tall,
+        camera.height,
+        camera.width,
+    )
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Rendered images."""
+
+    rgb: UInt8[np.ndarray, "m h w 3"]
+    depth_m: Float32[np.ndarray, "m h w"]
+    """Euclidean distance from the camera centre, 0 where nothing is seen."""
+    label: UInt8[np.ndarray, "m h w"]
+
+
+def render_frames(scene: Scene, frames: Frames) -> Pictures:
+    """Render pinhole images of any orientation."""
+    hits = cast(scene.solids, frames)
+    rgb = shade(scene, frames, hits)
+    return _download(scene, hits, rgb)
+
+
+def _download(scene: Scene, hits: Hits, rgb: Tensor) -> Pictures:
+    seen = hits.index >= 0
+    depth = torch.where(seen, hits.distance, torch.zeros_like(hits.distance))
+    label = torch.where(seen, scene.label[hits.index.clamp(min=0)], torch.zeros_like(scene.label[:1]))
+    return Pictures(rgb.cpu().numpy(), depth.cpu().numpy(), label.cpu().numpy())
+
+
+def render_panoramas(scene: Scene, positions_m: Float32[np.ndarray, "b 3"], face_size: int = 256) -> Iterator[Pictures]:
+    """Render the skyboxes of many viewpoints: a whole house at once on a GPU, one by one on the CPU.
+
+    Args:
+        scene: a prepared scene.
+        positions_m: camera centres.
+        face_size: side of a face in pixels, a multiple of 16.
+
+    Yields:
+        The six faces of each viewpoint, in the order of the positions.
+    """
+    # 48 viewpoints of 256-pixel faces take about 6 GiB; the batch shrinks as faces grow.
+    batch = 1 if scene.device.type == "cpu" else max(1, 48 * 256 * 256 // face_size**2)
+    for start in range(0, len(positions_m), batch):
+        frames = skybox_frames(positions_m[start : start + batch], face_size, scene.device)
+        pictures = render_frames(scene, frames)
+        for k in range(0, len(pictures.rgb), 6):
+            yield Pictures(pictures.rgb[k : k + 6], pictures.depth_m[k : k + 6], pictures.label[k : k + 6])

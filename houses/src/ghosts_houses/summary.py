@@ -1,0 +1,113 @@
+"""What a world is like, in one file: its buildings, and its figures beside R2R's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ghosts_houses.audit import RULES, flaws
+from ghosts_houses.house import House
+from ghosts_houses.words import style
+from ghosts_sim.errors import DataError
+from ghosts_sim.files import is_finite
+
+R2R: dict[str, float] = {
+    "viewpoints per house": 125.3,
+    "degree": 4.11,
+    "edge length, mean (m)": 2.25,
+    "edge length, median (m)": 2.06,
+    "edge length, 95 % (m)": 4.29,
+    "camera height (m)": 1.49,
+    "paths per house": 82.2,
+    "path length, mean (m)": 9.9,
+    "path length, spread (m)": 3.2,
+    "moves per path": 5.01,
+    "start to goal, straight (m)": 7.6,
+    "paths that change floor (%)": 16.7,
+    "first turn below 30° (%)": 25.0,
+    "first turn above 150° (%)": 17.0,
+    "words per instruction, mean": 26.4,
+    "words per instruction, spread": 11.7,
+    "different words in train": 2581,
+    "of these ≥ 5 times": 975,
+    "different word pairs in train": 22621,
+    "instructions written only once (%)": 99.7,
+    **style.R2R,
+}
+"""Figures of R2R's 61 training buildings, by the names of `statistics` (`ghosts world --stats ROOT`)."""
+
+
+def building_facts(house: House) -> dict[str, Any]:
+    """What the record of a house keeps of its building, as plain JSON values."""
+    broken = Counter(flaw.rule for flaw in flaws(house))
+    return {
+        "rooms": [
+            [room.kind, round(room.area_m2, 2), round(room.ceiling_z_m - room.floor_z_m, 2)] for room in house.rooms
+        ],
+        "things": dict(sorted(Counter(thing.kind for thing in house.things).items())),
+        "flaws": {rule: broken[rule] for rule in RULES},
+    }
+
+
+def check_building(told: Any, wrong: Callable[..., DataError]) -> None:
+    """Refuse facts of a building, told by a record, that `summarise` could not read.
+
+    Raises:
+        DataError: they are not those of `building_facts`; made by `wrong`, which knows the file.
+    """
+    if not isinstance(told, dict):
+        raise wrong("expected an object", field="building", value=told)
+    rooms, broken = told.get("rooms"), told.get("flaws")
+    if not isinstance(rooms, list) or not rooms or not all(map(_is_room, rooms)):
+        raise wrong("expected a kind and two numbers of every room", field="building.rooms", value=rooms)
+    if not isinstance(broken, dict) or not all(isinstance(broken.get(rule), int) for rule in RULES):
+        raise wrong(f"expected whole numbers for {', '.join(RULES)}", field="building.flaws", value=broken)
+
+
+def _is_room(told: Any) -> bool:
+    return isinstance(told, list) and len(told) == 3 and isinstance(told[0], str) and all(map(is_finite, told[1:]))
+
+
+def summarise(records: list[dict[str, Any]], figures: dict[str, Any]) -> dict[str, Any]:
+    """The content of `summary.json`.
+
+    Args:
+        records: one per house, with its `building_facts` as "building".
+        figures: of the whole world, by `statistics`.
+
+    Returns:
+        Buildings: houses by storeys, floor per house, and for each kind of room how many there are, how large and how
+        high; flaws by rule. Figures: each with R2R's, where that is known.
+    """
+    buildings = [record["building"] for record in records]
+    rooms = [tuple(room) for building in buildings for room in building["rooms"]]
+    kinds = {kind: [room for room in rooms if room[0] == kind] for kind in sorted({room[0] for room in rooms})}
+    floor = [sum(room[1] for room in building["rooms"]) for building in buildings]
+    return {
+        "buildings": {
+            "houses by storeys": dict(sorted(Counter(str(record["storeys"]) for record in records).items())),
+            "floor per house (m²)": _spread(floor),
+            "rooms per house": _spread([len(building["rooms"]) for building in buildings]),
+            "rooms": {
+                kind: {
+                    "count": len(mine),
+                    "floor (m²)": _spread([room[1] for room in mine]),
+                    "height (m)": _spread([room[2] for room in mine]),
+                }
+                for kind, mine in kinds.items()
+            },
+            "flaws": {rule: sum(building["flaws"][rule] for building in buildings) for rule in RULES},
+        },
+        "figures": {name: {"houses": value, "R2R": R2R.get(name)} for name, value in figures.items()},
+    }
+
+
+def _spread(values: Sequence[float | int]) -> dict[str, float]:
+    return {
+        "least": round(float(min(values)), 2),
+        "mean": round(float(np.mean(values)), 2),
+        "most": round(float(max(values)), 2),
+    }

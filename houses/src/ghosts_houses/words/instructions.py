@@ -1,0 +1,79 @@
+"""Three instructions per path, each with the facts it states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool
+
+from ghosts_houses.graph.paths import HousePath
+from ghosts_houses.graph.viewpoints import HouseGraph
+from ghosts_houses.house import House
+from ghosts_houses.words.facts import Fact, Setting
+from ghosts_houses.words.gather import gather
+from ghosts_houses.words.goals import Goals
+from ghosts_houses.words.grammar import write
+from ghosts_houses.words.route import make_route
+from ghosts_houses.words.traits import Looks
+from ghosts_houses.words.voice import STYLES, Style, Voice
+
+INSTRUCTIONS = 3
+_DRAFTS = 9
+
+
+@dataclass(frozen=True)
+class WrittenInstruction:
+    """A text, who would write so, and what it states."""
+
+    text: str
+    style: str
+    facts: tuple[Fact, ...]
+    others: int = 0
+    """How many other goals, more than 3 m from the true one, the text fits too (`goals.Goals.others`)."""
+
+
+class Teller:
+    """Describes paths of one house, so that every text is true and tells its goal from the others of the house."""
+
+    def __init__(self, house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n things"]) -> None:
+        self.house, self.graph, self.seen = house, graph, seen
+        self.looks, self.goals = Looks.of(house), Goals(house, graph, seen)
+
+    def tell(
+        self, path: HousePath, rng: np.random.Generator, count: int = INSTRUCTIONS
+    ) -> tuple[WrittenInstruction, ...]:
+        """Describe a path several times, each time as a different annotator."""
+        facts = self.facts(path)
+        order = [STYLES[k] for k in rng.permutation(len(STYLES))]
+        return tuple(self._best(path, facts, order[k % len(order)], rng) for k in range(count))
+
+    def facts(self, path: HousePath) -> list[Fact]:
+        """Everything true that can be said along a path."""
+        route = make_route(self.house, self.graph, path)
+        return gather(Setting.of(self.house, self.graph, route, self.looks, self.seen))
+
+    def draft(
+        self, path: HousePath, facts: list[Fact], style: Style, rng: np.random.Generator, detail: float = 0.0
+    ) -> WrittenInstruction:
+        """One first draft, not checked."""
+        start = next((fact.other_room for fact in facts if fact.kind == "door"), -1)
+        start = start if self.graph.viewpoints[path.steps[0]].room == start else -1
+        voice = Voice(self.house, self.looks, style, rng, float(rng.uniform(detail, 1.0)), start)
+        text, told = write(voice, facts)
+        return WrittenInstruction(text, style.name, told)
+
+    def _best(self, path: HousePath, facts: list[Fact], style: Style, rng: np.random.Generator) -> WrittenInstruction:
+        """The first of a few drafts that is true and leads to one goal only, else the one that leads to fewest."""
+        best, fewest = None, len(self.graph.viewpoints)
+        for attempt in range(_DRAFTS):
+            # Who has not been understood says more.
+            draft = self.draft(path, facts, style, rng, detail=min(1.0, 0.25 * attempt))
+            claims = self.goals.read(draft.text)
+            others = len(self.goals.others(path, claims, most=fewest)) if self.goals.true(path, claims) else fewest
+            if best is None or others < fewest:
+                best, fewest = replace(draft, others=others), others
+            if fewest == 0:
+                break
+        assert best is not None
+        return best

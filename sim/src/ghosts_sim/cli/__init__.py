@@ -1,0 +1,103 @@
+"""The `ghosts` command. Every distribution adds its subcommands as entry points of the group `ghosts.commands`.
+
+A subcommand is a module with a function `main(arguments)`; it is imported only when it is asked for. The first line of
+its docstring is its help.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import shutil
+import sys
+import textwrap
+from importlib.metadata import entry_points, version
+from io import TextIOWrapper
+from pathlib import Path
+
+from ghosts_sim.errors import GhostsError, MissingExtraError, did_you_mean
+
+ELSEWHERE = {
+    "ghosts-houses": ("world",),
+    "ghosts": (
+        *("backbone", "belief", "demo", "doctor", "episodes", "eval", "export", "film", "report", "runs", "speak"),
+        *("submit", "tiles", "train", "view", "weights"),
+    ),
+}
+"""Commands of the distributions that build on this one, to say which is missing."""
+
+
+def modules() -> dict[str, str]:
+    """Names of the commands that are installed, in alphabetical order, and their modules."""
+    return {item.name: item.value for item in sorted(entry_points(group="ghosts.commands"), key=lambda item: item.name)}
+
+
+def commands() -> dict[str, str]:
+    """Command names and their one-line help."""
+    return {name: _first_line(module) for name, module in modules().items()}
+
+
+def _first_line(module: str) -> str:
+    """The first line of a module's docstring, without importing it: some import torch, which takes seconds."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return ""
+    return (ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or "").split("\n")[0]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run `ghosts COMMAND …`; exits with 2 on a wrong word, and with 1 on a `GhostsError`, after its message."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that cannot show a character shows another; a table must not be lost for one of them.
+            stream.reconfigure(errors="replace")
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        _print_help(commands())
+        return
+    name, rest = arguments[0], arguments[1:]
+    if name in ("--version", "version"):
+        print(", ".join(f"{item} {version(item)}" for item in ("ghosts-sim", *ELSEWHERE) if _is_installed(item)))
+        return
+    known = modules()
+    if name not in known:
+        print(f"ghosts: {_unknown(name, known)}", file=sys.stderr)
+        raise SystemExit(2)
+    try:
+        importlib.import_module(known[name]).main(rest)
+    except GhostsError as error:
+        print(f"ghosts {name}: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except OSError as error:
+        # A disk or a folder that refuses outside the package's own writers (logs, films, sockets).
+        if error.strerror is None:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        print(f"ghosts {name}: {where}{error.strerror}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print(f"ghosts {name}: interrupted; the same command goes on where it stopped", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _unknown(name: str, known: dict[str, str]) -> str:
+    """What is said of a command that is not there."""
+    for distribution, names in ELSEWHERE.items():
+        if name in names:
+            return str(MissingExtraError.whole(distribution, f"the command {name!r}"))
+    return f"unknown command {name!r}{did_you_mean(name, known)} (ghosts --help lists them)"
+
+
+def _is_installed(distribution: str) -> bool:
+    return any(
+        item.dist is not None and item.dist.name == distribution for item in entry_points(group="ghosts.commands")
+    )
+
+
+def _print_help(known: dict[str, str]) -> None:
+    width = max((len(name) for name in known), default=0)
+    wide = max(60, shutil.get_terminal_size((100, 24)).columns)
+    print("usage: ghosts COMMAND [options]      (ghosts COMMAND --help lists a command's options)\n")
+    for name, line in known.items():
+        print(textwrap.fill(f"  {name:<{width}}  {line}", wide, subsequent_indent=" " * (width + 4)))

@@ -1,0 +1,183 @@
+"""Every frame and unit in one place.
+
+World: metres, z up. **Heading** is measured clockwise from +y (turning right is positive), **elevation** from the
+horizon, up positive. The **mathematical angle** is measured counter-clockwise from +x: angle = π/2 − heading.
+Camera: x right, y down, z forward. Map: aligned with the world, its centre at a chosen origin, rows growing with +y and
+columns with +x. Functions take NumPy arrays or scalars; those without trigonometry take torch tensors as well.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ghosts_sim.types import Grid, Intrinsics
+
+TAU = 2.0 * math.pi
+
+
+def wrap_rad(angle_rad: Any) -> Any:
+    """Wrap to [0, 2π).
+
+    Example:
+        >>> round(float(wrap_rad(-0.5)), 6)
+        5.783185
+    """
+    wrapped = np.mod(angle_rad, TAU)
+    # A tiny negative angle rounds up to exactly 2π, which is not in the interval.
+    return np.where(wrapped >= TAU, 0.0, wrapped)[()]
+
+
+def turn_rad(from_heading_rad: Any, to_heading_rad: Any) -> Any:
+    """Signed turn in [−π, π) from one heading to another; positive = right."""
+    return (to_heading_rad - from_heading_rad + math.pi) % TAU - math.pi
+
+
+def heading_to_angle(heading_rad: Any) -> Any:
+    """Heading (clockwise from +y) to mathematical angle (counter-clockwise from +x). Its own inverse.
+
+    Example:
+        >>> heading_to_angle(math.pi / 2)  # east
+        0.0
+    """
+    return math.pi / 2.0 - heading_rad
+
+
+def direction(heading_rad: Any, elevation_rad: Any = 0.0) -> Float[np.ndarray, "... 3"]:
+    """Unit vector in the world frame."""
+    heading_rad, elevation_rad = np.broadcast_arrays(np.asarray(heading_rad, float), np.asarray(elevation_rad, float))
+    level = np.cos(elevation_rad)
+    return np.stack([level * np.sin(heading_rad), level * np.cos(heading_rad), np.sin(elevation_rad)], -1)
+
+
+def heading_of(delta_xy_m: Any) -> Any:
+    """Heading of a displacement, in [0, 2π). Shape `... 2` (or more; only x and y count) to `...`."""
+    delta = np.asarray(delta_xy_m, float)
+    return wrap_rad(np.arctan2(delta[..., 0], delta[..., 1]))
+
+
+def camera_to_world(position_m: Any, heading_rad: Any, elevation_rad: Any = 0.0) -> Float[np.ndarray, "... 4 4"]:
+    """Rigid transform from the camera frame (x right, y down, z forward) to the world.
+
+    Args:
+        position_m: camera centres, shape `... 3`.
+        heading_rad: shape `...`.
+        elevation_rad: shape `...`.
+
+    Returns:
+        Matrices of shape `... 4 4`, float64.
+    """
+    position = np.asarray(position_m, float)
+    heading, elevation = np.asarray(heading_rad, float), np.asarray(elevation_rad, float)
+    shape = np.broadcast_shapes(position.shape[:-1], heading.shape, elevation.shape)
+    matrix = np.zeros((*shape, 4, 4))
+    matrix[..., :3, 0] = direction(heading + math.pi / 2.0)
+    matrix[..., :3, 1] = direction(heading, elevation - math.pi / 2.0)
+    matrix[..., :3, 2] = direction(heading, elevation)
+    matrix[..., :3, 3] = position
+    matrix[..., 3, 3] = 1.0
+    return matrix
+
+
+def camera_rotation(heading_rad: float, elevation_rad: float) -> Float[np.ndarray, "3 3"]:
+    """The first 3 × 3 numbers of `camera_to_world` for a single view, at a tenth of the cost."""
+    sine, cosine = math.sin(heading_rad), math.cos(heading_rad)
+    rise, level = math.sin(elevation_rad), math.cos(elevation_rad)
+    return np.array([[cosine, rise * sine, level * sine], [-sine, rise * cosine, level * cosine], [0.0, -level, rise]])
+
+
+def pixel_rays(intrinsics: Intrinsics) -> Float[np.ndarray, "h w 3"]:
+    """Rays through the pixel centres in the camera frame, with z = 1: multiply by z-depth to un-project."""
+    focal = intrinsics.focal_px
+    rays = np.ones((intrinsics.height, intrinsics.width, 3))
+    rays[..., 0] = (np.arange(intrinsics.width) + 0.5 - intrinsics.width / 2.0) / focal
+    rays[..., 1] = ((np.arange(intrinsics.height) + 0.5 - intrinsics.height / 2.0) / focal)[:, None]
+    return rays
+
+
+def to_cells(xy_m: Any, grid: Grid) -> Any:
+    """Metres from the map's origin to fractional (column, row); whole numbers are cell centres.
+
+    Works on NumPy arrays and torch tensors of shape `... 2`. With an even number of cells the origin lies on the corner
+    of four cells, with an odd number in the middle of one.
+    """
+    scaled = xy_m / grid.cell_m
+    scaled[..., 0] += (grid.cols - 1) / 2.0
+    scaled[..., 1] += (grid.rows - 1) / 2.0
+    return scaled
+
+
+def from_cells(col_row: Any, grid: Grid) -> Any:
+    """Fractional (column, row) to metres from the map's origin; inverse of `to_cells`."""
+    shifted = col_row * 1.0
+    shifted[..., 0] -= (grid.cols - 1) / 2.0
+    shifted[..., 1] -= (grid.rows - 1) / 2.0
+    return shifted * grid.cell_m
+
+
+def lattice_cells(xy_m: Any, cell_m: float) -> Any:
+    """Whole (column, row) of the world-aligned lattice's cell that holds each position; shape `... 2`.
+
+    The one rule for tiles, maps and beliefs: cell k covers [k, k + 1) · `cell_m`, so that a position on the border of
+    two cells belongs to the one above it. Works on NumPy arrays and torch tensors.
+    """
+    return _below(xy_m / cell_m)
+
+
+def map_cells(xy_m: Any, grid: Grid) -> Any:
+    """As `lattice_cells`, counted from a map's first cell; positions are metres from the map's origin.
+
+    The cell may lie off the map; `on_map` says which do not.
+    """
+    return _below(to_cells(xy_m * 1.0, grid) + 0.5)
+
+
+def on_map(col_row: Any, grid: Grid) -> Any:
+    """Whether whole (column, row) lie on a map."""
+    col, row = col_row[..., 0], col_row[..., 1]
+    return (col >= 0) & (col < grid.cols) & (row >= 0) & (row < grid.rows)
+
+
+def lattice_corner(origin_xy_m: Any, grid: Grid) -> Any:
+    """Lattice (column, row) of a map's first cell; its origin comes from `snap_origin`."""
+    size = np.array([grid.cols, grid.rows])
+    return np.round(np.asarray(origin_xy_m, float) / grid.cell_m - size / 2.0).astype(np.int64)
+
+
+def _below(values: Any) -> Any:
+    """The largest whole numbers that are not larger."""
+    return np.floor(values).astype(np.int64) if isinstance(values, np.ndarray) else values.floor().long()
+
+
+def snap_origin(xy_m: Any, grid: Grid) -> Float[np.ndarray, "... 2"]:
+    """Nearest map origin whose cells coincide with the world-aligned lattice of `grid.cell_m`.
+
+    The lattice has cell corners at multiples of `cell_m`, so an even grid's origin is a multiple of `cell_m` and an odd
+    grid's one lies half a cell beside it. Maps of different episodes then share cells, and a viewpoint's projected
+    features can be cached once (see `mapping`).
+    """
+    parity = np.array([grid.cols % 2, grid.rows % 2]) / 2.0
+    return (np.round(np.asarray(xy_m, float) / grid.cell_m - parity) + parity) * grid.cell_m
+
+
+def heading_bins(bins: int) -> Float[np.ndarray, " bins"]:
+    """Mathematical angles of the belief's heading bins: +x first, counter-clockwise (for 4: +x, +y, −x, −y)."""
+    return np.arange(bins) * (TAU / bins)
+
+
+def heading_weights(angle_rad: Any, bins: int) -> Float[np.ndarray, "... bins"]:
+    """Spread mathematical angles over heading bins: clamp(cos(angle − bin), 0, 1), normalised (one bin: all ones).
+
+    Example:
+        >>> heading_weights(0.0, 4).tolist()
+        [1.0, 0.0, 0.0, 0.0]
+    """
+    angle = np.asarray(angle_rad, float)[..., None]
+    if bins == 1:
+        return np.ones_like(angle)
+    weights = np.clip(np.cos(angle - heading_bins(bins)), 0.0, 1.0)
+    weights[weights < 1e-12] = 0.0
+    return weights / weights.sum(-1, keepdims=True)

@@ -1,0 +1,99 @@
+"""One environment: where it stands and looks, and what it sees there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ghosts_sim.camera import FacesInView, bands, faces_in_view, sample_rgb, sample_rgbd
+from ghosts_sim.mattersim.building import Building, Panoramas, Place
+from ghosts_sim.navigation import Ranked, View, ranked
+from ghosts_sim.renderer import for_each
+from ghosts_sim.types import Intrinsics
+
+
+class Walker:
+    """A walker in a building. It knows nothing of interfaces."""
+
+    __slots__ = ("building", "hfov_rad", "row", "scan", "step", "view")
+
+    def __init__(self) -> None:
+        self.building: Building | None = None
+        self.scan, self.row, self.step = "", 0, 0
+        self.view = View(0.0, 0.0, 0)
+        self.hfov_rad: float | None = None
+
+    def start(self, scan: str, building: Building, row: int, view: View, hfov_rad: float | None) -> None:
+        """Begin an episode."""
+        self.scan, self.building, self.step = scan, building, -1
+        self.go(row, view, hfov_rad)
+
+    def go(self, row: int, view: View, hfov_rad: float | None) -> None:
+        """Take a step: stand at a viewpoint and look from there; `hfov_rad` is None where navigation is free."""
+        self.row, self.view, self.hfov_rad = row, view, hfov_rad
+        self.step += 1
+
+    def reach(self) -> list[tuple[Place, Ranked]]:
+        """Where it may go from here; nowhere before the first episode."""
+        if self.building is None:
+            return []
+        places = self.building.places
+        return [(places[item[1]], item) for item in ranked(self.building.graph, self.row, self.view, self.hfov_rad)]
+
+    def faces(self, camera: Intrinsics, face_px: int, keep: bool) -> FacesInView:
+        """The faces it sees; `keep` those of views that come again."""
+        assert self.building is not None, "only a walker that has started sees"
+        heading, elevation, _ = self.view
+        rotation = self.building.graph.rotation[self.row]
+        if not keep:
+            return faces_in_view(camera, rotation, heading, elevation, face_px)
+        return _kept_faces(camera, rotation.tobytes(), heading, elevation, face_px)
+
+
+@lru_cache(maxsize=4096)  # 8 kB each: the 36 views of 113 viewpoints
+def _kept_faces(camera: Intrinsics, rotation: bytes, heading: float, elevation: float, face_px: int) -> FacesInView:
+    return faces_in_view(camera, np.frombuffer(rotation).reshape(3, 3), heading, elevation, face_px)
+
+
+@dataclass(frozen=True)
+class Painter:
+    """Draws what walkers see.
+
+    Args:
+        panoramas: of all buildings.
+        camera: size and field of view.
+        keep: whether views come again, as discretised ones do.
+    """
+
+    panoramas: Panoramas
+    camera: Intrinsics
+    keep: bool
+
+    def draw(self, walkers: list[Walker], rgb: list[np.ndarray], depth: list[np.ndarray] | None) -> None:
+        """Draw what each walker sees. Cores share the images, or bands of their rows when there are fewer images.
+
+        Args:
+            walkers: that have started.
+            rgb: for each, height × width × BGR, uint8, written to.
+            depth: for each, height × width, uint16, written to; None where it is not asked for.
+        """
+        seen = []
+        for walker in walkers:
+            assert walker.building is not None, "only a walker that has started sees"
+            panorama = self.panoramas.get(walker.scan, walker.building.graph.ids[walker.row])
+            seen.append((panorama, walker.faces(self.camera, panorama.face_px, self.keep).ready()))
+
+        whole = len(walkers) >= (os.cpu_count() or 1)
+        rows: list[range | None] = [None] if whole else [*bands(self.camera)]
+
+        def one(item: int) -> None:
+            number, band = divmod(item, len(rows))
+            if depth is None:
+                sample_rgb(*seen[number], out=rgb[number], bgr=True, rows=rows[band])
+            else:
+                sample_rgbd(*seen[number], rgb[number], depth[number], bgr=True, rows=rows[band])
+
+        for_each(one, len(walkers) * len(rows))

@@ -1,0 +1,189 @@
+"""Panoramas on disk, and the part of them that is kept in memory, bounded in bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+import cv2
+import numpy as np
+from jaxtyping import Float32, UInt8, UInt16
+
+from ghosts_sim.errors import ConfigError, DataError
+from ghosts_sim.images import DEPTH_UNITS_PER_M, FACES, read_skybox_depth, read_skybox_rgb, write_image
+
+DEFAULT_CACHE_BYTES = 1 << 30
+FACE_BORDER_PX = 1
+Value = TypeVar("Value")
+
+
+class ByteCache(Generic[Value]):
+    """Least-recently-used cache bounded in bytes; safe to share between threads.
+
+    A value larger than the bound is handed through without being kept.
+    """
+
+    def __init__(self, limit_bytes: int, size_of: Callable[[Value], int]) -> None:
+        if limit_bytes < 0:
+            raise ConfigError(f"a cache's bound must not be negative, got {limit_bytes} bytes")
+        self.limit_bytes = limit_bytes
+        self._size_of = size_of
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+        self.used_bytes = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The cached value, or a fresh one. Two threads that miss at once may both make it; one of them is kept."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = make()
+        size = self._size_of(value)
+        with self._lock:
+            if key not in self._values and size <= self.limit_bytes:
+                while self.used_bytes + size > self.limit_bytes:
+                    _, old = self._values.popitem(last=False)
+                    self.used_bytes -= self._size_of(old)
+                self._values[key] = value
+                self.used_bytes += size
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Panorama:
+    """Six cube faces: 0 = up, 1–4 around, 5 = down. Each repeats its outermost texels as a border."""
+
+    faces_rgbx: UInt8[np.ndarray, "6 p p 4"]
+    """Colour and an unused byte: OpenCV samples four channels 2.7 times as fast as three."""
+    faces_depth: UInt16[np.ndarray, "6 p p"] | None
+    """Euclidean distance from the camera centre, 0.25 mm per unit, 0 = no reading; None without depth."""
+
+    @classmethod
+    def from_rgb(cls, rgb: UInt8[np.ndarray, "f w 3"], depth: UInt16[np.ndarray, "f w"] | None) -> Panorama:
+        """From a colour strip and a depth strip: the six faces side by side, without borders."""
+        return cls(
+            _bordered(cv2.cvtColor(rgb, cv2.COLOR_RGB2RGBA)),
+            _bordered(depth) if depth is not None else None,
+        )
+
+    @property
+    def rgb(self) -> UInt8[np.ndarray, "f w 3"]:
+        """A copy of the colour strip."""
+        return _strip(self.faces_rgbx[..., :3])
+
+    @property
+    def rgbx(self) -> UInt8[np.ndarray, "f w 4"]:
+        """A copy of the colour strip, with the unused byte."""
+        return _strip(self.faces_rgbx)
+
+    @property
+    def depth(self) -> UInt16[np.ndarray, "f w"] | None:
+        """A copy of the depth strip."""
+        return _strip(self.faces_depth) if self.faces_depth is not None else None
+
+    @property
+    def face_px(self) -> int:
+        """Side of a face in pixels, without its border."""
+        return self.faces_rgbx.shape[1] - 2 * FACE_BORDER_PX
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.faces_rgbx.nbytes + (self.faces_depth.nbytes if self.faces_depth is not None else 0)
+
+
+def _bordered(strip: np.ndarray) -> np.ndarray:
+    """Faces of a strip, each with its border."""
+    around = (FACE_BORDER_PX,) * 4
+    return np.stack([cv2.copyMakeBorder(face, *around, cv2.BORDER_REPLICATE) for face in np.split(strip, FACES, 1)])
+
+
+def _strip(faces: np.ndarray) -> np.ndarray:
+    """Faces side by side, without their borders. Read-only: it is a copy, and writing to it would change nothing."""
+    inner = slice(FACE_BORDER_PX, -FACE_BORDER_PX)
+    strip = np.concatenate(faces[:, inner, inner], axis=1)
+    strip.setflags(write=False)
+    return strip
+
+
+class SkyboxPaths(NamedTuple):
+    """The files of a panorama, in `<scans>/<scan>/matterport_skybox_images/`."""
+
+    colour: Path
+    """`<viewpoint>_skybox_small.jpg`"""
+    depth: Path
+    """`<viewpoint>_skybox_depth_small.png`"""
+    labels: Path
+    """`<viewpoint>_skybox_label_small.png`, of houses only."""
+
+
+class PanoramaStore:
+    """Reads and writes panoramas.
+
+    Args:
+        scans: the folder that holds a folder for every scan.
+        depth: whether depth is read as well.
+        cache_bytes: bound on the panoramas kept decoded.
+    """
+
+    def __init__(self, scans: Path, *, depth: bool = True, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+        self.scans, self.depth = Path(scans), depth
+        self.cache: ByteCache[Panorama] = ByteCache(cache_bytes, lambda panorama: panorama.nbytes)
+
+    def paths(self, scan: str, viewpoint: str) -> SkyboxPaths:
+        """The files of a viewpoint."""
+        folder = self.scans / scan / "matterport_skybox_images"
+        ends = ("small.jpg", "depth_small.png", "label_small.png")
+        return SkyboxPaths(*(folder / f"{viewpoint}_skybox_{end}" for end in ends))
+
+    def write(
+        self,
+        scan: str,
+        viewpoint: str,
+        rgb: UInt8[np.ndarray, "6 f f 3"],
+        depth_m: Float32[np.ndarray, "6 f f"],
+        labels: UInt8[np.ndarray, "6 f f"],
+    ) -> None:
+        """Write the three files of a viewpoint from its faces, each whole or not at all.
+
+        Distances are euclidean, 0 where nothing is seen.
+        """
+        # Divided, not multiplied: the two round differently, and worlds keep the bytes they had.
+        depth = np.clip(np.rint(depth_m / (1.0 / DEPTH_UNITS_PER_M)), 0, 65535).astype(np.uint16)
+        for path, faces in zip(self.paths(scan, viewpoint), (rgb, depth, labels), strict=True):
+            write_image(path, np.concatenate(list(faces), axis=1))
+
+    def load(self, scan: str, viewpoint: str) -> Panorama:
+        """The panorama of a viewpoint, from memory or disk.
+
+        Raises:
+            DataError: a file is missing or damaged, or colour and depth differ in size.
+        """
+        return self.cache.get((scan, viewpoint), lambda: self._read(scan, viewpoint))
+
+    def _read(self, scan: str, viewpoint: str) -> Panorama:
+        colour, distance, _ = self.paths(scan, viewpoint)
+        rgb = read_skybox_rgb(colour, hint=_hint("colour", scan, viewpoint))
+        if not self.depth:
+            return Panorama.from_rgb(rgb, None)
+        depth = read_skybox_depth(distance, hint=_hint("depth", scan, viewpoint))
+        if depth.shape != rgb.shape[:2]:
+            raise DataError(
+                f"the depth skybox has faces of {depth.shape[0]} pixels, the colour one of {rgb.shape[0]}",
+                file=distance,
+                hint=f"make both again: ghosts prepare --raw RAW --out ROOT --scan {scan} --again",
+            )
+        return Panorama.from_rgb(rgb, depth)
+
+
+def _hint(kind: str, scan: str, viewpoint: str) -> str:
+    command = f"ghosts prepare --raw RAW --out ROOT --scan {scan}"
+    return f"no {kind} skybox for viewpoint {viewpoint} of scan {scan}; run: {command} (for houses: ghosts world)"

@@ -1,0 +1,164 @@
+"""Frames and units: values by hand, and properties that must hold everywhere."""
+
+from __future__ import annotations
+
+import doctest
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ghosts_sim import errors, geometry
+from ghosts_sim.errors import ConfigError
+from ghosts_sim.mattersim import minstd
+from ghosts_sim.types import Grid, Intrinsics, Pose
+
+angles = st.floats(-50.0, 50.0)
+
+
+@pytest.mark.parametrize("module", [geometry, errors, minstd])
+def test_examples_in_docstrings(module: object) -> None:
+    failed, tried = doctest.testmod(module)
+    assert tried > 0
+    assert failed == 0
+
+
+@given(angles, st.floats(-1.6, 1.6))
+def test_rotation_of_one_view_is_that_of_many(heading: float, elevation: float) -> None:
+    expected = geometry.camera_to_world(np.zeros(3), heading, elevation)[:3, :3]
+    np.testing.assert_allclose(geometry.camera_rotation(heading, elevation), expected, atol=1e-12)
+
+
+@given(angles)
+def test_wrap_is_in_range_and_equal_modulo_a_turn(angle: float) -> None:
+    wrapped = float(geometry.wrap_rad(angle))
+    assert 0.0 <= wrapped < geometry.TAU
+    assert math.cos(wrapped) == pytest.approx(math.cos(angle), abs=1e-9)
+    assert math.sin(wrapped) == pytest.approx(math.sin(angle), abs=1e-9)
+
+
+def test_wrap_of_a_tiny_negative_angle_is_zero() -> None:
+    assert geometry.wrap_rad(-1e-20) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [(0.0, (0, 1, 0)), (math.pi / 2, (1, 0, 0)), (math.pi, (0, -1, 0)), (3 * math.pi / 2, (-1, 0, 0))],
+)
+def test_heading_is_clockwise_from_north(heading: float, expected: tuple[int, int, int]) -> None:
+    np.testing.assert_allclose(geometry.direction(heading), expected, atol=1e-15)
+    assert geometry.heading_of(expected[:2]) == pytest.approx(heading)
+
+
+def test_elevation_is_up() -> None:
+    np.testing.assert_allclose(geometry.direction(0.0, math.pi / 2), (0, 0, 1), atol=1e-15)
+
+
+def test_turning_right_is_positive() -> None:
+    assert geometry.turn_rad(0.0, math.pi / 2) == pytest.approx(math.pi / 2)
+    assert geometry.turn_rad(0.1, geometry.TAU - 0.1) == pytest.approx(-0.2)
+
+
+def test_camera_frame_facing_east_looking_down() -> None:
+    matrix = geometry.camera_to_world((1.0, 2.0, 3.0), math.pi / 2, -math.pi / 2)
+    np.testing.assert_allclose(matrix[:3, 0], (0, -1, 0), atol=1e-15)  # right of east is south
+    np.testing.assert_allclose(matrix[:3, 1], (-1, 0, 0), atol=1e-15)  # the image's lower edge points back west
+    np.testing.assert_allclose(matrix[:3, 2], (0, 0, -1), atol=1e-15)  # forward is down
+    np.testing.assert_allclose(matrix[:3, 3], (1, 2, 3))
+
+
+@given(angles, st.floats(-1.5, 1.5))
+def test_camera_to_world_is_a_rotation(heading: float, elevation: float) -> None:
+    rotation = geometry.camera_to_world(np.zeros(3), heading, elevation)[:3, :3]
+    np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(rotation) == pytest.approx(1.0)
+
+
+def test_pixel_rays_span_the_field_of_view() -> None:
+    camera = Intrinsics(width=4, height=2, vfov_rad=math.pi / 2)
+    rays = geometry.pixel_rays(camera)
+    assert camera.focal_px == pytest.approx(1.0)
+    np.testing.assert_allclose(rays[0, :, 0], [-1.5, -0.5, 0.5, 1.5])
+    np.testing.assert_allclose(rays[:, 0, 1], [-0.5, 0.5])
+    np.testing.assert_allclose(rays[..., 2], 1.0)
+
+
+def test_even_grid_has_its_origin_on_a_corner() -> None:
+    grid = Grid(rows=4, cols=6, cell_m=0.5)
+    np.testing.assert_allclose(geometry.to_cells(np.array([0.0, 0.0]), grid), [2.5, 1.5])
+    np.testing.assert_allclose(geometry.to_cells(np.array([0.25, 0.25]), grid), [3.0, 2.0])
+
+
+def test_odd_grid_has_its_origin_in_a_cell() -> None:
+    np.testing.assert_allclose(geometry.to_cells(np.array([0.0, 0.0]), Grid(3, 5, 1.0)), [2.0, 1.0])
+
+
+@given(st.floats(-30, 30), st.floats(-30, 30), st.integers(1, 9), st.integers(1, 9), st.floats(0.1, 2.0))
+def test_cells_and_metres_are_inverse(x: float, y: float, rows: int, cols: int, cell: float) -> None:
+    grid = Grid(rows, cols, cell)
+    back = geometry.from_cells(geometry.to_cells(np.array([x, y]), grid), grid)
+    np.testing.assert_allclose(back, [x, y], atol=1e-9)
+
+
+@given(st.floats(-30, 30), st.floats(-30, 30), st.integers(1, 9), st.integers(1, 9))
+def test_snapped_maps_share_cells(x: float, y: float, rows: int, cols: int) -> None:
+    grid = Grid(rows, cols, 0.5)
+    origin = geometry.snap_origin(np.array([x, y]), grid)
+    assert np.abs(origin - [x, y]).max() <= 0.25 + 1e-9
+    corner = geometry.from_cells(np.array([-0.5, -0.5]), grid) + origin  # the outer corner of cell (0, 0)
+    np.testing.assert_allclose(corner / 0.5, np.round(corner / 0.5), atol=1e-9)
+
+
+def test_cells_of_even_and_odd_grids() -> None:
+    xy_m = torch.tensor([[0.1, -0.1], [-1.4, 0.9], [1.6, 0.0], [math.nan, 0.0], [1e30, 0.0]])
+    grid = Grid(4, 6, 0.5)
+    cells = geometry.map_cells(xy_m, grid)
+    assert geometry.on_map(cells, grid).tolist() == [True, True, False, False, False]
+    assert cells[:2].tolist() == [[3, 1], [0, 3]]
+    assert geometry.map_cells(torch.tensor([0.2, -0.2]), Grid(5, 3, 0.5)).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("make", [np.array, torch.tensor])
+@pytest.mark.parametrize("grid", [Grid(8, 8, 0.5), Grid(9, 9, 0.5), Grid(9, 6, 0.5)])
+def test_a_border_belongs_to_the_cell_above_it_on_every_grid(make: Callable[..., Any], grid: Grid) -> None:
+    """The one rule of lattice, maps and beliefs: cell k covers [k, k + 1), so that (0.5, 0.5) m lies in (1, 1)."""
+    points = [[0.5, 0.5], [1.0, 1.0], [0.0, -0.5], [0.49, 0.99], [-1.5, 0.25]]
+    lattice = [[1, 1], [2, 2], [0, -1], [0, 1], [-3, 0]]
+    assert geometry.lattice_cells(make(points), 0.5).tolist() == lattice
+    origin = geometry.snap_origin(np.array([0.1, 0.1]), grid)
+    on_map = geometry.map_cells(make((np.array(points) - origin).tolist()), grid)
+    assert (np.array(on_map.tolist()) + geometry.lattice_corner(origin, grid)).tolist() == lattice
+
+
+@given(angles, st.sampled_from([1, 4, 8]))
+def test_heading_weights_are_a_distribution(angle: float, bins: int) -> None:
+    weights = geometry.heading_weights(angle, bins)
+    assert weights.shape == (bins,)
+    assert weights.min() >= 0.0
+    assert weights.sum() == pytest.approx(1.0)
+
+
+def test_heading_weights_between_two_bins() -> None:
+    np.testing.assert_allclose(geometry.heading_weights(math.pi / 4, 4), [0.5, 0.5, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(geometry.heading_weights(-math.pi / 2, 4), [0, 0, 0, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Intrinsics(0, 4, 1.0), "width 0"),
+        (lambda: Intrinsics(4, 4, 4.0), "4.0"),
+        (lambda: Grid(0, 3, 1.0), "0 rows"),
+        (lambda: Grid(3, 3, -1.0), "-1.0"),
+        (lambda: Grid(5, 4, 1.0).coarser(2), "5 × 4"),
+        (lambda: Pose(0.0, float("nan"), 0.0, 0.0), "y_m"),
+    ],
+)
+def test_bad_values_are_quoted(make: object, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make()  # type: ignore[operator]

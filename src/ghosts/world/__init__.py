@@ -1,1 +1,0 @@
-"""Buildings: navigation graph, panorama store, cube-map camera, renderer."""

@@ -1,1 +1,0 @@
-"""Procedural houses: plan, furniture, render, graph, words, in the order a house is made (the default world)."""
