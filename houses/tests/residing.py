@@ -15,16 +15,16 @@ from ghosts_houses.house import House
 from ghosts_houses.mesh.atlas import Atlas
 from ghosts_houses.mesh.faces import Faces
 from ghosts_houses.mesh.renderers import Renderer, make_renderer
-from ghosts_houses.task.residence import Outfit, Residences
+from ghosts_houses.task.simulator import HouseSimulators, SimulatorConfig
 from ghosts_houses.world import load_house
 
-SMALL = Outfit(rgb_px=24, depth_px=32, texel_m=0.5, renderer="baked")
+SMALL = SimulatorConfig(rgb_px=24, depth_px=32, texel_m=0.5, renderer="baked")
 
 
 @functools.cache
-def residences(world: Path, outfit: Outfit = SMALL) -> Residences:
+def simulators(world: Path, config: SimulatorConfig = SMALL) -> HouseSimulators:
     """Houses that all tests of a process move in."""
-    return Residences(world, outfit)
+    return HouseSimulators(world, config)
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +58,6 @@ def _opened_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr("ghosts_houses.mesh.bake.prepare", lambda house, device: None)
         patch.setattr("ghosts_houses.mesh.bake.bake_atlas", grey)
         patch.setenv("GHOSTS_CACHE", str(cache))
-        patch.setattr("ghosts_houses.task.residence.load_house", house)
-        patch.setattr("ghosts_houses.task.residence.make_renderer", renderer)
+        patch.setattr("ghosts_houses.task.simulator.load_house", house)
+        patch.setattr("ghosts_houses.task.simulator.make_renderer", renderer)
         yield

@@ -1,4 +1,4 @@
-"""Driving: ways, baselines, and an agent that chooses its places."""
+"""Driving: an agent that chooses its places, scores and films."""
 
 from __future__ import annotations
 
@@ -27,57 +27,26 @@ from ghosts.driving.record import Drive
 from ghosts.driving.rollout import answers
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.words.tokens import Vocabulary
-from ghosts_houses.task.drive import DRIVERS, Driver, drive, driven, make_driver
-from ghosts_houses.task.episode import MAX_STEPS, ContinuousEpisode, houses_of, open_episode
+from ghosts_houses.task.drive import driven
+from ghosts_houses.task.episode import ContinuousEpisode, houses_of, open_episode
 from ghosts_houses.task.picture import filmstrip
-from ghosts_houses.task.residence import Outfit
 from ghosts_houses.task.scores import CeScores
+from ghosts_houses.task.simulator import SimulatorConfig
 from ghosts_sim.episodes import each_instruction
 from ghosts_sim.errors import ConfigError, DataError, UnknownNameError
-from residing import SMALL, residences
+from ghosts_sim.motion import Driver
+from residing import SMALL, simulators
 
 
-def first(world: Path, outfit: Outfit = SMALL) -> ContinuousEpisode:
+def first(world: Path, config: SimulatorConfig = SMALL) -> ContinuousEpisode:
     root = houses_of(world)
     instruction = next(iter(each_instruction(root.episodes("val_unseen"))))
-    return open_episode(residences(world, outfit), root, instruction)
+    return open_episode(simulators(world, config), root, instruction)
 
 
 def drive_to_end(driver: Driver, episode: ContinuousEpisode) -> CeScores:
     assert len(list(driven(driver, episode))) == episode.steps
     return episode.scores
-
-
-def test_the_oracle_arrives_and_the_other_baselines_keep_to_their_rules(world: Path) -> None:
-    found = {}
-    for name in DRIVERS:
-        episode = first(world)
-        found[name] = drive_to_end(make_driver(name, episode), episode)
-        assert episode.over
-    assert found["stop"].steps_taken == 1.0
-    assert found["oracle"].success == 1.0
-    assert found["oracle"].spl > 0.85
-    assert found["oracle"].collisions == 0.0
-    assert 38.0 <= found["hand-coded"].steps_taken <= 37 * 2 + 25
-    with pytest.raises(
-        UnknownNameError, match="unknown driver 'lucky'; choose one of hand-coded, oracle, random, stop"
-    ):
-        make_driver("lucky", first(world))
-
-
-def test_a_way_into_a_wall_is_given_up(world: Path) -> None:
-    episode = first(world)
-    away = np.array([[episode.stance.x_m + 0.1 * k, episode.stance.y_m, 0.0] for k in range(300)])
-    actions = drive(away, episode)
-    arrived = None
-    for _ in range(MAX_STEPS):
-        try:
-            episode.act(next(actions))
-        except StopIteration as end:
-            arrived = end.value
-            break
-    assert arrived is False
-    assert episode.steps < 200
 
 
 def test_walks_from_the_start_lead_through_no_ceiling() -> None:
@@ -119,15 +88,15 @@ def test_an_agent_explores_and_stops_where_most_belief_is_near(world: Path) -> N
 
     chooser = Chooser(rule)
     driver, looks = agent(chooser, looks=3)
-    episode = first(world, Outfit(rgb_px=24, depth_px=128, texel_m=0.5, renderer="baked"))
-    start = episode.stance
+    episode = first(world, SimulatorConfig(rgb_px=24, depth_px=128, texel_m=0.5, renderer="baked"))
+    start = episode.body_pose
     with unchecked():
         scores = drive_to_end(driver.follow, episode)
     assert episode.stopped
     assert [int(item.visited.sum()) for item in chooser.seen][-1] == 3
     assert scores.path_length > 4.0
     last = looks[-1].estimate
-    spots = [(episode.stance.x_m, episode.stance.y_m), *((look.pose.x_m, look.pose.y_m) for look in looks)]
+    spots = [(episode.body_pose.x_m, episode.body_pose.y_m), *((look.pose.x_m, look.pose.y_m) for look in looks)]
     worth = last.near(np.array(spots))
     assert worth[0] > max(worth[1:]) - 0.05  # a metre of way has to gain something
     assert worth[0] > 0.8 * last.near(np.array([last.position_m]))[0]
@@ -156,7 +125,7 @@ def test_an_agent_stops_before_its_actions_end(world: Path) -> None:
     driver, looks = agent(Chooser(lambda candidates: (~candidates.visited).float()))
     root = houses_of(world)
     instruction = next(iter(each_instruction(root.episodes("val_unseen"))))
-    episode = open_episode(residences(world, SMALL), root, instruction, 200)
+    episode = open_episode(simulators(world, SMALL), root, instruction, 200)
     with unchecked():
         drive_to_end(driver.follow, episode)
     assert episode.stopped
@@ -228,7 +197,7 @@ def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
     choose = answers(answer_file(world, tmp_path / "perfect.json"), root, "val_unseen")
     other = next(iter(each_instruction(root.episodes("train"))))
     with pytest.raises(DataError, match="no answer; name the file of this split"):
-        choose(open_episode(residences(world), root, other))
+        choose(open_episode(simulators(world), root, other))
     monkeypatch.setattr("ghosts.driving.agent.load_run", lambda run: SimpleNamespace(acts=False))
     with pytest.raises(ConfigError, match="was not trained to act; add --planner"):
         make_agent(Path("some-filter"), Path("houses-backbone"))
@@ -251,7 +220,7 @@ def test_the_demo_drives_and_draws(
     driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()))
     monkeypatch.setattr("ghosts.driving.agent.make_agent", lambda run, backbone: driver)
     monkeypatch.setattr("ghosts_houses.cli.world.main", lambda arguments: None)
-    monkeypatch.setattr("ghosts_houses.task.residence.TRAINED", SMALL)
+    monkeypatch.setattr("ghosts_houses.task.simulator.TRAINED_CAMERA", SMALL)
     with unchecked():
         drive_demo(tmp_path, world, 6, 1, Console(width=200))
     printed = capsys.readouterr().out
@@ -266,7 +235,7 @@ def test_a_drive_is_filmed(
 ) -> None:
     driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()), view_rad=math.pi)
     monkeypatch.setattr("ghosts.driving.agent.make_agent", lambda run, backbone, planner: driver)
-    monkeypatch.setattr("ghosts_houses.task.residence.TRAINED", SMALL)
+    monkeypatch.setattr("ghosts_houses.task.simulator.TRAINED_CAMERA", SMALL)
     filmed: list[Drive] = []
     monkeypatch.setattr("ghosts.view.drive_film.drive_pictures", lambda drive, report: filmed.append(drive))
     monkeypatch.setattr("ghosts.view.film.write_pictures", lambda out, pictures, per_second: 7)

@@ -14,13 +14,13 @@ from ghosts_houses.house import House
 from ghosts_houses.mesh.renderers import axial_m
 from ghosts_houses.render.raycast import cast, upload
 from ghosts_houses.solids import Solids
-from ghosts_houses.task.residence import TRAINED
+from ghosts_houses.task.simulator import TRAINED_CAMERA
 from ghosts_sim.geometry import TAU
 from ghosts_sim.types import Intrinsics, Pose
 from handmade import STOREY_M, handmade_house
 
 CAMERA = Intrinsics(128, 128, math.pi / 2)
-LOOKING_DOWN = Intrinsics(128, 128, TRAINED.hfov_rad)
+LOOKING_DOWN, TILT_RAD = Intrinsics(128, 128, TRAINED_CAMERA.hfov_rad), TRAINED_CAMERA.elevation_rad
 
 
 def views(
@@ -107,7 +107,7 @@ def test_only_steps_are_climbed() -> None:
 
 def test_walls_that_go_on_above_the_eyes_are_no_ledges(house: House) -> None:
     """A camera that looks down sees walls up to its own height, which looked like their tops."""
-    space = looked(house, (1.5, 0.55, 1.25), (3.2, 0.55, 0.7 + 1.25), camera=LOOKING_DOWN, tilt=TRAINED.elevation_rad)
+    space = looked(house, (1.5, 0.55, 1.25), (3.2, 0.55, 0.7 + 1.25), camera=LOOKING_DOWN, tilt=TILT_RAD)
     known = reach(space, 3.2, 0.55, 0.7, 0.15, 1.5)
     x, y, z = known.places_m(*np.nonzero(np.isfinite(known.distance_m))).T
     assert z.max() > 1.5
@@ -118,11 +118,11 @@ def test_walls_that_go_on_above_the_eyes_are_no_ledges(house: House) -> None:
 def test_stairs_are_seen_from_their_head_and_remembered_from_their_foot(house: House) -> None:
     """Whoever stands at the head of stairs does not see the first steps at its feet."""
     head, middle, foot = (6.7, 0.55, STOREY_M + 1.25), (4.0, 0.55, 1.26 + 1.25), (1.5, 0.55, 1.25)
-    above = looked(house, head, camera=LOOKING_DOWN, tilt=TRAINED.elevation_rad)
+    above = looked(house, head, camera=LOOKING_DOWN, tilt=TILT_RAD)
     down = reach(above, 6.7, 0.55, STOREY_M, 0.15, 1.5)
     lowest = down.places_m(*np.nonzero(np.isfinite(down.distance_m)))[:, 2].min()
     assert lowest < STOREY_M - 1.0
-    walked = looked(house, head, middle, foot, camera=LOOKING_DOWN, tilt=TRAINED.elevation_rad)
+    walked = looked(house, head, middle, foot, camera=LOOKING_DOWN, tilt=TILT_RAD)
     up = reach(walked, 1.5, 0.55, 0.0, 0.15, 1.5)
     back = up.way_m(up.nearest(6.7, 0.55, STOREY_M))
     assert back[-1] == pytest.approx((6.7, 0.55, STOREY_M), abs=0.11)

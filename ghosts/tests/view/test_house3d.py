@@ -29,7 +29,7 @@ from ghosts.view.library import Library
 from ghosts.view.packed import unpack
 from ghosts.words.tokens import Vocabulary
 from ghosts_houses.task.episode import ContinuousEpisode
-from ghosts_houses.task.residence import Outfit, Residence
+from ghosts_houses.task.simulator import HouseSimulator, SimulatorConfig
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import Episode, Instruction
 from ghosts_sim.errors import ConfigError, DataError
@@ -39,7 +39,7 @@ from image_roots import make_image_root
 from makers import viewpoint_id
 from view_fixtures import make_tiles
 
-SMALL = Outfit(
+SMALL = SimulatorConfig(
     elevation_rad=math.radians(-30.0),
     hfov_rad=math.radians(60.0),
     rgb_px=24,
@@ -78,7 +78,7 @@ def houses(home: Path, combs: Path, pictured: Path, run: Path) -> Iterator[tuple
     agent = ContinuousAgent(tracker, onwards, Habits(looks=LOOKS))
     house = handmade_house()
     with pytest.MonkeyPatch.context() as patch, unchecked():
-        for module in ("ghosts_houses.draw.scene", "ghosts.view.house3d", "ghosts_houses.task.residence"):
+        for module in ("ghosts_houses.draw.scene", "ghosts.view.house3d", "ghosts_houses.task.simulator"):
             patch.setattr(f"{module}.load_house", lambda root, scan: house)
         patch.setattr("ghosts.view.house3d.make_agent", lambda run, backbone, planner: agent)
         library = Library([home, combs], [pictured, run])
@@ -157,7 +157,7 @@ def drive(home: Path, houses: tuple[Library, Houses3D]) -> Drive:
     tracker = GoalTracker(small_model(), Vocabulary(("<pad>", "<unk>", "go")), SmallBackbone(8))
     agent = ContinuousAgent(tracker, lambda c, b, s, g: c.visited.float(), Habits(looks=1, view_rad=math.pi))
     told = Episode(1, HOUSE, (viewpoint_id(0), viewpoint_id(2)), 0.0, ("Go past the “sofa”, then stop.",), 3.0)
-    episode = ContinuousEpisode(Residence(handmade_house(), SMALL), DataRoot(home), Instruction(told, 0))
+    episode = ContinuousEpisode(HouseSimulator(handmade_house(), SMALL), DataRoot(home), Instruction(told, 0))
     return record_drive(agent, episode)
 
 

@@ -13,12 +13,12 @@ import pytest
 from ghosts_houses.task.episode import houses_of
 from ghosts_houses.task.vlnce import rotation, write_vlnce
 from ghosts_sim.episodes import each_instruction
-from residing import residences
+from residing import simulators
 
 
 def test_episodes_and_ground_truth(world: Path, tmp_path: Path) -> None:
     root = houses_of(world)
-    told, truth = write_vlnce(root, residences(world), "val_seen", tmp_path)
+    told, truth = write_vlnce(root, simulators(world), "val_seen", tmp_path)
     assert told == tmp_path / "val_seen" / "val_seen.json.gz"
     written = json.loads(gzip.decompress(told.read_bytes()))
     truths = json.loads(gzip.decompress(truth.read_bytes()))

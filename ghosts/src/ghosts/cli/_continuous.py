@@ -18,8 +18,8 @@ from ghosts_sim.values import require
 
 if TYPE_CHECKING:
     from ghosts.driving.rollout import Choose
-    from ghosts_houses.task.drive import Driver
     from ghosts_sim.dataroot import DataRoot
+    from ghosts_sim.motion import Driver
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def evaluate_ce(options: EvalCe) -> None:
     from ghosts.words.tokens import unread
     from ghosts_houses.task.drive import DRIVERS
     from ghosts_houses.task.episode import houses_of
-    from ghosts_houses.task.residence import TRAINED, Outfit, Residences
+    from ghosts_houses.task.simulator import TRAINED_CAMERA, HouseSimulators, SimulatorConfig
     from ghosts_sim.episodes import each_instruction
     from ghosts_sim.files import write_json, write_text
 
@@ -80,8 +80,8 @@ def evaluate_ce(options: EvalCe) -> None:
         if name not in DRIVERS:
             raise UnknownNameError("baseline", name, DRIVERS)
     root = houses_of(options.data)
-    outfit = replace(TRAINED if options.camera == "trained" else Outfit(), renderer=options.renderer)
-    houses = Residences(options.data, outfit)
+    config = replace(TRAINED_CAMERA if options.camera == "trained" else SimulatorConfig(), renderer=options.renderer)
+    houses = HouseSimulators(options.data, config)
     instructions = evenly(list(each_instruction(root.episodes(options.split))), options.examples)
     driven, seconds = dict[str, Driven](), {}
     for name, choose in _choosers(options, root).items():
@@ -115,7 +115,7 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
     from ghosts_houses.task.drive import driven
     from ghosts_houses.task.episode import houses_of, open_episode
     from ghosts_houses.task.picture import filmstrip, snapshot
-    from ghosts_houses.task.residence import TRAINED, Residences
+    from ghosts_houses.task.simulator import TRAINED_CAMERA, HouseSimulators
     from ghosts_sim.episodes import each_instruction
     from ghosts_sim.images import write_image
     from ghosts_sim.types import SUCCESS_M
@@ -123,7 +123,7 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
     console.print("1. An unseen house and its paths", style="bold")
     world.main(["--out", str(root), *DEMO_WORLD, "--seed", str(seed), "--no-images"])
     console.print("2. The agent drives, 0.25 m or 15° at a time", style="bold")
-    opened, houses = houses_of(root), Residences(root, TRAINED)
+    opened, houses = houses_of(root), HouseSimulators(root, TRAINED_CAMERA)
     agent, arrived = make_agent(Path("houses-agent"), Path("houses-backbone")), 0
     chosen = evenly(list(each_instruction(opened.episodes("val_unseen"))), count)
     for item in chosen:
@@ -155,7 +155,7 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
     from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
     from ghosts.view.film import write_pictures
     from ghosts_houses.task.episode import houses_of, open_episode
-    from ghosts_houses.task.residence import TRAINED, Residences
+    from ghosts_houses.task.simulator import TRAINED_CAMERA, HouseSimulators
     from ghosts_sim.episodes import each_instruction
 
     root = houses_of(data)
@@ -167,7 +167,7 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
     run = runs[0] if runs else Path("houses-agent")
     agent = make_agent(run, Path("houses-backbone"), planner=not load_run(run).acts)
     print("\n".join([*agent.tracker.vocabulary.read(item.text).notes(), "driving …"]), flush=True)
-    drive = record_drive(agent, open_episode(Residences(data, TRAINED), root, item))
+    drive = record_drive(agent, open_episode(HouseSimulators(data, TRAINED_CAMERA), root, item))
     with shown("drawing actions") as report:
         count = write_pictures(out, drive_pictures(drive, report), ACTIONS_A_SECOND)
     ended = "arrived" if drive.scores.success else "missed"

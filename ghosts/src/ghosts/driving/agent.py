@@ -23,10 +23,9 @@ from ghosts.agent.tracker import GoalEstimate, GoalTracker, TrackerState
 from ghosts.driving.occupancy import Reachable, Space, bump, reach, see
 from ghosts.run.load import load_run
 from ghosts.run.tracker import load_tracker
-from ghosts_houses.task.drive import Senses, drive
-from ghosts_houses.task.episode import STOP, TURN_RIGHT
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import TAU
+from ghosts_sim.motion import STOP, TURN_RIGHT, Embodiment, drive
 from ghosts_sim.types import Grid, Pose
 from ghosts_sim.values import require
 
@@ -35,9 +34,9 @@ _STEEP_M = 0.5
 _METRE = 0.005
 """The belief that a metre of way to the last place has to gain."""
 _ACTIONS_A_METRE = 7
-"""At least so many are left for that way: 4 steps, and turns."""
+"""At least so many of VLN-CE's actions are left for that way: 4 steps, and turns."""
 _LAST_ACTIONS = 110
-"""With fewer left the agent stops: driving on and looking around takes as many."""
+"""With fewer of VLN-CE's actions left the agent stops: driving on and looking around takes as many."""
 _DETOUR = 1.5
 """Places to choose from may be so much farther to walk than straight on; metres near obstacles count twice."""
 Score = Callable[[Candidates, Tensor, Tensor, Grid], Tensor]
@@ -108,48 +107,49 @@ class ContinuousAgent:
     habits: Habits = field(default_factory=Habits)
     watch: Callable[[Look], None] = lambda look: None
 
-    def follow(self, text: str, senses: Senses) -> Iterator[int]:
+    def follow(self, text: str, robot: Embodiment) -> Iterator[int]:
         """Actions, one by one."""
-        body, camera_m = senses.outfit.body, senses.outfit.camera_m
-        start = senses.pose
+        body, camera_m = robot.body, robot.body.camera_m
+        start = robot.pose
         state = self.tracker.start(text, start)
         space, visited = Space.around(start, camera_m), []
         for number in range(self.habits.looks):
-            state, space = yield from self._look_around(state, space, senses)
-            visited.append(senses.pose)
+            state, space = yield from self._look_around(state, space, robot)
+            visited.append(robot.pose)
             estimate = self.tracker.goal(state)
             while True:
-                here = senses.pose
+                here = robot.pose
                 known = reach(space, here.x_m, here.y_m, here.z_m - camera_m, self.habits.berth_m, body.height_m)
-                last = number + 1 == self.habits.looks or senses.actions_left < _LAST_ACTIONS
+                last = number + 1 == self.habits.looks or robot.actions_left < body.actions(_LAST_ACTIONS)
                 places = self._places(known, visited, camera_m, last)
                 chosen = self._choose(state, estimate, start, places, here)
                 if chosen.visited:
-                    yield from drive(_last_way_m(known, estimate, senses.actions_left), senses)
+                    most_m = robot.actions_left / body.actions(_ACTIONS_A_METRE)
+                    yield from drive(_last_way_m(known, estimate, most_m), robot)
                     yield STOP
                     return
-                if (yield from drive(known.way_m(chosen.cell), senses)):
+                if (yield from drive(known.way_m(chosen.cell), robot)):
                     break
                 ahead = 0.2
-                x, y = senses.pose.x_m, senses.pose.y_m
-                heading = senses.pose.heading_rad
+                x, y = robot.pose.x_m, robot.pose.y_m
+                heading = robot.pose.heading_rad
                 space = bump(space, x + ahead * math.sin(heading), y + ahead * math.cos(heading))
                 if math.hypot(x - here.x_m, y - here.y_m) > 0.5:
                     break  # it came some way: look around from there
 
     def _look_around(
-        self, state: TrackerState, space: Space, senses: Senses
+        self, state: TrackerState, space: Space, robot: Embodiment
     ) -> Generator[int, None, tuple[TrackerState, Space]]:
         """Turn once round, then add all views to the map at once, as in training."""
-        sights = [senses.look()]
-        turns = max(1, round(self.habits.view_rad / senses.outfit.turn_rad))
-        for _ in range(round(TAU / (turns * senses.outfit.turn_rad)) - 1):
+        sights = [robot.look()]
+        turns = max(1, round(self.habits.view_rad / robot.body.turn_rad))
+        for _ in range(round(TAU / (turns * robot.body.turn_rad)) - 1):
             for _ in range(turns):
                 yield TURN_RIGHT
-            sights.append(senses.look())
+            sights.append(robot.look())
         rgb, depth = np.stack([s.rgb for s in sights]), np.stack([s.depth_m for s in sights])
         poses = [sight.pose for sight in sights]
-        camera = senses.outfit.camera
+        camera = robot.camera
         return self.tracker.observe(state, rgb, depth, poses, camera), see(space, depth, poses, camera)
 
     def _places(self, known: Reachable, visited: list[Pose], camera_m: float, last: bool) -> list[Place]:
@@ -218,9 +218,9 @@ def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> Continuou
     return ContinuousAgent(load_tracker(run, backbone), loaded.planner() if planner else None)
 
 
-def _last_way_m(known: Reachable, estimate: GoalEstimate, actions_left: int) -> Float[np.ndarray, "n 3"]:
-    """The way to where the agent stops: the place with the most belief within 3 m."""
-    cells = np.nonzero(known.distance_m <= actions_left / _ACTIONS_A_METRE)
+def _last_way_m(known: Reachable, estimate: GoalEstimate, most_m: float) -> Float[np.ndarray, "n 3"]:
+    """The way to where the agent stops: the place with the most belief within 3 m, not farther than that."""
+    cells = np.nonzero(known.distance_m <= most_m)
     worth = estimate.near(known.places_m(*cells)[:, :2]) - _METRE * known.distance_m[cells]
     layer, row, col = (int(part[worth.argmax()]) for part in cells)
     return known.way_m((layer, row, col))

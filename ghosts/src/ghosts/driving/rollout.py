@@ -12,14 +12,15 @@ import numpy as np
 from ghosts.evaluate.bootstrap import draw_paths, mean_interval
 from ghosts.evaluate.layout import markdown_rows, text_rows
 from ghosts.evaluate.submission import check_submission
-from ghosts_houses.task.drive import Driver, along, driven
+from ghosts_houses.task.drive import driven
 from ghosts_houses.task.episode import ContinuousEpisode, open_episode
-from ghosts_houses.task.residence import Residences
 from ghosts_houses.task.scores import CeScores
+from ghosts_houses.task.simulator import HouseSimulators
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import Instruction
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import read_json
+from ghosts_sim.motion import Driver, along
 
 Choose = Callable[[ContinuousEpisode], Driver]
 """Who drives an episode."""
@@ -46,7 +47,7 @@ class Driven:
 
 def drive_all(
     choose: Choose,
-    houses: Residences,
+    houses: HouseSimulators,
     root: DataRoot,
     instructions: Sequence[Instruction],
     report: Callable[[int, int], None] = lambda done, total: None,
@@ -76,8 +77,8 @@ def answers(path: Path, root: DataRoot, split: str) -> Choose:
         item = episode.instruction
         if item.instr_id not in walks:
             raise DataError("no answer", file=path, record=item.instr_id, hint="name the file of this split")
-        places = episode.residence.places(root.graph(item.episode.scan), walks[item.instr_id])
-        return along(episode.residence.demonstration_m(places, 0.1))
+        places = episode.simulator.places(root.graph(item.episode.scan), walks[item.instr_id])
+        return along(episode.simulator.demonstration_m(places, 0.1))
 
     return choose
 

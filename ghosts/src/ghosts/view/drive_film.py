@@ -52,9 +52,9 @@ def drive_pictures(
 
 def _camera(drive: Drive, step: int) -> UInt8[np.ndarray, "h w 3"]:
     """What the camera sees after so many actions."""
-    outfit = drive.episode.outfit
-    pose = drive.episode.walk[step].camera(outfit.camera_m, outfit.elevation_rad)
-    return drive.episode.residence.renderer.render([pose], outfit.camera).rgb[0]
+    simulator = drive.episode.simulator
+    pose = simulator.camera_pose(drive.episode.walk[step])
+    return simulator.renderer.render([pose], simulator.config.camera).rgb[0]
 
 
 def _carpet(look: Look) -> Under:

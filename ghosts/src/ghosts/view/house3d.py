@@ -22,7 +22,7 @@ from ghosts.view.question import Question
 from ghosts_houses.assets.glb import glb_bytes
 from ghosts_houses.mesh.bake import bake
 from ghosts_houses.task.episode import ContinuousEpisode
-from ghosts_houses.task.residence import TRAINED, Outfit, Residences
+from ghosts_houses.task.simulator import TRAINED_CAMERA, HouseSimulators, SimulatorConfig
 from ghosts_houses.world import load_house
 from ghosts_sim.episodes import Episode, Instruction
 from ghosts_sim.errors import ConfigError, DataError
@@ -37,17 +37,17 @@ class Houses3D:
 
     Args:
         library: worlds and models.
-        outfit: body and camera of who drives; its texels are the houses'.
+        config: body and camera of who drives; its texels are the houses'.
     """
 
-    def __init__(self, library: Library, outfit: Outfit = TRAINED) -> None:
-        self._library, self._texel_m = library, outfit.texel_m
+    def __init__(self, library: Library, config: SimulatorConfig = TRAINED_CAMERA) -> None:
+        self._library, self._texel_m = library, config.texel_m
         self._baking, self._driving = threading.Lock(), threading.Lock()
         self._file = lru_cache(maxsize=_HOUSES)(self._make_file)
         self._drive = lru_cache(maxsize=_DRIVES)(self._make_drive)
         self._agent = lru_cache(maxsize=_AGENTS)(make_agent)
-        self._residences = {
-            name: Residences(root.path, outfit, most=2)
+        self._simulators = {
+            name: HouseSimulators(root.path, config, most=2)
             for name, root in library.roots.items()
             if (root.path / "world.json").is_file()
         }
@@ -76,12 +76,12 @@ class Houses3D:
         with self._driving:
             return self._drive(world, model, asked)
 
-    def _houses(self, world: str) -> Residences:
+    def _houses(self, world: str) -> HouseSimulators:
         root = self._library.root(world)
-        if world not in self._residences:
+        if world not in self._simulators:
             hint = "make houses with: ghosts world --out DIR"
             raise DataError("this world is not made of procedural houses", file=root.path, hint=hint)
-        return self._residences[world]
+        return self._simulators[world]
 
     def _make_file(self, world: str, scan: str) -> bytes:
         return glb_bytes(bake(load_house(self._library.root(world).path, scan), self._texel_m))
@@ -101,12 +101,12 @@ class Houses3D:
 
 def drive_to_json(drive: Drive, *, goal_known: bool = True) -> dict[str, Any]:
     """A drive as plain JSON values: poses on the ground after every action, bumps, looks with their beliefs, scores."""
-    outfit = drive.episode.outfit
+    config = drive.episode.simulator.config
     return {
         "poses": [
             [round(float(value), 3) for value in (s.x_m, s.y_m, s.z_m, s.heading_rad)] for s in drive.episode.walk
         ],
-        "camera": {"up_m": outfit.camera_m, "hfov_rad": outfit.hfov_rad, "elevation_rad": outfit.elevation_rad},
+        "camera": {"up_m": config.body.camera_m, "hfov_rad": config.hfov_rad, "elevation_rad": config.elevation_rad},
         "bumps": list(drive.bumps),
         "looks": [_look(taken, look) for taken, look in drive.looks],
         "scores": asdict(drive.scores) if goal_known else None,

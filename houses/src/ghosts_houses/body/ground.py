@@ -14,7 +14,7 @@ from jaxtyping import Float32
 
 from ghosts_houses.graph.walk import STAIR_BOTTOM_M, stair_coordinates, stair_ground_m, stair_length_m
 from ghosts_houses.house import House, Primitive, Stair
-from ghosts_sim.values import require
+from ghosts_sim.motion import Body
 
 CELL_M = 0.05
 MARGIN_M = 0.6
@@ -24,22 +24,6 @@ _STEP_OVER_M = 0.08
 _NEAR_STAIR_M = 0.3
 JOINT_M = 0.1
 """A flight reaches this far beyond its head, and the floor above reaches back over it by the same."""
-
-
-@dataclass(frozen=True)
-class Body:
-    """An upright cylinder that walks."""
-
-    radius_m: float = 0.1
-    """VLN-CE's."""
-    height_m: float = 1.5
-    """VLN-CE's."""
-    slide: bool = True
-    """Whether it slides along what it bumps into (VLN-CE: yes)."""
-
-    def __post_init__(self) -> None:
-        require(0.02 <= self.radius_m <= 0.4, "radius_m must lie in 0.02..0.4", self.radius_m)
-        require(0.5 <= self.height_m <= 1.9, "height_m must lie in 0.5..1.9", self.height_m)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ _BUMP_M = 1e-3
 
 
 @dataclass(frozen=True)
-class Stance:
+class BodyPose:
     """Where a body stands."""
 
     x_m: float
@@ -37,7 +37,7 @@ class Stance:
         return Pose(self.x_m, self.y_m, self.z_m + height_m, self.heading_rad, elevation_rad)
 
 
-def stand(ground: Ground, x_m: float, y_m: float, z_m: float, heading_rad: float) -> Stance:
+def stand(ground: Ground, x_m: float, y_m: float, z_m: float, heading_rad: float) -> BodyPose:
     """Put a body at a place; the height of the ground there tells storeys apart.
 
     Raises:
@@ -53,18 +53,18 @@ def stand(ground: Ground, x_m: float, y_m: float, z_m: float, heading_rad: float
             record=f"pose {place}",
             hint="choose a place with more room, or a slimmer body",
         )
-    return Stance(x_m, y_m, heading_rad % TAU, layer, ground.height_m(x_m, y_m, layer))
+    return BodyPose(x_m, y_m, heading_rad % TAU, layer, ground.height_m(x_m, y_m, layer))
 
 
-def turn(stance: Stance, right_rad: float) -> Stance:
+def turn(pose: BodyPose, right_rad: float) -> BodyPose:
     """Turn on the spot, positive to the right."""
-    return replace(stance, heading_rad=(stance.heading_rad + right_rad) % TAU)
+    return replace(pose, heading_rad=(pose.heading_rad + right_rad) % TAU)
 
 
-def forward(ground: Ground, stance: Stance, length_m: float) -> tuple[Stance, bool]:
+def forward(ground: Ground, pose: BodyPose, length_m: float) -> tuple[BodyPose, bool]:
     """Go ahead. Returns where the body stands then, and whether it bumped into something on the way."""
-    dx, dy = math.sin(stance.heading_rad), math.cos(stance.heading_rad)
-    now = stance
+    dx, dy = math.sin(pose.heading_rad), math.cos(pose.heading_rad)
+    now = pose
     pieces = max(1, math.ceil(length_m / _PIECE_M - 1e-9))
     piece = length_m / pieces
     for _ in range(pieces):
@@ -74,25 +74,25 @@ def forward(ground: Ground, stance: Stance, length_m: float) -> tuple[Stance, bo
         if after is None:
             break
         now = after
-    gone = math.hypot(now.x_m - stance.x_m, now.y_m - stance.y_m)
+    gone = math.hypot(now.x_m - pose.x_m, now.y_m - pose.y_m)
     return now, gone < length_m - _BUMP_M
 
 
-def _try(ground: Ground, stance: Stance, dx: float, dy: float) -> Stance | None:
-    """The stance after a small displacement; None where the body does not fit."""
-    x, y = stance.x_m + dx, stance.y_m + dy
-    layer = ground.settle(x, y, stance.layer)
+def _try(ground: Ground, pose: BodyPose, dx: float, dy: float) -> BodyPose | None:
+    """The pose after a small displacement; None where the body does not fit."""
+    x, y = pose.x_m + dx, pose.y_m + dy
+    layer = ground.settle(x, y, pose.layer)
     z = ground.height_m(x, y, layer)
-    if abs(z - stance.z_m) > _CLIMB_M or ground.clearance_m(x, y, layer) < ground.body.radius_m:
+    if abs(z - pose.z_m) > _CLIMB_M or ground.clearance_m(x, y, layer) < ground.body.radius_m:
         return None
-    return replace(stance, x_m=x, y_m=y, layer=layer, z_m=z)
+    return replace(pose, x_m=x, y_m=y, layer=layer, z_m=z)
 
 
-def _slide(ground: Ground, stance: Stance, dx: float, dy: float) -> Stance | None:
+def _slide(ground: Ground, pose: BodyPose, dx: float, dy: float) -> BodyPose | None:
     """Go along the obstacle instead of into it: the part of the displacement that keeps the clearance."""
-    x, y, step = stance.x_m + dx, stance.y_m + dy, CELL_M / 2
-    nx = ground.clearance_m(x + step, y, stance.layer) - ground.clearance_m(x - step, y, stance.layer)
-    ny = ground.clearance_m(x, y + step, stance.layer) - ground.clearance_m(x, y - step, stance.layer)
+    x, y, step = pose.x_m + dx, pose.y_m + dy, CELL_M / 2
+    nx = ground.clearance_m(x + step, y, pose.layer) - ground.clearance_m(x - step, y, pose.layer)
+    ny = ground.clearance_m(x, y + step, pose.layer) - ground.clearance_m(x, y - step, pose.layer)
     norm = math.hypot(nx, ny)
     if norm < 1e-6:
         return None
@@ -101,4 +101,4 @@ def _slide(ground: Ground, stance: Stance, dx: float, dy: float) -> Stance | Non
     if into >= 0.0:
         return None
     # A hair's breadth off, because clearance between cells is not quite even along a wall.
-    return _try(ground, stance, dx + (_OFF_M - into) * nx, dy + (_OFF_M - into) * ny)
+    return _try(ground, pose, dx + (_OFF_M - into) * nx, dy + (_OFF_M - into) * ny)

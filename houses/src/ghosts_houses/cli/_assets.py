@@ -61,13 +61,13 @@ def _write(form: str, house: House, path: Path, texel_m: float) -> None:
 
 def _episodes(root: Path | None, out: Path | None) -> None:
     from ghosts_houses.task.episode import houses_of
-    from ghosts_houses.task.residence import Outfit, Residences
+    from ghosts_houses.task.simulator import HouseSimulators, SimulatorConfig
     from ghosts_houses.task.vlnce import write_vlnce
 
     if root is None or out is None:
         raise ConfigError("episodes are those of a data root; name --of ROOT and --out DIR")
     check_out_folder(out)
-    opened, houses = houses_of(root), Residences(root, Outfit())
+    opened, houses = houses_of(root), HouseSimulators(root, SimulatorConfig())
     for split in opened.splits:
         for path in write_vlnce(opened, houses, split, out):
             print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")

@@ -18,20 +18,19 @@ import numpy as np
 from gymnasium import spaces
 
 from ghosts_houses.task.episode import (
-    ACTIONS,
     MAX_STEPS,
     MAX_TOKENS,
     ContinuousEpisode,
-    Sight,
     houses_of,
     open_episode,
     padded_tokens,
     training_words,
 )
 from ghosts_houses.task.picture import top_down
-from ghosts_houses.task.residence import Outfit, Residences
+from ghosts_houses.task.simulator import HouseSimulators, SimulatorConfig
 from ghosts_sim.episodes import each_instruction
 from ghosts_sim.errors import UnknownNameError
+from ghosts_sim.motion import ACTIONS, RgbdFrame
 from ghosts_sim.values import require
 
 
@@ -51,7 +50,7 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
     Args:
         root: data root made by `ghosts world`.
         split: episodes to draw from.
-        outfit: body and camera; VLN-CE's by default.
+        config: body, camera and renderer; VLN-CE's by default.
         max_steps: the episode is truncated after so many actions.
         render_mode: "rgb_array" for `render()`, which shows camera and map.
     """
@@ -62,7 +61,7 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self,
         root: str | Path,
         split: str = "train",
-        outfit: Outfit | None = None,
+        config: SimulatorConfig | None = None,
         max_steps: int = MAX_STEPS,
         render_mode: str | None = None,
     ) -> None:
@@ -73,18 +72,18 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
         self._root = houses_of(root)
         self._instructions = list(each_instruction(self._root.episodes(split)))
         self._by_id = {item.instr_id: item for item in self._instructions}
-        self._outfit, self._max_steps = outfit or Outfit(), max_steps
-        self._houses = Residences(Path(root), self._outfit)
+        self._config, self._max_steps = config or SimulatorConfig(), max_steps
+        self._houses = HouseSimulators(Path(root), self._config)
         self._vocabulary = training_words(self._root, split)
         self._episode: ContinuousEpisode | None = None
-        self._sight: Sight | None = None
+        self._frame: RgbdFrame | None = None
         self.action_space = spaces.Discrete(len(ACTIONS))
-        side = self._outfit.depth_px
+        side = self._config.depth_px
         longest = max(len(item.text) for item in self._instructions)
         characters = frozenset("".join(item.text for item in self._instructions))
         self.observation_space = spaces.Dict(
             {
-                "rgb": spaces.Box(0, 255, (self._outfit.rgb_px, self._outfit.rgb_px, 3), np.uint8),
+                "rgb": spaces.Box(0, 255, (self._config.rgb_px, self._config.rgb_px, 3), np.uint8),
                 "depth": spaces.Box(0.0, 1.0, (side, side, 1), np.float32),
                 "instruction": spaces.Dict(
                     {
@@ -126,18 +125,18 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
 
     def render(self) -> np.ndarray | None:
         """Camera and map side by side, RGB."""
-        if self.render_mode is None or self._sight is None:
+        if self.render_mode is None or self._frame is None:
             return None
-        return np.hstack([self._sight.rgb, top_down(self.episode, self._outfit.depth_px)])
+        return np.hstack([self._frame.rgb, top_down(self.episode, self._config.depth_px)])
 
     def _observe(self) -> dict[str, Any]:
-        self._sight = self.episode.look()
-        low, high = self._outfit.depth_range_m
-        depth = np.clip((self._sight.depth_m - low) / (high - low), 0.0, 1.0)
+        self._frame = self.episode.look()
+        low, high = self._config.depth_range_m
+        depth = np.clip((self._frame.depth_m - low) / (high - low), 0.0, 1.0)
         item = self.episode.instruction
-        size = self._outfit.rgb_px, self._outfit.rgb_px
+        size = self._config.rgb_px, self._config.rgb_px
         return {
-            "rgb": cv2.resize(self._sight.rgb, size, interpolation=cv2.INTER_AREA),
+            "rgb": cv2.resize(self._frame.rgb, size, interpolation=cv2.INTER_AREA),
             "depth": depth[..., None].astype(np.float32),
             "instruction": {
                 "text": item.text,

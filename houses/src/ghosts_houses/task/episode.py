@@ -3,61 +3,53 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import SupportsIndex
 
 import numpy as np
-from jaxtyping import Float32, Int, UInt8
+from jaxtyping import Int
 
-from ghosts_houses.body.moves import Stance, forward, turn
+from ghosts_houses.body.moves import BodyPose, forward, turn
 from ghosts_houses.mesh.renderers import axial_m
-from ghosts_houses.task.residence import Outfit, Residence, Residences
 from ghosts_houses.task.scores import CeScores, ScoreKeeper
+from ghosts_houses.task.simulator import HouseSimulator, HouseSimulators
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import Instruction
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.files import read_object
+from ghosts_sim.motion import ACTIONS, MOVE_FORWARD, STOP, TURN_RIGHT, Body, RgbdFrame
 from ghosts_sim.tokens import frequent_words, tokenise
-from ghosts_sim.types import Pose
+from ghosts_sim.types import Intrinsics, Pose
 
-STOP, MOVE_FORWARD, TURN_LEFT, TURN_RIGHT = range(4)
-ACTIONS = ("STOP", "MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT")
 MAX_STEPS = 500
 MAX_TOKENS = 200
 """VLN-CE's instructions are padded with 0 to this."""
-
-
-@dataclass(frozen=True)
-class Sight:
-    """What the camera sees."""
-
-    rgb: UInt8[np.ndarray, "h w 3"]
-    """At the size of the depth image."""
-    depth_m: Float32[np.ndarray, "h w"]
-    """Along the optical axis; 0 where nothing is seen."""
-    pose: Pose
 
 
 class ContinuousEpisode:
     """A body that follows one instruction, for at most so many actions."""
 
     def __init__(
-        self, residence: Residence, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS
+        self, simulator: HouseSimulator, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS
     ) -> None:
-        self.residence, self.instruction, self.max_steps = residence, instruction, max_steps
-        self.places = residence.places(root.graph(instruction.episode.scan), instruction.episode.path)
-        self.reference_m = residence.demonstration_m(self.places, residence.outfit.forward_m)
+        self.simulator, self.instruction, self.max_steps = simulator, instruction, max_steps
+        self.places = simulator.places(root.graph(instruction.episode.scan), instruction.episode.path)
+        self.reference_m = simulator.demonstration_m(self.places, simulator.config.body.forward_m)
         self.goal = self.places[-1]
-        self.stance: Stance = turn(self.places[0], instruction.episode.heading_rad)
-        self.walk: list[Stance] = [self.stance]
+        self.body_pose: BodyPose = turn(self.places[0], instruction.episode.heading_rad)
+        self.walk: list[BodyPose] = [self.body_pose]
         self.collided = self.stopped = False
-        self._keeper = ScoreKeeper(residence.field(self.goal), self.reference_m, self.stance)
+        self._keeper = ScoreKeeper(simulator.field(self.goal), self.reference_m, self.body_pose)
 
     @property
-    def outfit(self) -> Outfit:
-        """Body and camera."""
-        return self.residence.outfit
+    def body(self) -> Body:
+        """Size and steps."""
+        return self.simulator.config.body
+
+    @property
+    def camera(self) -> Intrinsics:
+        """Of the depth image, which has the size of the colours."""
+        return self.simulator.config.camera
 
     @property
     def steps(self) -> int:
@@ -82,7 +74,7 @@ class ContinuousEpisode:
     @property
     def pose(self) -> Pose:
         """Of the camera."""
-        return self.stance.camera(self.outfit.camera_m, self.outfit.elevation_rad)
+        return self.simulator.camera_pose(self.body_pose)
 
     def act(self, action: SupportsIndex) -> None:
         """Take one action.
@@ -101,26 +93,26 @@ class ContinuousEpisode:
             raise ConfigError("the episode is over; call reset to begin another")
         self.collided = False
         if number == MOVE_FORWARD:
-            self.stance, self.collided = forward(self.residence.ground, self.stance, self.outfit.forward_m)
+            self.body_pose, self.collided = forward(self.simulator.ground, self.body_pose, self.body.forward_m)
         elif number != STOP:
-            right = self.outfit.turn_rad if number == TURN_RIGHT else -self.outfit.turn_rad
-            self.stance = turn(self.stance, right)
+            right = self.body.turn_rad if number == TURN_RIGHT else -self.body.turn_rad
+            self.body_pose = turn(self.body_pose, right)
         self.stopped = number == STOP
-        self.walk.append(self.stance)
-        self._keeper.step(self.stance, collided=self.collided, stopped=self.stopped)
+        self.walk.append(self.body_pose)
+        self._keeper.step(self.body_pose, collided=self.collided, stopped=self.stopped)
 
-    def look(self) -> Sight:
-        """Draw what the camera sees."""
-        pictures = self.residence.renderer.render([self.pose], self.outfit.camera)
-        depth = axial_m(pictures.depth_m[0], self.outfit.camera).astype(np.float32)
-        return Sight(pictures.rgb[0], depth, self.pose)
+    def look(self) -> RgbdFrame:
+        """What the camera sees now."""
+        pictures = self.simulator.renderer.render([self.pose], self.camera)
+        depth = axial_m(pictures.depth_m[0], self.camera).astype(np.float32)
+        return RgbdFrame(pictures.rgb[0], depth, self.pose)
 
 
 def open_episode(
-    residences: Residences, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS
+    simulators: HouseSimulators, root: DataRoot, instruction: Instruction, max_steps: int = MAX_STEPS
 ) -> ContinuousEpisode:
     """Begin an episode in its house."""
-    return ContinuousEpisode(residences[instruction.episode.scan], root, instruction, max_steps)
+    return ContinuousEpisode(simulators[instruction.episode.scan], root, instruction, max_steps)
 
 
 def houses_of(root: str | Path) -> DataRoot:

@@ -40,9 +40,9 @@ def top_down(
         under: lies on the floor, under walk and goal, such as a belief.
     """
     walk = episode.walk if step < 0 else episode.walk[: step + 1]
-    ground, here = episode.residence.ground, walk[-1]
+    ground, here = episode.simulator.ground, walk[-1]
     open_ = ground.layers[here.layer].clearance_m > 0.0
-    reached = np.isfinite(episode.residence.field(episode.goal).distance_m[here.layer])
+    reached = np.isfinite(episode.simulator.field(episode.goal).distance_m[here.layer])
     rows, cols = open_.shape
     scale = side_px / max(rows, cols)
     image = np.full((side_px, side_px, 3), 255, np.uint8)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts_houses.body.geodesic import Field
-from ghosts_houses.body.moves import Stance
+from ghosts_houses.body.moves import BodyPose
 from ghosts_sim.types import SUCCESS_M
 
 
@@ -43,7 +43,7 @@ class ScoreKeeper:
         start: where the body stands.
     """
 
-    def __init__(self, field: Field, reference_m: Float[np.ndarray, "r 3"], start: Stance) -> None:
+    def __init__(self, field: Field, reference_m: Float[np.ndarray, "r 3"], start: BodyPose) -> None:
         self._field, self._reference = field, reference_m
         self._here = self._place(start)
         self._shortest_m = self._left_m = self._nearest_m = field.at(start.x_m, start.y_m, start.layer)
@@ -53,7 +53,7 @@ class ScoreKeeper:
         # The last row of the table of dynamic time warping; a new place adds one row.
         self._cost = np.cumsum(np.linalg.norm(reference_m - self._here, axis=1))
 
-    def step(self, after: Stance, *, collided: bool = False, stopped: bool = False) -> None:
+    def step(self, after: BodyPose, *, collided: bool = False, stopped: bool = False) -> None:
         """Count an action and where it led."""
         self._steps += 1
         self._collisions += collided
@@ -92,5 +92,5 @@ class ScoreKeeper:
         )
 
     @staticmethod
-    def _place(stance: Stance) -> np.ndarray:
-        return np.array([stance.x_m, stance.y_m, stance.z_m])
+    def _place(place: BodyPose) -> np.ndarray:
+        return np.array([place.x_m, place.y_m, place.z_m])

@@ -15,26 +15,25 @@ from typing import Any
 import numpy as np
 
 from ghosts_houses.assets.glb import y_up
-from ghosts_houses.task.drive import along, driven
+from ghosts_houses.task.drive import driven
 from ghosts_houses.task.episode import (
-    MOVE_FORWARD,
-    STOP,
     ContinuousEpisode,
     open_episode,
     padded_tokens,
     training_words,
 )
-from ghosts_houses.task.residence import Residences
+from ghosts_houses.task.simulator import HouseSimulators
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import Instruction, each_instruction
 from ghosts_sim.files import atomic_path
+from ghosts_sim.motion import MOVE_FORWARD, STOP, along
 from ghosts_sim.types import SUCCESS_M
 
 _MOST = 2000
 """Actions of a ground truth; the longest of VLN-CE has 486."""
 
 
-def write_vlnce(root: DataRoot, houses: Residences, split: str, folder: Path) -> tuple[Path, Path]:
+def write_vlnce(root: DataRoot, houses: HouseSimulators, split: str, folder: Path) -> tuple[Path, Path]:
     """Write a split as `SPLIT/SPLIT.json.gz` and `SPLIT/SPLIT_gt.json.gz` in a folder; returns these two files."""
     words = training_words(root, split)
     episodes, truths = [], {}

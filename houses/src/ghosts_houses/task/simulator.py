@@ -14,15 +14,16 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts_houses.body.geodesic import Field, Geodesic
-from ghosts_houses.body.ground import Body, Ground, make_ground
-from ghosts_houses.body.moves import Stance, stand
+from ghosts_houses.body.ground import Ground, make_ground
+from ghosts_houses.body.moves import BodyPose, stand
 from ghosts_houses.house import House
 from ghosts_houses.mesh.bake import TEXEL_M
 from ghosts_houses.mesh.renderers import RENDERERS, Renderer, make_renderer
 from ghosts_houses.world import load_house
 from ghosts_sim.errors import UnknownNameError
 from ghosts_sim.graph import NavGraph
-from ghosts_sim.types import Intrinsics
+from ghosts_sim.motion import Body
+from ghosts_sim.types import Intrinsics, Pose
 from ghosts_sim.values import require
 
 _MOST_FIELDS = 200
@@ -31,14 +32,11 @@ _BERTHS_M = (0.2, 0.08)
 
 
 @dataclass(frozen=True)
-class Outfit:
-    """Body and camera. The defaults are VLN-CE's."""
+class SimulatorConfig:
+    """Body, camera and renderer. The defaults are VLN-CE's."""
 
     body: Body = field(default_factory=Body)
-    forward_m: float = 0.25
-    turn_rad: float = math.radians(15.0)
-    camera_m: float = 1.25
-    """Height of the camera above the ground."""
+    """Size and steps."""
     elevation_rad: float = 0.0
     """Tilt of the camera, up positive; VLN-CE looks level."""
     hfov_rad: float = math.radians(90.0)
@@ -54,9 +52,6 @@ class Outfit:
     """Side of a baked texel."""
 
     def __post_init__(self) -> None:
-        require(0.0 < self.forward_m <= 2.0, "forward_m must lie in (0, 2]", self.forward_m)
-        require(0.0 < self.turn_rad <= math.pi, "turn_rad must lie in (0, π]", self.turn_rad)
-        require(0.1 <= self.camera_m <= 2.0, "camera_m must lie in 0.1..2", self.camera_m)
         require(abs(self.elevation_rad) < math.pi / 2, "elevation_rad must lie in (−π/2, π/2)", self.elevation_rad)
         require(0.0 < self.hfov_rad < math.pi, "hfov_rad must lie in (0, π)", self.hfov_rad)
         require(self.rgb_px >= 1, "rgb_px must be at least 1", self.rgb_px)
@@ -79,37 +74,41 @@ class Outfit:
         return "fast" if importlib.util.find_spec("embreex") is not None else "baked"
 
 
-TRAINED = Outfit(elevation_rad=math.radians(-30.0), hfov_rad=math.radians(60.0))
+TRAINED_CAMERA = SimulatorConfig(elevation_rad=math.radians(-30.0), hfov_rad=math.radians(60.0))
 """VLN-CE's body with the camera that the shipped agent was trained on, which looks down a little."""
 
 
-class Residence:
+class HouseSimulator:
     """A house with everything that an episode in it needs."""
 
-    def __init__(self, house: House, outfit: Outfit) -> None:
-        self.house, self.outfit = house, outfit
-        self.ground: Ground = make_ground(house, outfit.body)
+    def __init__(self, house: House, config: SimulatorConfig) -> None:
+        self.house, self.config = house, config
+        self.ground: Ground = make_ground(house, config.body)
         self.geodesic = Geodesic(self.ground)
-        self._roomy = [Geodesic(self.ground, outfit.body.radius_m + berth_m) for berth_m in _BERTHS_M]
+        self._roomy = [Geodesic(self.ground, config.body.radius_m + berth_m) for berth_m in _BERTHS_M]
         self._field = lru_cache(maxsize=_MOST_FIELDS)(self.geodesic.field)
         # Whoever learns begins the same episodes again and again; a walk takes 1 kB, and 15 to 30 ms to find.
-        self._shown: dict[tuple[tuple[Stance, ...], float], np.ndarray] = {}
+        self._shown: dict[tuple[tuple[BodyPose, ...], float], np.ndarray] = {}
 
     @cached_property
     def renderer(self) -> Renderer:
         """Made when the first picture is asked for: baking takes seconds."""
-        return make_renderer(self.outfit.chosen_renderer, self.house, texel_m=self.outfit.texel_m)
+        return make_renderer(self.config.chosen_renderer, self.house, texel_m=self.config.texel_m)
 
-    def places(self, graph: NavGraph, names: Sequence[str]) -> list[Stance]:
+    def camera_pose(self, place: BodyPose) -> Pose:
+        """Where the camera is when the body is there."""
+        return place.camera(self.config.body.camera_m, self.config.elevation_rad)
+
+    def places(self, graph: NavGraph, names: Sequence[str]) -> list[BodyPose]:
         """Bodies below the cameras of viewpoints, all looking north."""
         rows = [graph.index(name) for name in names]
         return [stand(self.ground, x, y, z, 0.0) for x, y, z in graph.feet_m[rows].tolist()]
 
-    def field(self, place: Stance) -> Field:
+    def field(self, place: BodyPose) -> Field:
         """Distances to a goal; asked for at every step of an episode."""
         return self._field(place.x_m, place.y_m, place.layer)
 
-    def way_m(self, here: Stance, there: Stance) -> Float[np.ndarray, "n 3"]:
+    def way_m(self, here: BodyPose, there: BodyPose) -> Float[np.ndarray, "n 3"]:
         """The shortest way that keeps off walls, points on the ground; where there is none, the shortest one."""
         for geodesic in (*self._roomy, self.geodesic):
             field = geodesic.field(there.x_m, there.y_m, there.layer)
@@ -117,14 +116,14 @@ class Residence:
                 break
         return field.way_m(here.x_m, here.y_m, here.layer)
 
-    def demonstration_m(self, places: list[Stance], spacing_m: float) -> Float[np.ndarray, "n 3"]:
+    def demonstration_m(self, places: list[BodyPose], spacing_m: float) -> Float[np.ndarray, "n 3"]:
         """A walk through places along the shortest ways that keep off walls: points on the ground, so far apart."""
         walk = tuple(places), spacing_m
         if walk not in self._shown:
             self._shown[walk] = self._demonstration_m(places, spacing_m)
         return self._shown[walk].copy()
 
-    def _demonstration_m(self, places: list[Stance], spacing_m: float) -> np.ndarray:
+    def _demonstration_m(self, places: list[BodyPose], spacing_m: float) -> np.ndarray:
         first = places[0]
         points = [np.array([[first.x_m, first.y_m, first.z_m]])]
         for here, there in pairwise(places):
@@ -135,20 +134,20 @@ class Residence:
         return np.stack([np.interp(ticks, along, way[:, axis]) for axis in range(3)], 1)
 
 
-class Residences:
+class HouseSimulators:
     """The houses of a data root, opened when first asked for.
 
     Args:
         root: made by `ghosts world`.
-        outfit: body and camera.
+        config: body and camera.
         most: houses kept open; one takes about 40 MB.
     """
 
-    def __init__(self, root: Path, outfit: Outfit, most: int = 4) -> None:
-        self.root, self.outfit = root, outfit
+    def __init__(self, root: Path, config: SimulatorConfig, most: int = 4) -> None:
+        self.root, self.config = root, config
         self._opened = lru_cache(maxsize=most)(self._open)
 
-    def __getitem__(self, scan: str) -> Residence:
+    def __getitem__(self, scan: str) -> HouseSimulator:
         """A house.
 
         Raises:
@@ -156,5 +155,5 @@ class Residences:
         """
         return self._opened(scan)
 
-    def _open(self, scan: str) -> Residence:
-        return Residence(load_house(self.root, scan), self.outfit)
+    def _open(self, scan: str) -> HouseSimulator:
+        return HouseSimulator(load_house(self.root, scan), self.config)
