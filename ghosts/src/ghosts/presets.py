@@ -21,7 +21,6 @@ from ghosts.config import (
     SpeakerExperiment,
     TrainConfig,
     VlnExperiment,
-    WordsExperiment,
 )
 from ghosts_sim.errors import UnknownNameError, did_you_mean
 
@@ -295,23 +294,6 @@ def tiny_speaker() -> SpeakerExperiment:
     return _speaker(tiny(), "tiny-speaker", train, SpeakerConfig(hidden=32, encoded=32, sectors=8, dropout=0.0))
 
 
-def landmarks_words() -> WordsExperiment:
-    """The encoder of the improved filter, which guesses hidden words, as a start for it (`--warm-start`)."""
-    model = landmarks_improved().model
-    train = TrainConfig(
-        iterations=1500, batch=256, evaluate_every=500, ema=0.998, word_dropout=0.0, meaning_dropout=0.15
-    )
-    model = replace(model, language=replace(model.language, dropout=0.3))
-    return WordsExperiment("landmarks-words", "filter", model, train=train)
-
-
-def tiny_words() -> WordsExperiment:
-    """A small encoder for tests and for a first try on a CPU, in either world."""
-    base = tiny()
-    train = replace(base.train, iterations=200, batch=32, evaluate_every=200, word_dropout=0.0)
-    return WordsExperiment("tiny-words", "filter", base.model, train=train, observation=base.observation)
-
-
 def _named(*makes: Callable[[], GoalExperiment]) -> dict[str, Callable[[], GoalExperiment]]:
     return {make().name: make for make in makes}
 
@@ -348,10 +330,9 @@ KINDS: dict[str, dict[str, Callable[[], GoalExperiment]]] = {
         tiny_seq2seq,
     ),
     "speaker": _named(houses_speaker, landmarks_speaker, tiny_speaker),
-    "words": _named(landmarks_words, tiny_words),
 }
 """Presets of each kind of `ghosts train`."""
-_PURPOSES = {"goal": "goal prediction", "vln": "navigation", "speaker": "speaking", "words": "words"}
+_PURPOSES = {"goal": "goal prediction", "vln": "navigation", "speaker": "speaking"}
 
 
 def preset(name: str, kind: str = "goal") -> GoalExperiment:

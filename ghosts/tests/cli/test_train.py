@@ -106,7 +106,7 @@ def test_help_lists_the_presets(words: list[str], capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit, match="0"):
         main(["train", *words])
     text = " ".join(capsys.readouterr().out.split())
-    assert text.startswith("usage: ghosts train [-h] {goal,vln,speaker,words}")
+    assert text.startswith("usage: ghosts train [-h] {goal,vln,speaker}")
     for name, make in (item for presets in KINDS.values() for item in presets.items()):
         assert make.__doc__
         assert f" {name} {make.__doc__.splitlines()[0]} " in text

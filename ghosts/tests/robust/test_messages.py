@@ -15,12 +15,11 @@ MISTAKES = [
     (
         ["train", "--preset", "tiny"],
         1,
-        ["name what to train, goal or vln or speaker or words, first: ghosts train goal --preset tiny"],
+        ["name what to train, goal or vln or speaker, first: ghosts train goal --preset tiny"],
     ),
     (["train", "--preset=tiny-speaker"], 1, ["first: ghosts train speaker --preset=tiny-speaker"]),
     (["train", "speaker", "--preset", "tiny"], 1, ["'tiny' is a preset of ghosts train goal; for speaking"]),
     (["train", "goal", "--preset", "tiny-speaker"], 1, ["'tiny-speaker' is a preset of ghosts train speaker"]),
-    (["train", "goal", "--preset", "tiny-words"], 1, ["'tiny-words' is a preset of ghosts train words; for goal"]),
     (["train", "--preset=tiny-agent"], 1, ["first: ghosts train vln --preset=tiny-agent"]),
     (["train", "goal", "--preset", "houses-agent"], 1, ["'houses-agent' is a preset of ghosts train vln; for goal"]),
     (["train", "vln", "--preset", "tiny"], 1, ["'tiny' is a preset of ghosts train goal; for nav", "tiny-agent"]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import torch
 from lightning_fabric import Fabric
 from torch.testing import assert_close
 
-from checks import unchecked
 from ghosts.agent.baselines import HandCoded, _from_heat, hand_coded_heat
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
@@ -19,9 +17,6 @@ from ghosts.data.examples import TRAIN, Selection
 from ghosts.mapping.mapper import draw_masks
 from ghosts.train.goal import FilterTask, LingUNetTask, goal_task
 from ghosts.train.task import Share
-from ghosts.weights.checkpoint import save_checkpoint
-from ghosts_sim.errors import ConfigError
-from ghosts_sim.landmarks.regions import ROOM_NAMES
 from ghosts_sim.types import Grid
 from landmark_world import load, make_landmark_root, small_experiment
 from reference.maps import maps_from_cells
@@ -131,125 +126,3 @@ def test_some_steps_of_an_episode_are_supervised(data: Dataset) -> None:
     each = [task(replace(batch, supervised=(step,))) for step in range(3)]
     assert_close(task(replace(batch, supervised=(0, 2))), (each[0] + each[2]) / 2.0, rtol=1e-4, atol=1e-4)
     assert_close(task(replace(batch, supervised=None)), sum(each) / 3.0, rtol=1e-4, atol=1e-4)
-
-
-def test_rooms_are_told_from_the_words(data: Dataset) -> None:
-    """Path 0, 1, 2, 6: three viewpoints of the corridor, then a bedroom."""
-    language = replace(EXPERIMENT.model.language, rooms=True)
-    settings = replace(EXPERIMENT.train, room_loss=0.5)
-    task = goal_task(replace(EXPERIMENT, model=replace(EXPERIMENT.model, language=language), train=settings), data)
-    letters = list(ROOM_NAMES)
-    wanted = [[letters.index(letter) for letter in "hhbb"]]
-    assert data.rooms(data.examples(TRAIN)[:1]).tolist() == wanted
-    batch = task.draw(0, Share())
-    assert batch.rooms is not None
-    assert batch.rooms.shape == (4, 4)
-    assert goal_task(EXPERIMENT, data).draw(0, Share()).rooms is None
-    assert isinstance(task, FilterTask)
-    task.eval()
-    unknown = torch.where(torch.arange(4) < 2, batch.rooms, -1)  # what is not known does not count
-    plain = task(replace(batch, rooms=None))
-    for rooms in (batch.rooms, unknown):
-        heard = task.model.read(batch.briefing).latents
-        assert task.model.rooms is not None
-        scores = task.model.rooms(torch.cat([heard.observations, heard.actions], -1)).log_softmax(-1)
-        known = rooms >= 0
-        right = scores.gather(2, rooms.clamp(min=0)[..., None])[..., 0][known]
-        assert_close(task(replace(batch, rooms=rooms)) - plain, -0.5 * right.mean(), rtol=1e-3, atol=1e-4)
-
-
-def test_progress_is_told_from_the_words(data: Dataset) -> None:
-    """Path 0, 1, 2, 6 in steps of 2.3 m; the fourth filter step stays at the goal."""
-    language = replace(EXPERIMENT.model.language, progress=True)
-    settings = replace(EXPERIMENT.train, progress_loss=0.5, batch=16)
-    task = goal_task(replace(EXPERIMENT, model=replace(EXPERIMENT.model, language=language), train=settings), data)
-    assert_close(data.left_m(data.examples(TRAIN)[:1]), torch.tensor([[4.6, 2.3, 0.0, 0.0]]))
-    assert goal_task(EXPERIMENT, data).draw(0, Share()).left_m is None
-    assert isinstance(task, FilterTask)
-    batch = task.draw(0, Share())
-    assert batch.left_m is not None
-
-    def told() -> torch.Tensor:
-        heard = task.model.read(batch.briefing).latents
-        assert task.model.progress is not None
-        return task.model.progress(torch.cat([heard.observations, heard.actions], -1))[..., 0]
-
-    few = replace(batch, supervised=(0,))
-    off = (told() - batch.left_m / 10.0).abs().mean()
-    assert_close(task(few) - task(replace(few, left_m=None)), 0.5 * off, rtol=1e-3, atol=1e-4)
-    # A guess that knows the filter step alone is off by this much; the words tell more.
-    blind = (batch.left_m - batch.left_m.median(0).values).abs().mean() / 10.0
-    optimiser = torch.optim.Adam(task.model.parameters(), 2e-2)
-    with unchecked():
-        for _ in range(60):
-            loss = task._told_loss(task.model.read(batch.briefing).latents, batch)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-    assert (told() - batch.left_m / 10.0).abs().mean().item() < 0.6 * blind.item() < off.item()
-
-
-def test_losses_of_parts_that_are_not_there(data: Dataset) -> None:
-    for loss, part in (("room_loss", "rooms"), ("progress_loss", "progress")):
-        experiment = replace(EXPERIMENT, train=replace(EXPERIMENT.train, **{loss: 0.5}))
-        with pytest.raises(ConfigError) as caught:
-            goal_task(experiment, data)
-        line = f"train.{loss} needs a model with language.{part}; "
-        assert str(caught.value) == f"{line}add --model.language.{part}"
-        with pytest.raises(ConfigError) as caught:
-            goal_task(replace(experiment, kind="lingunet"), data)
-        assert str(caught.value) == f"{line}only a filter has it"
-
-
-def test_a_part_for_a_loss_is_taken_where_both_models_have_it(data: Dataset, tmp_path: Path) -> None:
-    language = replace(EXPERIMENT.model.language, progress=True)
-    more = replace(EXPERIMENT, model=replace(EXPERIMENT.model, language=language))
-    first = replace(EXPERIMENT.train, seed=5)
-    for start in (replace(EXPERIMENT, train=first), replace(more, train=first)):
-        task = goal_task(start, data)
-        old = task.model.state_dict()
-        file = tmp_path / f"{len(old)}.safetensors"
-        save_checkpoint(file, {f"model/{name}": value for name, value in old.items()}, {"iteration": 0, **task.about()})
-        for wanted in (EXPERIMENT, more):
-            new = goal_task(wanted, data, warm_start=file).model.state_dict()
-            for name in new.keys() & old.keys():
-                # Of words that the data lacks nothing is taken, and goal prediction trains no policy.
-                rows = len(data.vocabulary) if "embedding" in name else None
-                assert name.startswith("policy.") or torch.equal(new[name][:rows], old[name][:rows]), name
-            assert (wanted is more) == ("progress.weight" in new)
-
-
-def test_teachers_are_learned_from(data: Dataset, tmp_path: Path) -> None:
-    """Two teachers of random weights; a quarter of the loss is their mean belief's, and they stay as they are."""
-    taught = replace(EXPERIMENT, train=replace(EXPERIMENT.train, distil=0.25))
-    files = []
-    for seed in (5, 6):
-        task = goal_task(replace(EXPERIMENT, train=replace(EXPERIMENT.train, seed=seed)), data)
-        weights = {f"model/{name}": value for name, value in task.model.state_dict().items()}
-        files.append(tmp_path / f"{seed}.safetensors")
-        save_checkpoint(files[-1], weights, {"iteration": 0, **task.about()})
-    alone, task = goal_task(EXPERIMENT, data), goal_task(taught, data, teachers=files)
-    assert isinstance(task, FilterTask)
-    assert {name for name, _ in task.named_parameters()} == {name for name, _ in alone.named_parameters()}
-    fabric = Fabric(accelerator="cpu", devices=1)
-    batch = task.ready(task.draw(0, Share()), fabric)
-    models = [task.model, *task.teachers]
-    own, *told = (model(batch.briefing, batch.seen).filter.posteriors for model in models)
-    mean = (told[0] + told[1]) / 2.0
-    apart = (mean * (mean.clamp(min=1e-8) / own.clamp(min=1e-8)).log()).sum((2, 3, 4, 5)).mean()
-    loss = task(replace(batch, masks=None))
-    assert_close(loss, 0.75 * alone(replace(batch, masks=None)) + 0.25 * apart, rtol=1e-4, atol=1e-4)
-    loss.backward()
-    assert all(value.grad is None for teacher in task.teachers for value in teacher.parameters())
-
-
-def test_teachers_that_read_otherwise_are_named(data: Dataset, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"belong together; use --teacher RUN and --train.distil 0.5"):
-        goal_task(EXPERIMENT, data, teachers=[tmp_path])
-    taught = replace(EXPERIMENT, train=replace(EXPERIMENT.train, distil=0.5))
-    with pytest.raises(ConfigError, match="belong together"):
-        goal_task(taught, data)
-    with pytest.raises(ConfigError, match="landmarks-agent cannot teach this model: it reads other vocabulary"):
-        goal_task(taught, data, teachers=[Path("landmarks-agent")])
-    with pytest.raises(ConfigError, match="has no filter that could be taught"):
-        goal_task(replace(taught, kind="lingunet"), data, teachers=[Path("landmarks-agent")])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import nn
 
@@ -67,27 +65,3 @@ def test_no_gradient_from_padding() -> None:
     (encoded.states.square().sum() + encoded.sentence.sum()).backward()
     assert (encoder.embedding.weight.grad[0] == 0).all()
     assert (encoder.embedding.weight.grad[[3, 8, 10]].abs().sum(1) > 0).all()
-
-
-TRANSFORMER = replace(CONFIG, hidden=4, encoder="transformer", layers=2, heads=2, dropout=0.0)
-
-
-def test_a_transformer_knows_neighbours_and_order_but_no_padding() -> None:
-    torch.manual_seed(1)
-    encoder = Encoder(TRANSFORMER).eval()
-    encoded = encoder(TOKENS, LENGTHS)
-    assert encoded.states.shape == (3, 5, 8)
-    for row, length in enumerate(LENGTHS.tolist()):
-        alone = encoder(TOKENS[row : row + 1, :length], LENGTHS[row : row + 1])
-        torch.testing.assert_close(encoded.states[row, :length], alone.states[0])
-        torch.testing.assert_close(encoded.sentence[row], alone.states[0].mean(0))
-        assert (encoded.states[row, length:] == 0).all()
-    other = TOKENS.clone()
-    other[0, 4] = 12
-    assert not torch.allclose(encoder(other, LENGTHS).states[0, 0], encoded.states[0, 0])
-    swapped = TOKENS.clone()
-    swapped[0, :2] = TOKENS[0, [1, 0]]
-    assert not torch.allclose(encoder(swapped, LENGTHS).states[0, 2], encoded.states[0, 2])
-    kinds = {type(part).__name__ for part in encoder.modules()}
-    assert "LSTM" not in kinds
-    assert "TransformerEncoderLayer" in kinds

@@ -9,18 +9,17 @@ from ghosts.agent.ensemble import Ensemble
 from ghosts.agent.model import GoalModel, Vectors
 from ghosts.agent.seq2seq import Seq2Seq
 from ghosts.agent.speaker import Speaker
-from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment, WordsExperiment
+from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
 from ghosts.mapping.labels import LabelSet
-from ghosts.words.hidden import HiddenWords
 from ghosts.words.tokens import Vocabulary
 
-Model = GoalModel | LingUNetModel | HandCoded | Seq2Seq | Speaker | HiddenWords | Ensemble
+Model = GoalModel | LingUNetModel | HandCoded | Seq2Seq | Speaker | Ensemble
 
 
 def build_model(
     experiment: GoalExperiment, vocabulary: Vocabulary | None = None, labels: LabelSet | None = None
 ) -> Model:
-    """The model of a row of Table 1 or 2, a speaker, or an encoder that guesses words.
+    """The model of a row of Table 1 or 2, or a speaker.
 
     Args:
         experiment: which, and of what size.
@@ -34,8 +33,6 @@ def build_model(
     )
     if isinstance(experiment, SpeakerExperiment):
         return Speaker(experiment.model, experiment.speaker, count, vectors)
-    if isinstance(experiment, WordsExperiment):
-        return HiddenWords(experiment.model, vectors.words)
     if isinstance(experiment, VlnExperiment) and experiment.navigation.agent == "seq2seq":
         return Seq2Seq(experiment.model, experiment.navigation.seq2seq, count, vectors)
     if experiment.kind == "lingunet":

@@ -27,7 +27,6 @@ from ghosts.mapping.observations import Observations, observations_of
 from ghosts.words.decoder import InstructionModel, Latents
 from ghosts.words.embedding import OpenEmbedding
 from ghosts_sim.errors import ConfigError
-from ghosts_sim.landmarks.regions import ROOM_NAMES
 from ghosts_sim.types import SUCCESS_M, Grid
 
 
@@ -168,8 +167,6 @@ class GoalModel(nn.Module):
         self.mapper = Mapper(config.mapper)
         self.filter = build_filter(config.mapper.channels, latent, config.filter)
         self.policy = Policy(config.policy, config.language.steps)
-        self.rooms = nn.Linear(2 * latent, len(ROOM_NAMES)) if config.language.rooms else None
-        self.progress = nn.Linear(2 * latent, 1) if config.language.progress else None
         self._captured: Captured | None = None
 
     def read(self, briefing: Briefing) -> Heard:

@@ -1,4 +1,4 @@
-"""The filter's loss: KL divergence from the demonstrator's true pose, or from teachers' beliefs, to the belief."""
+"""The filter's loss: KL divergence from the demonstrator's true pose to the belief."""
 
 from __future__ import annotations
 
@@ -25,25 +25,10 @@ def filter_loss(
         targets: the demonstrator's pose at each filter step; the same for every agent step.
         valid: agent steps that count (episodes of unequal length); all by default.
     """
-    per_map = _divergence(targets[:, None], posteriors)
+    # The targets' own entropy is the same for every agent step; only the cross entropy is computed s times.
+    targets = targets[:, None]
+    own = torch.special.xlogy(targets, targets).sum((-4, -3, -2, -1))
+    per_map = own - (targets * posteriors.clamp(min=PROBABILITY_FLOOR).log()).sum((-4, -3, -2, -1))
     if valid is None:
         return per_map.mean()
     return (per_map * valid).sum() / valid.sum().clamp(min=1)
-
-
-def distil_loss(posteriors: Float[Tensor, "b s t c y x"], taught: Float[Tensor, "b s t c y x"]) -> Float[Tensor, ""]:
-    """KL(teacher ‖ belief) in nats, summed over the T filter steps, averaged over agent steps.
-
-    Args:
-        posteriors: beliefs of the model that learns.
-        taught: beliefs of its teachers, on the same maps.
-    """
-    return _divergence(taught, posteriors).mean()
-
-
-def _divergence(
-    targets: Float[Tensor, "b #s t c y x"], posteriors: Float[Tensor, "b s t c y x"]
-) -> Float[Tensor, "b s"]:
-    # The targets' own entropy is the same for every agent step; only the cross entropy is computed s times.
-    own = torch.special.xlogy(targets, targets).sum((-4, -3, -2, -1))
-    return own - (targets * posteriors.clamp(min=PROBABILITY_FLOOR).log()).sum((-4, -3, -2, -1))

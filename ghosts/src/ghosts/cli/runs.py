@@ -56,8 +56,6 @@ def row(name: str, about: dict[str, Any], only_filter: bool = False) -> tuple[st
     if "model" not in experiment:
         return name, "backbone", "for ghosts tiles", "images", ""
     does = "predicts goals" if only_filter or "navigation" not in experiment else "walks by itself"
-    if "hidden_words" in experiment:
-        does = "guesses hidden words"
     if "speaker" in experiment:
         does = "tells walks in words"
     sees = "images" if about.get("labels") is None else "landmarks"

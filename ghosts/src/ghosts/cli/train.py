@@ -1,4 +1,4 @@
-"""Train a model: `ghosts train goal|vln|speaker|words --preset NAME --data ROOT --out RUN`; repeat it to resume."""
+"""Train a model: `ghosts train goal|vln|speaker --preset NAME --data ROOT --out RUN`; repeat it to resume."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 
 from ghosts.cli._launch import TrainOptions, launch, open_training
-from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment, WordsExperiment
+from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
 from ghosts.presets import KINDS, preset
 from ghosts_sim.cli._options import parse_kind
 from ghosts_sim.cli._out import check_out_folder
 
 E = TypeVar("E", bound=GoalExperiment)
-DEFAULTS = {
-    "goal": "houses-filter",
-    "vln": "landmarks-agent",
-    "speaker": "landmarks-speaker",
-    "words": "landmarks-words",
-}
+DEFAULTS = {"goal": "houses-filter", "vln": "landmarks-agent", "speaker": "landmarks-speaker"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +35,7 @@ class TrainGoal(Train[GoalExperiment]):
     """Train a goal predictor (a row of Table 1)."""
 
     warm_start: Path | None = None
-    """Run or checkpoint from which training starts. If it had other data, words and labels are matched by name. Only
-    the encoder is taken from a run of `ghosts train words`."""
-    teacher: tyro.conf.UseAppendAction[tuple[Path, ...]] = ()
-    """Run whose beliefs are also learned, with weight --train.distil; repeat to learn the mean of several."""
+    """Run or checkpoint from which training starts. If it had other data, words and labels are matched by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,17 +50,13 @@ class TrainSpeaker(Train[SpeakerExperiment]):
     """Train a speaker, which writes directions for paths."""
 
 
-class TrainWords(Train[WordsExperiment]):
-    """Train an encoder of instructions on hidden words, as a start for `ghosts train goal --warm-start`."""
-
-
 def main(arguments: list[str]) -> None:
     """Run `ghosts train`."""
     word = arguments[0] if arguments else ""
     # A preset is what the other options start from, so it is looked up before they are read.
     asked = _asked_preset(arguments)
     names = {kind: asked if word == kind and asked is not None else name for kind, name in DEFAULTS.items()}
-    forms: dict[str, Any] = {"goal": TrainGoal, "vln": TrainVln, "speaker": TrainSpeaker, "words": TrainWords}
+    forms: dict[str, Any] = {"goal": TrainGoal, "vln": TrainVln, "speaker": TrainSpeaker}
     starts = {
         kind: forms[kind](preset=name, experiment=preset(name, kind), out=Path("runs") / kind)
         for kind, name in names.items()
@@ -100,7 +88,7 @@ def _presets() -> str:
     return "\n".join(lines)
 
 
-def _train(options: TrainGoal | TrainVln | TrainSpeaker | TrainWords) -> None:
+def _train(options: TrainGoal | TrainVln | TrainSpeaker) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.run.load import find_checkpoint
     from ghosts.train.goal import goal_task
@@ -108,7 +96,6 @@ def _train(options: TrainGoal | TrainVln | TrainSpeaker | TrainWords) -> None:
     from ghosts.train.task import Task
     from ghosts.train.trainer import RunFiles, train
     from ghosts.train.vln import check_start, navigation_task
-    from ghosts.train.words import WordsTask
 
     # Before the data is read, which takes longer.
     if isinstance(options, TrainGoal) and options.warm_start is not None:
@@ -123,8 +110,6 @@ def _train(options: TrainGoal | TrainVln | TrainSpeaker | TrainWords) -> None:
         task = navigation_task(options.experiment, data, selection, options.warm_start)
     elif isinstance(options, TrainSpeaker):
         task = SpeakerTask(options.experiment, data, selection)
-    elif isinstance(options, TrainWords):
-        task = WordsTask(options.experiment, data, selection)
     else:
-        task = goal_task(options.experiment, data, selection, options.warm_start, options.teacher)
+        task = goal_task(options.experiment, data, selection, options.warm_start)
     train(task, fabric, RunFiles.of(options.out), threads=options.threads, tensorboard=options.tensorboard)

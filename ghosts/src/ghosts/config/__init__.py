@@ -15,7 +15,6 @@ from ghosts.config.experiment import (
     SpeakerExperiment,
     TrainConfig,
     VlnExperiment,
-    WordsExperiment,
 )
 from ghosts.config.model import (
     BaselineConfig,

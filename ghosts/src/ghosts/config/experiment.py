@@ -119,11 +119,6 @@ class TrainConfig(OptimiserConfig):
     the model would read synonyms that training never met (with `language.vectors`)."""
     label_dropout: Fraction = 0.0
     """Share of room and object labels hidden in an episode's building, so that it looks new (Tan et al. 2019)."""
-    room_loss: Weight = 0.0
-    """Weight of predicting the room of each filter step from the words alone (with `language.rooms`, on landmarks)."""
-    progress_loss: Weight = 0.0
-    """Weight of predicting from the words alone how far the goal still is after each filter step (with
-    `language.progress`)."""
     hold_out: Annotated[
         int | None, Bound("must be 0, or 2 at least", lambda value: value in (None, 0) or value >= 2)
     ] = None
@@ -133,8 +128,6 @@ class TrainConfig(OptimiserConfig):
     """Train in only this many of the training buildings, evenly spaced; 0 for all."""
     visit: Count = 64
     """Instructions taken from a building before another takes its place, where buildings are streamed."""
-    distil: Fraction = 0.0
-    """Weight of the teachers' beliefs (`--teacher RUN`) in the loss. The true poses of the path have the rest."""
     spoken: Fraction = 0.0
     """Share of episodes whose instruction comes from a speaker (`--spoken FILE`; Fried et al. 2018)."""
     spoken_until: Fraction = 0.7
@@ -231,17 +224,6 @@ class SpeakerExperiment(GoalExperiment):
     """A speaker, which writes instructions for paths."""
 
     speaker: SpeakerConfig = field(default_factory=SpeakerConfig)
-
-
-@dataclass(frozen=True)
-class WordsExperiment(GoalExperiment):
-    """An encoder of instructions that learns to guess hidden words, as a start for a goal predictor."""
-
-    hidden_words: float = 0.15
-    """Share of the words that are hidden."""
-
-    def __post_init__(self) -> None:
-        require(0.0 < self.hidden_words < 1.0, "hidden_words must lie in (0, 1)", self.hidden_words)
 
 
 @dataclass(frozen=True)

@@ -54,24 +54,6 @@ class LanguageConfig(Config, part="language"):
     vectors: bool = False
     """Read words by the GloVe vectors that come with the package, also words that training never met. Paper: words
     with fewer than five occurrences are unknown."""
-    encoder: Literal["lstm", "transformer"] = "lstm"
-    """The encoder of words. Paper: an LSTM in each direction."""
-    rooms: bool = False
-    """Also predict from the words which kind of room each filter step leads to (with --train.room-loss)."""
-    progress: bool = False
-    """Also predict from the words how far the goal still is after each filter step (with --train.progress-loss)."""
-    layers: Layers = 2
-    """Layers of a transformer."""
-    heads: Count = 4
-    """Attention heads of a transformer's layer."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(
-            self.encoder == "lstm" or 2 * self.hidden % self.heads == 0,
-            f"language.heads must divide the states' size of {2 * self.hidden}",
-            self.heads,
-        )
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,6 @@ class Batch:
     """Area of the map observed by each agent step."""
     masks: Masks | None = None
     """The mapper's dropout, in training."""
-    rooms: Int[Tensor, "b t"] | None = None
-    """Kind of room that each filter step leads to; −1 where it is not known."""
-    left_m: Float[Tensor, "b t"] | None = None
-    """How far it still is to the goal after each filter step, along the path."""
     supervised: tuple[int, ...] | None = None
     """Agent steps that training supervises; None for all."""
 

@@ -33,8 +33,6 @@ from ghosts.words.tokens import Vocabulary, build_vocabulary
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError, UnknownNameError
 from ghosts_sim.geometry import snap_origin
-from ghosts_sim.landmarks.format import load_scene
-from ghosts_sim.landmarks.regions import ROOM_NAMES
 
 SAMPLED = 256
 """Streamed buildings whose words and labels are learned."""
@@ -84,33 +82,6 @@ class Dataset:
         """This data set with stored features on a device."""
         features = self.bank.features
         return self if features is None else replace(self, bank=replace(self.bank, features=features.to(device)))
-
-    @cached_property
-    def _rooms(self) -> dict[str, list[int]]:
-        return {}
-
-    def _rooms_of(self, scan: str) -> list[int]:
-        """Kind of room of every viewpoint of a building; −1 where it is not known."""
-        if scan not in self._rooms:
-            kinds = {letter: number for number, letter in enumerate(ROOM_NAMES)}
-            scene = load_scene(self.root, scan)
-            regions = [scene.viewpoints.get(name) for name in self.root.graph(scan).ids]
-            self._rooms[scan] = [-1 if region is None else kinds[region.room] for region in regions]
-        return self._rooms[scan]
-
-    def rooms(self, examples: Sequence[Example]) -> Int[Tensor, "b t"]:
-        """Kind of room that the demonstrator is in after each filter step; −1 where it is not known (landmarks)."""
-        stops = [[example.path[stop] for stop in example.stops(self.reading.steps)] for example in examples]
-        return torch.tensor([[self._rooms_of(item.scan)[row] for row in rows] for item, rows in zip(examples, stops)])
-
-    def left_m(self, examples: Sequence[Example]) -> Float[Tensor, "b t"]:
-        """How far the demonstrator still has to go after each filter step, along the path."""
-        left = []
-        for example in examples:
-            path = self.root.graph(example.scan).position_m[list(example.path)]
-            gone_m = np.append(0.0, np.linalg.norm(np.diff(path, axis=0), axis=1).cumsum())
-            left.append((gone_m[-1] - gone_m)[example.stops(self.reading.steps)])
-        return _floats(left)
 
     def read_ahead(self, config: TrainConfig, iteration: int) -> None:
         """Read the streamed buildings that training needs next; does nothing where training is not streamed."""

@@ -15,7 +15,8 @@ from ghosts.agent.ensemble import Ensemble, EnsembleAgent
 from ghosts.agent.model import GoalModel
 from ghosts.agent.planner import Planner
 from ghosts.agent.seq2seq import Seq2Seq, Seq2SeqAgent
-from ghosts.config import GoalExperiment, PlannerConfig, SpeakerExperiment, VlnExperiment, WordsExperiment, from_dict
+from ghosts.config import GoalExperiment, PlannerConfig, SpeakerExperiment, VlnExperiment, from_dict
+from ghosts.config.retired import without_retired
 from ghosts.data.reading import Reading, reading_of
 from ghosts.mapping.labels import LabelSet
 from ghosts.weights import FOLDER, resolve, shipped
@@ -230,11 +231,9 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
 
 
 def _experiment(values: Any, path: Path) -> GoalExperiment:
-    known = {"navigation": VlnExperiment, "speaker": SpeakerExperiment, "hidden_words": WordsExperiment}
+    values = without_retired(values, path)
+    known = {"navigation": VlnExperiment, "speaker": SpeakerExperiment}
     kind = next((known[name] for name in known if isinstance(values, dict) and name in values), GoalExperiment)
-    if isinstance(values, dict) and isinstance(values.get("landmarks"), dict):
-        # Of files before the package had vectors of its own.
-        values = {**values, "landmarks": {k: v for k, v in values["landmarks"].items() if k != "word_vectors"}}
     try:
         return from_dict(kind, values, "experiment")
     except ConfigError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ghosts.config import VlnExperiment, WordsExperiment, differences, to_dict
+from ghosts.config import VlnExperiment, differences, to_dict
 from ghosts.data.reading import Reading
 from ghosts.run.load import described
 from ghosts.train.task import EpisodeTask
@@ -16,10 +16,7 @@ from ghosts.weights.checkpoint import alike, load_checkpoint, misfit
 from ghosts_sim.errors import DataError
 
 POLICY = "policy."
-HEADS = ("rooms.", "progress.")
-"""Parts that only serve a loss of training: taken where both models have them."""
-ENCODER = "language.encoder."
-WORDS, LABELS = f"{ENCODER}embedding.", "features.embedding."
+WORDS, LABELS = "language.encoder.embedding.", "features.embedding."
 """Weights with a row per word or label."""
 
 
@@ -40,9 +37,6 @@ def start_from(task: EpisodeTask, path: Path, *, policy: bool = True, by_name: b
     # Read as settings, so that a setting which an older version did not have takes its default.
     about = described(stored, path)
     before = about.experiment
-    if by_name and isinstance(before, WordsExperiment):
-        _start_words(task, stored.weights, about.reading, path)
-        return
     for name in ("tiles",) if by_name and task.data.labels else ("vocabulary", "labels", "tiles"):
         if stored.about.get(name) != task.about()[name]:
             hint = "train both on the same data root"
@@ -55,33 +49,12 @@ def start_from(task: EpisodeTask, path: Path, *, policy: bool = True, by_name: b
         raise DataError(f"--warm-start: trained on other landmarks: {'; '.join(shown)}", file=path, hint=hint)
     acts = policy and isinstance(before, VlnExperiment)
     own = task.model.state_dict()
-    weights = {
-        name: value
-        for name, value in stored.weights.items()
-        if (acts or not name.startswith(POLICY)) and (name in own or not name.startswith(HEADS))
-    }
+    weights = {name: value for name, value in stored.weights.items() if acts or not name.startswith(POLICY)}
     if by_name:
         weights = _by_name(weights, own, about.reading, task.data.reading)
     # An agent's policy is taken whole or not at all.
     taken = any(name.startswith(POLICY) for name in weights)
-    expected = {
-        name: value
-        for name, value in own.items()
-        if (taken or not name.startswith(POLICY)) and (name in weights or not name.startswith(HEADS))
-    }
-    _take(task, weights, expected, path)
-
-
-def _start_words(task: EpisodeTask, weights: dict[str, Tensor], before: Reading, path: Path) -> None:
-    """Take the encoder of a run on words alone, which knows nothing of landmarks or tiles."""
-    own = task.model.state_dict()
-    weights = {f"language.{name}": value for name, value in weights.items() if name.startswith("encoder.")}
-    weights = _by_name(weights, own, before, task.data.reading)
-    _take(task, weights, {name: value for name, value in own.items() if name.startswith(ENCODER)}, path)
-
-
-def _take(task: EpisodeTask, weights: dict[str, Tensor], expected: dict[str, Tensor], path: Path) -> None:
-    """Put weights into a task's model, where they are the ones expected."""
+    expected = {name: value for name, value in own.items() if taken or not name.startswith(POLICY)}
     if expected.keys() != weights.keys() or not all(alike(value, weights[name]) for name, value in expected.items()):
         problem = f"--warm-start: a model of other sizes ({misfit(expected, weights)})"
         raise DataError(problem, file=path, hint="use the same --model settings")

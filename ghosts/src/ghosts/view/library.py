@@ -26,7 +26,6 @@ from ghosts.view.panorama import equirect, jpeg, straight_ahead
 from ghosts.view.question import Question
 from ghosts.view.record import EpisodeRecord
 from ghosts.view.watch import Watched
-from ghosts.words.hidden import HiddenWords
 from ghosts_houses.draw.scene import make_scene, places_of
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import nearest_episodes
@@ -257,7 +256,7 @@ def load_model(path: Path) -> Run:
         DataError: the checkpoint is missing, damaged, of another version, or of an agent without beliefs.
     """
     run = load_run(path)
-    if isinstance(run.model, Seq2Seq | Speaker | HiddenWords):
+    if isinstance(run.model, Seq2Seq | Speaker):
         hint = "name a run of the filter; an agent without one can be scored with: ghosts eval vln"
         raise DataError("has no belief to look into", file=path, hint=hint)
     return run

@@ -36,7 +36,6 @@ from ghosts.view.motion import motion_weights
 from ghosts.view.question import FIXED_WALK, Question
 from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
 from ghosts.view.sight import labels_at, marks_at
-from ghosts.words.hidden import HiddenWords
 from ghosts_sim import geometry
 from ghosts_sim.errors import ConfigError, UnknownNameError
 from ghosts_sim.graph import NavGraph
@@ -83,7 +82,7 @@ class Mind:
     """
 
     def __init__(self, run: Run, data: Dataset, name: str = "") -> None:
-        if isinstance(run.model, Seq2Seq | Speaker | HiddenWords):
+        if isinstance(run.model, Seq2Seq | Speaker):
             raise ConfigError(f"{run.name} has no belief to look into; name a run of the filter")
         self.name, self.run, self.model, self.data, self.root = name or run.name, run, run.model.eval(), data, data.root
         by_planner = not run.acts or run.on_true_beliefs  # a policy on true beliefs has never seen a filter's

@@ -5,6 +5,7 @@ Nothing here depends on the map or the belief, so all T steps are decoded once p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 
 from ghosts.config import LanguageConfig
 from ghosts.words.attention import Attention, padding_penalty
-from ghosts.words.encoder import Encoded, Encoder, positional_encoding
+from ghosts.words.encoder import Encoded, Encoder
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,13 @@ class Latents:
     action_attention: Float[Tensor, "b t l"]
     sentence: Float[Tensor, "b e"]
     """Encoding of the whole instruction (the LingUNet baseline's input)."""
+
+
+def positional_encoding(steps: int, size: int) -> Float[Tensor, "t d"]:
+    """Vaswani's sines and cosines: sine in even, cosine in odd columns."""
+    position = torch.arange(steps, dtype=torch.float32)[:, None]
+    rate = torch.exp(torch.arange(0, size, 2, dtype=torch.float32) * (-math.log(10000.0) / size))
+    return torch.stack([torch.sin(position * rate), torch.cos(position * rate)], -1).reshape(steps, size)
 
 
 class Decoder(nn.Module):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +10,6 @@ from torch import Tensor, nn
 
 from ghosts.config import LanguageConfig
 from ghosts.words.embedding import OpenEmbedding
-from ghosts.words.tokens import MAX_TOKENS
 from ghosts_sim.errors import ConfigError
 
 
@@ -40,15 +38,8 @@ def reverse_words(values: Float[Tensor, "b l d"], lengths: Int[Tensor, " b"]) ->
     return values.gather(1, source[..., None].expand_as(values))
 
 
-def positional_encoding(steps: int, size: int) -> Float[Tensor, "t d"]:
-    """Vaswani's sines and cosines: sine in even, cosine in odd columns."""
-    position = torch.arange(steps, dtype=torch.float32)[:, None]
-    rate = torch.exp(torch.arange(0, size, 2, dtype=torch.float32) * (-math.log(10000.0) / size))
-    return torch.stack([torch.sin(position * rate), torch.cos(position * rate)], -1).reshape(steps, size)
-
-
 class Encoder(nn.Module):
-    """Word embeddings, then an LSTM in each direction or a transformer.
+    """Word embeddings, then an LSTM in each direction.
 
     Args:
         config: sizes.
@@ -67,7 +58,7 @@ class Encoder(nn.Module):
             self.embedding.start(vectors)
         # Not saved with the weights: they come with the package.
         self.register_buffer("vectors", vectors if config.vectors else None, persistent=False)
-        self.states = Transformer(config) if config.encoder == "transformer" else BothWays(config)
+        self.states = BothWays(config)
         self.dropout = nn.Dropout(config.dropout)
 
     def embed(self, tokens: Int[Tensor, "b l"]) -> Float[Tensor, "b l d"]:
@@ -86,7 +77,7 @@ class Encoder(nn.Module):
         """
         lengths = lengths.clamp(min=1)
         mask = word_mask(lengths, tokens.shape[1])
-        states, sentence = self.states(self.dropout(self.embed(tokens)), lengths, mask)
+        states, sentence = self.states(self.dropout(self.embed(tokens)), lengths)
         states = self.dropout(states.masked_fill(~mask[..., None], 0.0))
         return Encoded(states=states, mask=mask, sentence=self.dropout(sentence))
 
@@ -104,7 +95,7 @@ class BothWays(nn.Module):
         self.backwards = nn.LSTM(config.embedding, config.hidden, batch_first=True)
 
     def forward(
-        self, words: Float[Tensor, "b l d"], lengths: Int[Tensor, " b"], mask: Bool[Tensor, "b l"]
+        self, words: Float[Tensor, "b l d"], lengths: Int[Tensor, " b"]
     ) -> tuple[Float[Tensor, "b l e"], Float[Tensor, "b e"]]:
         """A state per word, and one of the whole: the last one of each direction."""
         ahead, _ = self.forwards(words)
@@ -112,28 +103,3 @@ class BothWays(nn.Module):
         last = (lengths - 1)[:, None, None].expand(-1, 1, ahead.shape[-1])
         sentence = torch.cat([ahead.gather(1, last), behind.gather(1, last)], -1)[:, 0]
         return torch.cat([ahead, reverse_words(behind, lengths)], -1), sentence
-
-
-class Transformer(nn.Module):
-    """A small transformer over the words, normalised before each part."""
-
-    position: Tensor
-
-    def __init__(self, config: LanguageConfig) -> None:
-        super().__init__()
-        size = 2 * config.hidden
-        self.enter = nn.Linear(config.embedding, size)
-        layer = nn.TransformerEncoderLayer(
-            size, config.heads, 2 * size, config.dropout, "gelu", batch_first=True, norm_first=True
-        )
-        self.layers = nn.TransformerEncoder(layer, config.layers, nn.LayerNorm(size), enable_nested_tensor=False)
-        self.register_buffer("position", positional_encoding(MAX_TOKENS, size), persistent=False)
-
-    def forward(
-        self, words: Float[Tensor, "b l d"], lengths: Int[Tensor, " b"], mask: Bool[Tensor, "b l"]
-    ) -> tuple[Float[Tensor, "b l e"], Float[Tensor, "b e"]]:
-        """A state per word, and their mean."""
-        entered = self.enter(words) + self.position[: words.shape[1]].to(words.dtype)
-        penalty = torch.zeros_like(mask, dtype=entered.dtype).masked_fill(~mask, float("-inf"))
-        states = self.layers(entered, src_key_padding_mask=penalty)
-        return states, (states * mask[..., None]).sum(1) / lengths[:, None]
