@@ -16,6 +16,7 @@ from ghosts.agent.policy import policy_loss
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.config import ModelConfig, from_dict, to_dict
+from ghosts.equations import project
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.cells import CellLabels
 from ghosts.mapping.mapper import draw_masks
@@ -24,8 +25,7 @@ from ghosts.mapping.points import Points, points_from_rgbd
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import camera_to_world
-from reference.maps import maps_from_cells, unroll
-from reference.projection import project
+from mapping.whole_maps import maps_from_cells, unroll
 
 ORIGIN = np.array([[0.0, 0.0], [1.0, -0.5]])
 BRIEFING = Briefing(

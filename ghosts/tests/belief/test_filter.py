@@ -2,21 +2,19 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from belief import oracle
 from ghosts.belief.filter import BayesFilter, FilterTrace, build_filter
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.kernel import KernelAt, egocentric_rotation
 from ghosts.belief.motion import factorised_kernels, joint_kernel
 from ghosts.config import FilterConfig, LingUNetConfig, MotionConfig, Precision
+from ghosts.equations import factorised_kernel, filter_beliefs, motion_kernel, smooth_beliefs, transition_matrix
 from ghosts.precision import network_type, networks_in
 from ghosts_sim.types import Grid
-from reference.kernels import dense
 
 ROWS, COLS, STEPS = 4, 5, 4
 CPU = torch.device("cpu")
@@ -44,8 +42,8 @@ class GivenObservation(nn.Module):
         return self.likelihoods
 
 
-def problem(kind: str, headings: int, seed: int) -> tuple[FilterTrace, list[list[np.ndarray]], np.ndarray, np.ndarray]:
-    """The filter's answer on two maps of one episode, and the same problem as transition matrices."""
+def problem(kind: str, headings: int, seed: int) -> tuple[FilterTrace, list[list[Tensor]]]:
+    """The filter's answer on two maps of one episode, and the same motion as transition matrices of each map."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int) -> Tensor:
@@ -54,9 +52,9 @@ def problem(kind: str, headings: int, seed: int) -> tuple[FilterTrace, list[list
     if kind == "factorised":
         map_logits, language = 2 * normal(2, 9, ROWS, COLS), 2 * normal(1, STEPS, headings, 9)
         kernel_at = factorised_kernels(map_logits, language)
-        transitions = [
-            [oracle.factorised_transitions(map_logits[n].numpy(), language[0, t].numpy()) for t in range(STEPS)]
-            for n in range(2)
+        kernels = [
+            [factorised_kernel(scores.unflatten(0, (3, 3)), words.unflatten(1, (3, 3))) for words in language[0]]
+            for scores in map_logits
         ]
     else:
         logits = normal(STEPS, 2, headings, headings * 9, ROWS, COLS)
@@ -64,38 +62,35 @@ def problem(kind: str, headings: int, seed: int) -> tuple[FilterTrace, list[list
         def kernel_at(step: int):
             return joint_kernel(logits[step], headings)
 
-        transitions = [[oracle.joint_transitions(logits[t, n].numpy()) for t in range(STEPS)] for n in range(2)]
+        kernels = [[motion_kernel(logits[t, n].unflatten(1, (-1, 3, 3))) for t in range(STEPS)] for n in range(2)]
     likelihoods = torch.rand(2, STEPS, headings, ROWS, COLS, generator=generator, dtype=torch.float64)
     start = torch.rand(1, headings, ROWS, COLS, generator=generator, dtype=torch.float64)
     start = start / start.sum()
     bayes = BayesFilter(GivenMotion(kernel_at), GivenObservation(likelihoods))
     empty = torch.zeros(1, STEPS, 1, dtype=torch.float64)
     trace = bayes(torch.zeros(1, 2, 1, ROWS, COLS, dtype=torch.float64), empty, empty, start)
-    return trace, transitions, likelihoods.numpy(), start.numpy()
+    return trace, [[transition_matrix(kernel) for kernel in steps] for steps in kernels]
 
 
 @pytest.mark.parametrize("kind", ["factorised", "joint"])
 @pytest.mark.parametrize("headings", [1, 4, 8])
-def test_filter_and_smoother_equal_a_brute_force_hidden_markov_model(kind: str, headings: int) -> None:
+def test_filter_and_smoother_equal_the_papers_equations(kind: str, headings: int) -> None:
     seed = 20 + headings
     print("seed", seed)
-    trace, transitions, likelihoods, start = problem(kind, headings, seed)
-    beliefs, smoothed = trace.beliefs.numpy(), trace.smoothed().numpy()
+    trace, transitions = problem(kind, headings, seed)
     for n in range(2):
-        flat = [likelihoods[n, t].ravel() for t in range(STEPS)]
-        expected = np.stack(oracle.filtered(start.ravel(), transitions[n], flat))
-        assert np.abs(beliefs[0, n].reshape(STEPS + 1, -1) - expected).max() < 1e-10
-        expected = np.stack(oracle.smoothed(start.ravel(), transitions[n], flat))
-        assert np.abs(smoothed[0, n].reshape(STEPS + 1, -1) - expected).max() < 1e-10
+        given = trace.start.flatten(), transitions[n], list(trace.likelihoods[0, n].flatten(1))
+        assert_close(trace.beliefs[0, n].flatten(1), filter_beliefs(*given), rtol=0, atol=1e-10)
+        assert_close(trace.smoothed()[0, n].flatten(1), smooth_beliefs(*given), rtol=0, atol=1e-10)
 
 
 def test_trace_shows_every_intermediate() -> None:
-    trace, transitions, _, start = problem("factorised", 4, 3)
-    before, after = trace.predictions[0, 1, 0].numpy().ravel(), trace.posteriors[0, 1, 0].numpy().ravel()
-    assert np.allclose(before, start.ravel() @ transitions[1][0], atol=1e-12)
-    weighed = before * trace.likelihoods[0, 1, 0].numpy().ravel()
-    assert np.allclose(after, weighed / weighed.sum(), atol=1e-12)
-    assert dense(trace.kernel_at(0)).shape == (2, 4, 36, ROWS, COLS)
+    trace, transitions = problem("factorised", 4, 3)
+    before, after = trace.predictions[0, 1, 0], trace.posteriors[0, 1, 0]
+    assert_close(before.flatten(), trace.start.flatten() @ transitions[1][0])
+    assert_close(trace.kernel_at(0).propagate(trace.start.expand(2, -1, -1, -1))[1], before)
+    weighed = before * trace.likelihoods[0, 1, 0]
+    assert_close(after, weighed / weighed.sum())
     assert_close(trace.goal, trace.posteriors[:, :, -1])
     assert_close(trace.beliefs[0, 1, 0], trace.start[0])
 
@@ -155,7 +150,7 @@ def test_two_hundred_steps_and_unlikely_observations_never_give_nan(kind: str, p
 
 
 def test_an_impossible_observation_keeps_the_prediction() -> None:
-    trace, *_ = problem("joint", 4, 5)
+    trace, _ = problem("joint", 4, 5)
     likelihoods = trace.likelihoods.flatten(0, 1).clone()
     likelihoods[:, 1] = 0.0
     empty = torch.zeros(1, STEPS, 1, dtype=torch.float64)

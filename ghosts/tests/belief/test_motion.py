@@ -20,8 +20,8 @@ from ghosts.belief.kernel import (
 )
 from ghosts.belief.motion import FactorisedMotion, JointMotion, build_motion, factorised_kernels, joint_kernel
 from ghosts.config import FilterConfig, MotionConfig
+from ghosts.equations import factorised_kernel, motion_kernel, move, tile_action, transition_matrix
 from ghosts_sim.types import Grid
-from reference.kernels import dense
 
 
 def random(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor:
@@ -33,13 +33,15 @@ def random_belief(*shape: int, seed: int = 0) -> Tensor:
     return weights / weights.sum((-3, -2, -1), keepdim=True)
 
 
-def factorised(batch: int, headings: int, rows: int, cols: int, size: int = 3, scale: float = 2.0) -> FactorisedKernel:
-    kernel = factorised_kernels(
-        random(batch, size * size, rows, cols, seed=1, scale=scale),
-        random(batch, 1, headings, size * size, seed=2, scale=scale),
-    )(0)
+def factorised(batch: int, headings: int, rows: int, cols: int, size: int = 3) -> FactorisedKernel:
+    kernel = factorised_kernels(*factors(batch, headings, rows, cols, size))(0)
     assert isinstance(kernel, FactorisedKernel)
     return kernel
+
+
+def factors(batch: int, headings: int, rows: int, cols: int, size: int = 3) -> tuple[Tensor, Tensor]:
+    maps = random(batch, size * size, rows, cols, seed=1, scale=2.0)
+    return maps, random(batch, 1, headings, size * size, seed=2, scale=2.0)
 
 
 def joint(batch: int, headings: int, rows: int, cols: int, size: int = 3) -> JointKernel:
@@ -92,13 +94,24 @@ def test_a_given_kernel_drops_what_it_sends_off_the_map() -> None:
 
 
 @pytest.mark.parametrize("headings", [1, 4, 8])
-def test_factorised_form_equals_its_dense_kernel(headings: int) -> None:
-    kernel, belief = factorised(2, headings, 5, 6), random_belief(2, headings, 5, 6)
-    whole = JointKernel(dense(kernel))
-    assert_close(whole.weights.sum(2), torch.ones(2, headings, 5, 6, dtype=torch.float64), rtol=0, atol=1e-12)
-    assert_close(kernel.propagate(belief), whole.propagate(belief), rtol=1e-12, atol=1e-15)
-    message = random_belief(2, headings, 5, 6, seed=9)
-    assert_close(kernel.gather(message), whole.gather(message), rtol=1e-12, atol=1e-15)
+@pytest.mark.parametrize("make", [factorised, joint])
+def test_both_kernels_move_mass_as_equation_3_does(headings: int, make) -> None:
+    kernel, belief, message = (
+        make(2, headings, 5, 6),
+        random_belief(2, headings, 5, 6),
+        random(2, headings, 5, 6, seed=9),
+    )
+    maps, words = factors(2, headings, 5, 6)
+    scores = random(2, headings, headings * 9, 5, 6, seed=3)
+    for n in range(2):
+        if make is factorised:
+            dense = factorised_kernel(maps[n].unflatten(0, (3, 3)), words[n, 0].unflatten(1, (3, 3)))
+        else:
+            dense = motion_kernel(scores[n].unflatten(1, (headings, 3, 3)))
+        assert_close(kernel.propagate(belief)[n], move(belief[n], dense), rtol=1e-12, atol=1e-15)
+        assert_close(
+            kernel.gather(message)[n].flatten(), transition_matrix(dense) @ message[n].flatten(), rtol=1e-12, atol=1e-14
+        )
 
 
 @pytest.mark.parametrize("make", [factorised, joint])
@@ -208,42 +221,43 @@ def test_a_featureless_map_walks_where_it_faces() -> None:
 
 @pytest.mark.parametrize("kind", ["factorised", "joint"])
 @pytest.mark.parametrize("headings", [1, 4, 8])
-def test_models_give_kernels_that_sum_to_one(kind: str, headings: int) -> None:
+def test_models_give_kernels_that_keep_all_mass(kind: str, headings: int) -> None:
     torch.manual_seed(0)
     config = FilterConfig(headings=headings, motion=MotionConfig(kind=kind, kernel=3, hidden=5, language=7))
     model = build_motion(6, 8, config).eval()
     maps, actions = torch.randn(6, 6, 5, 4), torch.randn(3, 2, 8)  # two maps per episode
-    whole = dense(model(maps, actions)(1))
-    assert whole.shape == (6, headings, headings * 9, 5, 4)
-    assert_close(whole.sum(2), torch.ones(6, headings, 5, 4))
+    belief = random_belief(6, headings, 5, 4).float()
+    moved = model(maps, actions)(1).propagate(belief)
+    assert_close(moved.sum((1, 2, 3)), torch.ones(6))
     # Maps of one episode share its language; alone they give the same.
-    alone = dense(model(maps[2:4], actions[1:2])(1))
-    assert_close(whole[2:4], alone, rtol=1e-5, atol=1e-7)
+    alone = model(maps[2:4], actions[1:2])(1).propagate(belief[2:4])
+    assert_close(moved[2:4], alone, rtol=1e-5, atol=1e-7)
 
 
-def test_factorised_kernel_is_the_softmax_of_the_sum() -> None:
+def test_the_factorised_model_adds_the_scores_of_map_and_words() -> None:
     torch.manual_seed(0)
     config = FilterConfig(headings=4, motion=MotionConfig(kernel=3, hidden=5, language=7))
     model = FactorisedMotion(6, 8, config).eval()
-    maps, actions = torch.randn(1, 6, 5, 5), torch.randn(1, 1, 8)
-    whole = dense(model(maps, actions)(0)).unflatten(2, (4, 9))
-    sum_logits = model.map_logits(maps)[0, :, 2, 2] + model.language_logits(actions)[0, 0]
-    assert_close(whole.sum(2)[0, :, :, 2, 2], sum_logits.softmax(-1), rtol=1e-5, atol=1e-7)
+    maps, actions, belief = torch.randn(1, 6, 5, 5), torch.randn(1, 1, 8), random_belief(1, 4, 5, 5).float()
+    map_scores, words = model.map_logits(maps)[0], model.language_logits(actions)[0, 0]
+    dense = factorised_kernel(map_scores.unflatten(0, (3, 3)), words.unflatten(1, (3, 3)))
+    assert_close(model(maps, actions)(0).propagate(belief)[0], move(belief[0], dense))
 
 
-def test_joint_first_layer_equals_tiling_the_action() -> None:
+def test_the_joint_model_computes_equation_4() -> None:
     torch.manual_seed(0)
-    config = FilterConfig(headings=1, motion=MotionConfig(kind="joint", kernel=3, hidden=5, dropout=0.0))
+    config = FilterConfig(headings=4, motion=MotionConfig(kind="joint", kernel=3, hidden=5, dropout=0.0))
     model = JointMotion(6, 8, config)
-    maps, actions = torch.randn(1, 6, 7, 7), torch.randn(1, 1, 8)
-    tiled = torch.cat([actions[0, 0][None, :, None, None].expand(-1, -1, 7, 7), maps], 1)
-    centre = torch.zeros(5, 8, 3, 3)
-    centre[:, :, 1, 1] = model.first_action.weight
+    maps, actions, belief = torch.randn(1, 6, 7, 7), torch.randn(1, 1, 8), random_belief(1, 4, 7, 7).float()
+    # The words' part of the first layer sees its own cell alone.
+    words = torch.nn.functional.pad(model.first_action.weight[:, :, None, None], (1, 1, 1, 1))
+    first = torch.cat([words, model.first_map.weight], 1)
     joined = torch.nn.functional.conv2d(
-        tiled, torch.cat([centre, model.first_map.weight], 1), model.first_map.bias, padding=1
+        tile_action(actions[0, 0], maps[0])[None], first, model.first_map.bias, padding=1
     )
-    logits = model.third(model.second(joined.relu()).relu())
-    assert_close(dense(model(maps, actions)(0)), joint_kernel(logits[:, None], 1).weights)
+    scores = model.third(model.second(joined.relu()).relu())[0]
+    dense = motion_kernel(scores.unflatten(0, (4, 4, 3, 3)))
+    assert_close(model(maps, actions)(0).propagate(belief)[0], move(belief[0], dense))
 
 
 @pytest.mark.parametrize("spread", [50.0, 200.0, 1000.0])

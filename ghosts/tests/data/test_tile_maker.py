@@ -21,6 +21,7 @@ from ghosts.data.reading import reading_of
 from ghosts.data.tile_bank import load_tile_bank
 from ghosts.data.tile_maker import TileMaker, build_tiles, check_space, plan_work, sweep_on_cpu, sweep_on_device
 from ghosts.data.tile_store import JOINED, PARTS, TileSettings, included, read_tiles
+from ghosts.equations import project
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.camera_torch import make_bank
 from ghosts.mapping.points import points_from_rgbd
@@ -33,7 +34,6 @@ from ghosts_sim.geometry import camera_to_world, snap_origin
 from ghosts_sim.renderer import PanoramaRenderer
 from ghosts_sim.types import Grid, Intrinsics
 from image_roots import make_image_root
-from reference.projection import project
 
 CHANNELS = 8
 SCANS = ("house0", "house1", "house2")

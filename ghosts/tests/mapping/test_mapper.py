@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from ghosts.config import MapperConfig
+from ghosts.equations import Gates, masked_convolution, project, sparse_convolution, update_map
 from ghosts.mapping.mapper import Mapper, MapState, Masks, draw_masks
 from ghosts.mapping.observations import observations_of
 from ghosts.mapping.points import points_from_rgbd
@@ -19,24 +20,24 @@ from ghosts.mapping.stencil import cell_conv, flat_weight, pair_conv, stencil, t
 from ghosts.precision import networks_in
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.types import Grid, Intrinsics
-from reference.convolution import masked_conv2d, sparse_conv2d
-from reference.maps import cells_from_maps, maps_from_cells, unroll, update
-from reference.projection import project
+from mapping.whole_maps import cells_from_maps, maps_from_cells, unroll, update
 
 
 def dense_update(
     mapper: Mapper, state: MapState, features: torch.Tensor, observed: torch.Tensor, masks: Masks | None
 ) -> MapState:
-    """The definition, on whole maps."""
-    convolution = sparse_conv2d if mapper.config.convolution == "sparse" else masked_conv2d
-    x, _ = convolution(features * observed, observed, mapper.input_to_state.weight, mapper.input_to_state.bias)
-    h, _ = convolution(state.map, state.observed, mapper.state_to_state.weight, mapper.state_to_state.bias)
-    if masks is not None:
-        x, h = x * masks.input[..., None, None], h * masks.state[..., None, None]
-    (xr, xz, xn), (hr, hz, hn) = x.chunk(3, 1), h.chunk(3, 1)
-    update = torch.sigmoid(xz + hz).masked_fill(~observed, 1.0)
-    new = torch.tanh(xn + torch.sigmoid(xr + hr) * hn)
-    return MapState(update * state.map + (1 - update) * new, state.observed | observed)
+    """The map update of `equations`, with a mapper's weights."""
+    convolution = sparse_convolution if mapper.config.convolution == "sparse" else masked_convolution
+
+    def gates(layer: torch.nn.Conv2d, mask: torch.Tensor | None) -> Gates:
+        scale = 1.0 if mask is None else mask[..., None, None]
+        return lambda values, known: scale * convolution(values, known, layer.weight, layer.bias)
+
+    convolutions = (
+        gates(mapper.input_to_state, None if masks is None else masks.input),
+        gates(mapper.state_to_state, None if masks is None else masks.state),
+    )
+    return MapState(*update_map(state.map, state.observed, features * observed, observed, *convolutions))
 
 
 def scene(seed: int, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:

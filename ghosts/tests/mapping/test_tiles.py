@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from ghosts.equations import project
 from ghosts.mapping.points import Points, points_from_rgbd
 from ghosts.mapping.tiles import Tiles, join_tiles, place_tiles, tiles_from_points
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import snap_origin
 from ghosts_sim.types import Grid, Intrinsics
-from reference.maps import maps_from_cells
-from reference.projection import project
+from mapping.whole_maps import maps_from_cells
 
 
 def sight(seed: int, batch: int = 6) -> Points:

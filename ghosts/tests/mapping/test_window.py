@@ -10,7 +10,7 @@ from ghosts.mapping.mapper import Mapper, MapState
 from ghosts.mapping.window import Window, growth_window, reframe
 from ghosts_sim.geometry import from_cells, to_cells
 from ghosts_sim.types import Grid
-from reference.maps import unroll, update
+from mapping.whole_maps import unroll, update
 
 GRID = Grid(96, 96, 0.5)
 

@@ -19,7 +19,7 @@ from ghosts.train.goal import FilterTask, LingUNetTask, goal_task
 from ghosts.train.task import Share
 from ghosts_sim.types import Grid
 from landmark_world import load, make_landmark_root, small_experiment
-from reference.maps import maps_from_cells
+from mapping.whole_maps import maps_from_cells
 
 EXPERIMENT = replace(
     small_experiment(), baseline=replace(small_experiment().baseline, levels=2, channels=4, language=4, output=8)
