@@ -84,11 +84,11 @@ def _when_called(function: Callable[..., Any], typechecker: Callable[[Any], Any]
 
 
 def _check(function: Callable[..., Any], typechecker: Callable[[Any], Any]) -> Callable[..., Any]:
-    names = function.__globals__
-    hints = {key: _hint(text, names) for key, text in function.__annotations__.items()}
-    if any(_SHAPE.search(str(hint)) for hint in hints.values()):  # a name may stand for one with axes
+    # Many modules import jaxtyping's names for the type checker alone: running them needs no jaxtyping.
+    names = {**vars(jaxtyping), **function.__globals__}
+    function.__annotations__ = {key: _hint(text, names) for key, text in function.__annotations__.items()}
+    if any(_SHAPE.search(str(hint)) for hint in function.__annotations__.values()):
         return _with_shapes(function, typechecker=typechecker)  # type: ignore[no-any-return]
-    function.__annotations__ = hints
     return typechecker(function)  # type: ignore[no-any-return]
 
 

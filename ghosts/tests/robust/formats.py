@@ -27,7 +27,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import torch
 
@@ -372,7 +371,7 @@ def read_raw_zip(path: Path) -> None:
         for kind in (SKYBOX, DEPTH, COLOUR):
             for name in release.names(scan, kind):
                 data, place = release.read(scan, kind, name)
-                decode(data, place, cv2.IMREAD_COLOR, "an image")
+                decode(data, place, "an image", "RGB")
         release.cameras(scan)
 
 

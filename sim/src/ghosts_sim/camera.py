@@ -6,17 +6,17 @@ the original's view matrix together give the minus). Faces and texels then follo
 bilinear, depth nearest, both clamped at face edges; euclidean distance becomes z-distance by the cosine of the ray.
 
 Within one face the way from pixels to texels is a homography, so a view needs no map of texels. The compiled kernel
-of `native` draws it where there is one; OpenCV's perspective warp does elsewhere, in twice the time.
+of `native` draws it where there is one; elsewhere the perspective warp of `opencv` does, in twice the time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
-from jaxtyping import Float, Float32, Int64, UInt8, UInt16
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ghosts_sim import geometry
@@ -25,8 +25,11 @@ from ghosts_sim.native import native
 from ghosts_sim.store import FACE_BORDER_PX, Panorama
 from ghosts_sim.types import Intrinsics
 
+if TYPE_CHECKING:
+    from jaxtyping import Float, Float32, Int64, UInt8, UInt16
+
 BAND_PX = 80_000
-"""Pixels of an image that are drawn at once."""
+"""Pixels of an image that are drawn, or scaled, at once."""
 
 # OpenGL's rule per face of our strip (0 up, 1–4 around, 5 down): the major axis and its sign, then which signed axes
 # give s and t. An entry (axis, sign) stands for sign · direction[axis].
@@ -181,35 +184,20 @@ def _spans(
     return rows, slice(left, stop), first, last
 
 
-def bands(intrinsics: Intrinsics) -> list[range]:
-    """Rows of an image in bands that are drawn one by one, so that what OpenCV draws stays in a core's cache."""
-    height = max(1, BAND_PX // intrinsics.width)
-    return [range(top, min(top + height, intrinsics.height)) for top in range(0, intrinsics.height, height)]
-
-
 def sample_rgb(
-    panorama: Panorama,
-    view: FacesInView,
-    out: UInt8[np.ndarray, "h w 3"] | None = None,
-    *,
-    bgr: bool = False,
-    rows: range | None = None,
+    panorama: Panorama, view: FacesInView, out: UInt8[np.ndarray, "h w 3"] | None = None, *, bgr: bool = False
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """Colour image of a view (that is ready), bilinear; written to `out`, and only one band of rows, where given."""
+    """Colour image of a view (that is ready), bilinear; written to `out` where given."""
     out = np.empty((view.intrinsics.height, view.intrinsics.width, 3), np.uint8) if out is None else out
-    sample_rgbd(panorama, view, out, None, bgr=bgr, rows=rows)
+    sample_rgbd(panorama, view, out, None, bgr=bgr)
     return out
 
 
 def sample_distance(panorama: Panorama, view: FacesInView, rows: range | None = None) -> UInt16[np.ndarray, "h w"]:
     """Euclidean distance of each pixel of a view (or some rows of it), nearest texel, in file units."""
-    assert panorama.faces_depth is not None, "the panorama was loaded without depth"
     rows = range(view.intrinsics.height) if rows is None else rows
-    out, kernel = np.empty((len(rows), view.intrinsics.width), np.uint16), native()
-    if kernel is not None:
-        kernel.draw(panorama, view, rows, depth=out)
-    else:
-        _draw(panorama.faces_depth, view, rows, out, cv2.INTER_NEAREST)
+    out = np.empty((len(rows), view.intrinsics.width), np.uint16)
+    drawer()(panorama, view, rows, depth=out)
     return out
 
 
@@ -224,24 +212,13 @@ def sample_rgbd(
 ) -> None:
     """Write colours, distances along the optical axis (in file units, rounded; 0 where there is no reading), or both.
 
-    The compiled kernel draws both at once.
+    Only some rows where given. The compiled kernel draws both at once.
     """
-    kernel, whole = native(), range(view.intrinsics.height)
-    drawn_at_once = [whole] if kernel is not None else bands(view.intrinsics)
-    for band in drawn_at_once if rows is None else [rows]:
-        within = slice(band.start, band.stop)
-        colour, distance = (None if out is None else out[within] for out in (rgb, depth))
-        factor = ray_cosine(view.intrinsics)[within]
-        if kernel is not None:
-            kernel.draw(panorama, view, band, rgb=colour, bgr=bgr, depth=distance, factor=factor)
-            continue
-        if colour is not None:
-            rgbx = np.empty((len(band), view.intrinsics.width, 4), np.uint8)
-            _draw(panorama.faces_rgbx, view, band, rgbx, cv2.INTER_LINEAR)
-            cv2.cvtColor(rgbx, cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB, dst=colour)
-        if distance is not None:
-            seen = sample_distance(panorama, view, band)
-            cv2.multiply(seen, factor, dst=distance, dtype=cv2.CV_16U)  # rounds as `numpy.rint` does
+    rows = range(view.intrinsics.height) if rows is None else rows
+    within = slice(rows.start, rows.stop)
+    colour, distance = (None if out is None else out[within] for out in (rgb, depth))
+    factor = None if depth is None else ray_cosine(view.intrinsics)[within]
+    drawer()(panorama, view, rows, rgb=colour, bgr=bgr, depth=distance, factor=factor)
 
 
 def sample_depth_m(
@@ -256,25 +233,22 @@ def sample_depth_m(
     return out
 
 
+def bands(intrinsics: Intrinsics) -> list[range]:
+    """Rows of an image in parts that stay in a core's cache, or that cores share."""
+    height = max(1, BAND_PX // intrinsics.width)
+    return [range(top, min(top + height, intrinsics.height)) for top in range(0, intrinsics.height, height)]
+
+
 @lru_cache(maxsize=32)
 def _metres_per_unit(intrinsics: Intrinsics) -> Float32[np.ndarray, "h w"]:
     return ray_cosine(intrinsics) / np.float32(DEPTH_UNITS_PER_M)
 
 
-def _draw(faces: np.ndarray, view: FacesInView, band: range, out: np.ndarray, interpolation: int) -> None:
-    """Warp each visible face into its part of a band of rows."""
-    flags = interpolation | cv2.WARP_INVERSE_MAP
-    for part in view.parts:
-        top, stop = max(part.rows.start, band.start), min(part.rows.stop, band.stop)
-        if top >= stop:
-            continue
-        below = top - part.rows.start
-        box, warp = out[top - band.start : stop - band.start, part.columns], part.texel_from_pixel
-        if below:
-            warp = warp.copy()
-            warp[:, 2] += below * warp[:, 1]
-        # Pixels outside of a face's border are never shown, and filling them is 3 × faster than repeating edges.
-        target = box if part.inside is None else None
-        drawn = cv2.warpPerspective(faces[part.face], warp, box.shape[1::-1], dst=target, flags=flags)
-        if part.inside is not None:
-            cv2.copyTo(drawn, part.inside[below : below + stop - top], box)
+def drawer() -> Callable[..., None]:
+    """What draws here: `Native.draw`, or `opencv.draw`, which takes as long to import as all else."""
+    kernel = native()
+    if kernel is not None:
+        return kernel.draw
+    from ghosts_sim import opencv
+
+    return opencv.draw

@@ -7,11 +7,14 @@ Unlike the toolbox, which rounds depth to 8 bits, this works on any floating-poi
 
 from __future__ import annotations
 
-import cv2
+from typing import TYPE_CHECKING
+
 import numpy as np
-from jaxtyping import Bool, Float
 
 from ghosts_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
 
 RADIUS = 5
 SIGMAS = ((12.0, 0.2), (5.0, 0.08), (8.0, 0.02))
@@ -74,9 +77,11 @@ def _filter_holes(
     """Value at every hole from its known neighbours; also which pixels are known afterwards."""
     result, valid = np.where(holes, 0, values).astype(values.dtype), known.copy()
     # The middle of a large hole has no known neighbour; a panorama's poles are such holes.
-    reach = np.ones((2 * RADIUS + 1, 2 * RADIUS + 1), np.uint8)
-    near = cv2.dilate(known.astype(np.uint8), reach, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-    rows, cols = np.nonzero(holes & (near > 0))
+    near = known
+    for _ in range(2):  # along rows, then along columns
+        counts = np.pad(near, ((0, 0), (RADIUS + 1, RADIUS))).cumsum(1, dtype=np.int32)
+        near = (counts[:, 2 * RADIUS + 1 :] > counts[:, : -2 * RADIUS - 1]).T
+    rows, cols = np.nonzero(holes & near)
     # Single precision holds the weight of any neighbour, exp(−1 / 2σ²), down to σ = 0.08.
     kind = values.dtype if sigmas[1] >= 0.08 else np.dtype(np.float64)
     # An unknown neighbour is infinitely unlike: its weight is 0 without a mask to look up.

@@ -9,12 +9,14 @@ columns with +x. Functions take NumPy arrays or scalars; those without trigonome
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
 
 from ghosts_sim.types import Grid, Intrinsics
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 TAU = 2.0 * math.pi
 

@@ -12,16 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int16
 
 from ghosts_sim import geometry
 from ghosts_sim.errors import DataError, UnknownNameError
 from ghosts_sim.files import atomic_path, cache_dir, is_finite, is_name, parse_json, read_bytes
 from ghosts_sim.limits import JSON_VALUES, check_bytes, open_file
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Float32, Int16
 
 CACHE_VERSION = 1
 _AGAIN = "take the file again from where it came from"
@@ -192,19 +194,34 @@ def parse_graph(scan: str, records: Any, source: Path) -> NavGraph:
 def shortest_walks(
     position_m: Float[np.ndarray, "n 3"], adjacent: Bool[np.ndarray, "n n"]
 ) -> tuple[Float[np.ndarray, "n n"], Int16[np.ndarray, "n n"]]:
-    """All-pairs shortest distances along edges (3D lengths) and the first hop of each walk."""
-    # Here: SciPy takes as long to import as all else of the simulator, and graphs in the cache do not need it.
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import dijkstra
+    """All-pairs shortest distances along edges (3D lengths) and the first hop of each walk.
 
+    Dijkstra's algorithm from every viewpoint at once: each round settles one more viewpoint of every start.
+    """
+    count, rows = len(position_m), np.arange(len(position_m))
     lengths = np.linalg.norm(position_m[:, None] - position_m[None], axis=-1)
-    rows, cols = np.nonzero(adjacent)
-    edges = csr_matrix((lengths[rows, cols], (rows, cols)), shape=lengths.shape)
-    distance, before = dijkstra(edges, directed=False, return_predecessors=True)
+    # Neighbours of each row in a table, filled up with the row itself, which nothing reaches by going on.
+    degree = adjacent.sum(1)
+    near = np.argsort(~adjacent, axis=1, kind="stable")[:, : max(int(degree.max(initial=0)), 1)]
+    filled = np.arange(near.shape[1]) >= degree[:, None]
+    near[filled] = rows[:, None].repeat(near.shape[1], 1)[filled]
+    step = np.where(filled, np.inf, lengths[rows[:, None], near])
+
+    distance = np.where(np.eye(count, dtype=bool), 0.0, np.inf)
+    waiting, before = distance.copy(), np.full((count, count), -1, np.int16)
+    for _ in rows:
+        here = waiting.argmin(1)
+        so_far = waiting[rows, here]
+        if np.isinf(so_far).all():
+            break
+        waiting[rows, here] = np.inf
+        ahead, reached = near[here], so_far[:, None] + step[here]
+        start, which = np.nonzero(reached < distance[rows[:, None], ahead])
+        to = ahead[start, which]
+        distance[start, to] = waiting[start, to] = reached[start, which]
+        before[start, to] = here[start]
     # Edges run both ways, so the first hop from a to b is the last stop before a on the walk from b.
-    next_hop = before.T.astype(np.int16)
-    next_hop[next_hop < 0] = -1
-    return distance, next_hop
+    return distance, before.T.copy()
 
 
 def _ways(position_m: Float32[np.ndarray, "n 3"], row: int, others: list[int]) -> Ways:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
-from jaxtyping import UInt8, UInt16
+from PIL import Image
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import atomic_path, read_bytes
 from ghosts_sim.limits import PIXEL, check_bytes
+
+if TYPE_CHECKING:
+    from jaxtyping import UInt8, UInt16
 
 _AGAIN = "remove it and run the same ghosts world or ghosts prepare again (or download it again)"
 FACES = 6
 DEPTH_UNITS_PER_M = 4000.0
 """Depth images count quarters of a millimetre."""
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_DEEP = ("I;16", "I;16B", "I")
+"""Pillow's names for 16 bits per pixel, by version."""
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers of a JPEG that are followed by its size."""
 
@@ -30,29 +36,29 @@ def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray,
     Raises:
         DataError: the file is missing, empty, truncated, damaged, or not six square faces wide.
     """
-    image = _read_colour(path, hint)
+    return read_skybox_rgbx(path, hint=hint)[..., :3].copy()
+
+
+def read_skybox_rgbx(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray, "f w 4"]:
+    """As `read_skybox_rgb`, with an unused byte per pixel: the form in which Pillow decodes and the kernel draws."""
+    image = decode(read_bytes(path, hint=hint), path, "a colour image", "RGBX")
     _check_strip(path, image)
     return image
 
 
-def read_skybox_faces(paths: Sequence[Path]) -> UInt8[np.ndarray, "f w 3"]:
-    """Read six colour faces from a file each, as they are in the Matterport3D release; RGB, side by side.
+def read_skybox_faces(paths: Sequence[Path]) -> UInt8[np.ndarray, "f w 4"]:
+    """Read six colour faces from a file each, as they are in the Matterport3D release; side by side, RGBX.
 
     Raises:
         DataError: as `read_skybox_rgb`, or the faces differ in size.
     """
-    images = [_read_colour(path, None) for path in paths]
+    images = [decode(read_bytes(path), path, "a colour image", "RGBX") for path in paths]
     size = images[0].shape[0]
     for path, image in zip(paths, images):
         if image.shape[:2] != (size, size):
             found = f"found {image.shape[1]} × {image.shape[0]} pixels"
             raise DataError(f"expected a square face of {size} pixels, {found}", file=path, hint=_AGAIN)
-    return cv2.hconcat(images)
-
-
-def _read_colour(path: Path, hint: str | None) -> UInt8[np.ndarray, "h w 3"]:
-    image = decode(read_bytes(path, hint=hint), path, cv2.IMREAD_COLOR, "a colour image")
-    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+    return np.concatenate(images, axis=1)
 
 
 def read_skybox_depth(path: Path, *, hint: str | None = None) -> UInt16[np.ndarray, "f w"]:
@@ -75,7 +81,7 @@ def read_skybox_labels(path: Path, *, hint: str | None = None) -> UInt8[np.ndarr
 
 def _read_plane(path: Path, hint: str | None, kind: np.dtype, what: str, form: str) -> np.ndarray:
     """Read six faces with one channel of the given type."""
-    image = decode(read_bytes(path, hint=hint), path, cv2.IMREAD_UNCHANGED, what)
+    image = decode(read_bytes(path, hint=hint), path, what)
     check_plane(image, path, kind, form, _AGAIN)
     _check_strip(path, image)
     return image
@@ -91,6 +97,8 @@ def check_plane(image: np.ndarray, path: Path, kind: np.dtype, form: str, hint: 
 
 def write_image(path: Path, image: np.ndarray) -> None:
     """Write an RGB, 16-bit or label image atomically; the suffix chooses the format."""
+    import cv2  # here: only worlds and prepared scans are written, and their files keep the bytes that OpenCV gave them
+
     with atomic_path(path) as temporary:
         if image.ndim == 3:
             image = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
@@ -104,28 +112,40 @@ def write_image(path: Path, image: np.ndarray) -> None:
             )
 
 
-def decode(data: bytes, path: Path, flags: int, what: str, hint: str = _AGAIN) -> np.ndarray:
-    """Pixels of a picture file.
+def decode(data: bytes, path: Path, what: str, mode: str = "", hint: str = _AGAIN) -> np.ndarray:
+    """Pixels of a picture file. Decoded colours are bit for bit those of OpenCV, as both use libjpeg-turbo.
+
+    Args:
+        data: the file.
+        path: its name, for messages.
+        what: it should be, for messages.
+        mode: "RGB" or "RGBX" for colours; by default what the file holds.
+        hint: what to do about a damaged file.
 
     Raises:
-        DataError: it is empty, truncated or damaged, or OpenCV cannot decode it (as of more than 2³⁰ pixels).
+        DataError: it is empty, truncated or damaged, or Pillow cannot decode it.
     """
     if not data:
         raise DataError("the file is empty", file=path, hint=hint)
     check_whole(path, data, hint)
     try:
-        image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
-    except cv2.error:
-        image = None
-    if image is None:
-        raise DataError(f"cannot be decoded as {what}", file=path, hint=hint)
-    return image
+        image: Image.Image = Image.open(io.BytesIO(data), formats=("JPEG", "PNG"))
+        if not mode and image.mode in _DEEP:
+            return np.array(image, np.uint16)
+        if not mode and image.mode == "L":
+            return np.array(image)
+        if image.mode != "RGB":
+            image = image.convert("RGB")
+        mode = mode or "RGB"
+        return np.frombuffer(image.tobytes("raw", mode), np.uint8).reshape(image.height, image.width, len(mode))
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        raise DataError(f"cannot be decoded as {what}", file=path, hint=hint) from None
 
 
 def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:
     """Refuse a picture that is not all there, or too large to believe.
 
-    OpenCV fills what is missing of a truncated file with grey and says nothing, and a few bytes can claim any size.
+    Decoders fill what is missing of some truncated files with grey and say nothing, and a few bytes can claim any size.
     """
     if data.startswith(b"\xff\xd8"):
         if b"\xff\xd9" not in data[-64:]:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.graph import NavGraph
 from ghosts_sim.types import SUCCESS_M
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 
-import cv2
 import numpy as np
 
 from ghosts_sim import geometry
@@ -119,45 +119,51 @@ def _pool(process: int) -> ThreadPoolExecutor:
 
 
 class _OpenCV:
-    """Keeps OpenCV from using threads of its own beside ours: they spin while they wait, and take a third of a core."""
+    """Keeps OpenCV from using threads of its own beside ours: they spin while they wait, and take a third of a core.
+
+    Only where somebody has loaded OpenCV.
+    """
 
     def __init__(self) -> None:
         self._lock, self._users, self._threads = threading.Lock(), 0, 0
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=self._before_fork, after_in_parent=self._in_parent, after_in_child=self._in_child
-            )
+            os.register_at_fork(before=self._before_fork, after_in_parent=self._in_parent, after_in_child=self._forget)
 
     def _before_fork(self) -> None:
         """A forked process has none of OpenCV's threads, but would wait for them for ever: they end first."""
         self._lock.acquire()
-        if self._users == 0:
-            self._threads = cv2.getNumThreads()
-        cv2.setNumThreads(1)
+        self._stop()
 
     def _in_parent(self) -> None:
-        if self._users == 0:
-            cv2.setNumThreads(self._threads)
+        self._go_on()
         self._lock.release()
 
-    def _in_child(self) -> None:
+    def _forget(self) -> None:
         self._users = 0
         self._lock.release()
+
+    def _stop(self) -> None:
+        opencv = sys.modules.get("cv2")
+        if opencv is not None:
+            self._threads = self._threads if self._users else opencv.getNumThreads()
+            opencv.setNumThreads(1)
+
+    def _go_on(self) -> None:
+        if self._users == 0 and self._threads:
+            sys.modules["cv2"].setNumThreads(self._threads)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         with self._lock:
             if self._users == 0:
-                self._threads = cv2.getNumThreads()
-                cv2.setNumThreads(1)
+                self._stop()
             self._users += 1
         try:
             yield
         finally:
             with self._lock:
                 self._users -= 1
-                if self._users == 0:
-                    cv2.setNumThreads(self._threads)
+                self._go_on()
 
 
 _opencv = _OpenCV()

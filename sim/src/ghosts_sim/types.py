@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Float32, UInt8
 
 from ghosts_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Float32, UInt8
 
 SUCCESS_M = 3.0
 """An episode succeeds when it ends nearer than this to the goal (Anderson et al. 2018)."""

@@ -6,6 +6,7 @@ an interrupted run, and says what is missing. Several machines share the work by
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 import time
@@ -20,7 +21,7 @@ from rich.table import Column, Table
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.cli._progress import columns
-from ghosts_sim.errors import ConfigError
+from ghosts_sim.errors import ConfigError, MissingExtraError
 from ghosts_sim.values import require
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def main(arguments: list[str]) -> None:
     if not options.raw:
         raise ConfigError("nothing to prepare; name --raw FOLDER (or a zip file)")
     check_out_folder(options.out)
+    for package, name in (("OpenCV", "cv2"), ("SciPy", "scipy")):
+        if importlib.util.find_spec(name) is None:
+            raise MissingExtraError(package, "ghosts-sim[prepare]", "ghosts prepare")
     if not _prepare(options):
         raise SystemExit(1)
 

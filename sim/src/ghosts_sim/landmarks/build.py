@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import read_bytes
@@ -27,6 +26,9 @@ from ghosts_sim.landmarks.place import place
 from ghosts_sim.landmarks.regions import Region, read_regions
 from ghosts_sim.landmarks.reverie import Sighting, parse_listing
 from ghosts_sim.landmarks.triangulate import CAMERA, Bearings, bearing, is_whole, view_rotations
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 BUILDER = 1  # counts changes of the method, so that files of an older one are made again
 

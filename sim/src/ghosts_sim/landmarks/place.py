@@ -8,11 +8,14 @@ viewpoints that list it, and not near the other viewpoints of its region.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
 
 from ghosts_sim.landmarks.triangulate import Bearings, Triangulation, triangulate
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 LISTING_RADIUS_M = 2.0
 SOFT_M = 0.05  # width of the rule's edge

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from functools import partial
 from io import BufferedIOBase, BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 from zlib import error as ZlibError
 
 import numpy as np
-from jaxtyping import Float, Int64
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import is_name, parse_json, read_bytes
 from ghosts_sim.limits import check_bytes, open_file
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int64
 
 VIEWS = 36
 WIDTH, HEIGHT = 640, 480

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
 
 from ghosts_sim.geometry import camera_to_world
 from ghosts_sim.landmarks.reverie import HEIGHT, VIEWS, WIDTH, Sighting
 from ghosts_sim.types import Intrinsics
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 CAMERA = Intrinsics(WIDTH, HEIGHT, math.radians(60.0))
 STEP_RAD = math.radians(30.0)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-from jaxtyping import Float, Float32, UInt8
 
 from ghosts_sim.matterport.conf import RawCamera, Rig
 from ghosts_sim.matterport.warp import FAR, Eye, face_rays, pixels, world_from_cube
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Float32, UInt8
 
 
 def warp_colour(

@@ -13,13 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from jaxtyping import Float
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.graph import FARTHEST_M
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 CAMERAS = tuple((tilt, turn) for tilt in range(3) for turn in range(6))
 """Tilt 0 looks up, 1 level, 2 down; six turns each."""

@@ -8,11 +8,14 @@ Zabih, 2001), so whole regions change hands, which no pixel would do alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float64, Int64
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+if TYPE_CHECKING:
+    from jaxtyping import Float64, Int64
 
 _UNITS = 1000.0  # capacities are whole numbers: the energy is kept to three decimals
 

@@ -7,14 +7,18 @@ an edge is filled from the surfaces on both sides, each up to where colour says 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import cv2
 import numpy as np
-from jaxtyping import Float32, UInt8
 from scipy.ndimage import distance_transform_edt
 
 from ghosts_sim.depth_fill import fill_depth
 from ghosts_sim.matterport.surfaces import OFF, find_surfaces
 from ghosts_sim.matterport.warp import face_rays
+
+if TYPE_CHECKING:
+    from jaxtyping import Float32, UInt8
 
 _APART = np.float32(4.0)  # intensities are at most 1 apart: with 4 more, the weight exp(−4² / 2σ²) is 0 for every σ
 _RIM_PX = 3  # no pixel of a small hole is farther from its rim

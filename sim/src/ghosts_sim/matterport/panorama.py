@@ -7,11 +7,10 @@ import struct
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import cv2
 import numpy as np
-from jaxtyping import UInt8, UInt16
 
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.files import atomic_path, remove_leftovers
@@ -22,6 +21,9 @@ from ghosts_sim.matterport.conf import CAMERAS, Origin, Rig
 from ghosts_sim.matterport.raw import COLOUR, DEPTH, SKYBOX, RawRelease
 from ghosts_sim.matterport.warp import warp_depth, world_from_cube
 from ghosts_sim.values import require
+
+if TYPE_CHECKING:
+    from jaxtyping import UInt8, UInt16
 
 VERSION = 3
 """Of the method: files of another version are made again."""
@@ -72,7 +74,7 @@ def read_depth(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[int
     """
     images = {}
     for which, (data, path) in zip(CAMERAS, release.read_all(scan, DEPTH, viewpoint)):
-        image = decode(data, path, cv2.IMREAD_UNCHANGED, "an image", _DOWNLOAD)
+        image = decode(data, path, "an image", hint=_DOWNLOAD)
         check_plane(image, path, np.dtype(np.uint16), "a 16-bit image", _DOWNLOAD)
         images[which] = image
     return images
@@ -82,7 +84,7 @@ def read_colour(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[in
     """The 18 undistorted colour images, RGB."""
     images = {}
     for which, (data, path) in zip(CAMERAS, release.read_all(scan, COLOUR, viewpoint)):
-        images[which] = cv2.cvtColor(decode(data, path, cv2.IMREAD_COLOR, "an image", _DOWNLOAD), cv2.COLOR_BGR2RGB)
+        images[which] = decode(data, path, "an image", "RGB", _DOWNLOAD)
     return images
 
 
@@ -90,13 +92,12 @@ def read_skybox(release: RawRelease, scan: str, viewpoint: str, face_px: int) ->
     """The six skybox faces, RGB, shrunk by area."""
     faces = np.empty((6, face_px, face_px, 3), np.uint8)
     for face, (data, path) in enumerate(release.read_all(scan, SKYBOX, viewpoint)):
-        image = decode(data, path, cv2.IMREAD_COLOR, "an image", _DOWNLOAD)
+        image = decode(data, path, "an image", "RGB", _DOWNLOAD)
         if image.shape[0] != image.shape[1]:
             found = f"{image.shape[1]} × {image.shape[0]} pixels"
             raise DataError(f"a skybox face must be square, found {found}", file=path, hint=_DOWNLOAD)
         method = cv2.INTER_AREA if image.shape[0] >= face_px else cv2.INTER_LINEAR
-        small = image if image.shape[0] == face_px else cv2.resize(image, (face_px, face_px), interpolation=method)
-        cv2.cvtColor(small, cv2.COLOR_BGR2RGB, dst=faces[face])
+        faces[face] = image if image.shape[0] == face_px else cv2.resize(image, (face_px,) * 2, interpolation=method)
     return faces
 
 

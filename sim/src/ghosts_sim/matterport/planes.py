@@ -5,9 +5,13 @@ On a cube face, 1 / z of a plane is an affine function of the pixel.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import cv2
 import numpy as np
-from jaxtyping import Bool, Float64
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float64
 
 _SQUARES = ((6, 0), (6, 3), (4, 2), (3, 0))  # sides and shifts of the squares in which planes are looked for
 _WITHIN = 0.012  # a pixel that differs from a plane by less than this share lies on it

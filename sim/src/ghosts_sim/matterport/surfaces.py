@@ -10,15 +10,18 @@ On a cube face, 1 / z of a plane is an affine function of the pixel, so all of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-from jaxtyping import Bool, Float32, Int32, UInt8
 from scipy.ndimage import distance_transform_edt
 from scipy.spatial import cKDTree
 
 from ghosts_sim.matterport.cuts import Energy, least_energy
 from ghosts_sim.matterport.planes import ONE, find_planes
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float32, Int32, UInt8
 
 _BAND_PX = 8  # width of the rim that planes are fitted to
 _RING_PX = 3  # width of the rim that takes part in the cut

@@ -13,14 +13,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-from jaxtyping import Bool, Float, Float32, UInt16
 
 from ghosts_sim.camera import CUBE_FACES
 from ghosts_sim.images import DEPTH_UNITS_PER_M
 from ghosts_sim.matterport.conf import FORWARD, RawCamera, Rig
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Float32, UInt16
 
 AGREE = 0.02
 """Distances that differ by less than this share are taken for the same surface."""

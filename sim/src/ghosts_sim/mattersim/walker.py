@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ghosts_sim.camera import FacesInView, bands, faces_in_view, sample_rgb, sample_rgbd
+from ghosts_sim.camera import FacesInView, bands, faces_in_view, sample_rgbd
 from ghosts_sim.mattersim.building import Building, Panoramas, Place
 from ghosts_sim.navigation import Ranked, View, ranked
 from ghosts_sim.renderer import for_each
@@ -91,9 +91,7 @@ class Painter:
 
         def one(item: int) -> None:
             number, band = divmod(item, len(rows))
-            if depth is None:
-                sample_rgb(*seen[number], out=rgb[number], bgr=True, rows=rows[band])
-            else:
-                sample_rgbd(*seen[number], rgb[number], depth[number], bgr=True, rows=rows[band])
+            distance = None if depth is None else depth[number]
+            sample_rgbd(*seen[number], rgb[number], distance, bgr=True, rows=rows[band])
 
         for_each(one, len(walkers) * len(rows))
