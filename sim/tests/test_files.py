@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,21 @@ def test_the_folder_is_on_disk_before_a_write_ends(tmp_path: Path, monkeypatch: 
     )
     write_json(tmp_path / "a.json", 1)
     assert done == ["file", "rename", "folder"]
+
+
+def test_threads_write_under_one_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process has one umask: a thread that sets it, even for a moment, changes the files of the others."""
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "umask")
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(lambda number: write_json(tmp_path / f"{number % 20}.json", number), range(200)))
+    finally:
+        os.umask(before)
+    files = list(tmp_path.iterdir())
+    assert len(files) == 20
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o640}
 
 
 def test_pairs_of_halves_are_characters(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import json
 import math
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -41,10 +41,6 @@ def atomic_path(path: Path) -> Iterator[Path]:
         raise _unwritable(path, error) from None
     try:
         yield temporary
-        # mkstemp makes files private; give the result the permissions an ordinary open() would.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
         os.replace(temporary, path)
@@ -62,10 +58,13 @@ def atomic_path(path: Path) -> Iterator[Path]:
 def _locked_temporary(path: Path) -> tuple[int, Path]:
     """A temporary file that is locked while its writer lives, so that nobody takes it for a leftover."""
     while True:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+        temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+        # With the permissions of an ordinary open(). (tempfile's would be private; to change that one would have to
+        # read the umask, which cannot be done without setting it for all threads.)
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         # Between the two lines it could have been taken for one.
-        if try_lock(handle) and os.path.exists(name):
-            return handle, Path(name)
+        if try_lock(handle) and temporary.exists():
+            return handle, temporary
         os.close(handle)
 
 
