@@ -80,6 +80,26 @@ def test_table_of_agents_planner_and_baselines(world: Path, capsys: pytest.Captu
     assert json.loads((world / "small" / "vln.json").read_text())["splits"] == summary["splits"]
 
 
+def test_runs_of_one_name_are_all_in_the_table(world: Path) -> None:
+    """Two files have the same name, and one run is called like a baseline."""
+    stored = load_checkpoint(world / "agent" / "best.safetensors")
+    for folder, name in (("a", "random"), ("b", "tiny-agent")):
+        about = {**stored.about, "experiment": {**stored.about["experiment"], "name": name}}
+        (world / folder).mkdir()
+        save_checkpoint(world / folder / "best.safetensors", stored.tensors, about)
+    runs = [word for folder in "ab" for word in ("--run", world / folder / "best.safetensors")]
+    words = ("--split", "dev_unseen", "--examples", "2", "--baseline", "random", "--device", "cpu")
+    run("eval", "vln", *runs, "--data", world / "root", *words, "--out", world / "same")
+    summary = json.loads((world / "same" / "vln.json").read_text())
+    rows = summary["splits"]["dev_unseen"]["models"]
+    assert list(rows) == ["random (a/best)", "tiny-agent", "random"]
+    assert rows["random (a/best)"]["TL"] != rows["random"]["TL"]
+    assert {name: own["name"] for name, own in summary["experiments"].items()} == {
+        "a/best": "random",
+        "b/best": "tiny-agent",
+    }
+
+
 def test_a_speaker_has_a_say(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     speaker = save_untrained(world / "speaker.safetensors", world / "root", speaker_experiment())
     place = ("--run", world / "agent", "--data", world / "root", "--device", "cpu", "--pragmatic", speaker)

@@ -22,6 +22,7 @@ from ghosts.agent.tracker import GoalTracker
 from ghosts.cli import eval as eval_command
 from ghosts.cli import film as film_command
 from ghosts.cli._continuous import EvalCe, _choosers, drive_demo
+from ghosts.cli._runs import names_of_runs
 from ghosts.driving.agent import ContinuousAgent, Habits, Look, _distances, make_agent
 from ghosts.driving.record import Drive
 from ghosts.driving.rollout import answers
@@ -212,6 +213,15 @@ def test_a_run_that_cannot_act_drives_by_the_planner_alone(
     options = EvalCe(data=world, run=(Path("filter"),), planner=True)
     names = [name for name in _choosers(options, houses_of(world)) if name.startswith("filter")]
     assert names == ["filter"] * acts + ["filter, planner"]
+
+
+def test_runs_of_one_name_all_drive(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two files have the same name, and one is called like a baseline."""
+    monkeypatch.setattr("ghosts.driving.agent.make_agent", lambda run, backbone, planner: SimpleNamespace(follow=run))
+    runs = (Path("a/best.safetensors"), Path("b/best.safetensors"), Path("c/random"))
+    drivers = _choosers(EvalCe(data=world, run=runs, baseline=("random",)), houses_of(world))
+    assert list(drivers) == ["a/best", "b/best", "c/random", "random"]
+    assert names_of_runs([Path("x/landmarks-agent"), Path("best")]) == ["landmarks-agent", "best"]
 
 
 def test_the_demo_drives_and_draws(

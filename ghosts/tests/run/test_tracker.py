@@ -118,6 +118,9 @@ def test_models_that_cannot_track_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(run_tracker, "load_backbone", lambda path: SimpleNamespace(channels=7))
     with pytest.raises(ConfigError, match="houses-agent reads 64 features, but other gives 7; name the backbone"):
         load_tracker("houses-agent", "other")
-    monkeypatch.setattr(run_tracker, "load_run", lambda path: untrained(preset("hand-coded")))
-    with pytest.raises(ConfigError, match=r"run \(hand-coded\) has no belief to track; name a run of a filter"):
-        load_tracker("run")
+    with pytest.raises(ConfigError, match=r"landmarks-speaker \(speaker\) has no belief to track; name a run"):
+        load_tracker("landmarks-speaker")
+    for kind, experiment in (("seq2seq", preset("tiny-seq2seq", "vln")), ("hand-coded", preset("hand-coded"))):
+        monkeypatch.setattr(run_tracker, "load_run", lambda path, experiment=experiment: untrained(experiment))
+        with pytest.raises(ConfigError, match=rf"run \({kind}\) has no belief to track; name a run of a filter"):
+            load_tracker("run")

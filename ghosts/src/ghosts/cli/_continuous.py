@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
 
+from ghosts.cli._runs import names_of_runs
 from ghosts_sim.cli._options import names_of
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.cli._progress import told as shown
@@ -61,6 +62,11 @@ class EvalCe:
         """Names of the baselines."""
         return names_of(self.baseline, ("random", "stop", "hand-coded", "oracle"))
 
+    @property
+    def named_runs(self) -> dict[Path, str]:
+        """The runs and their names in the table."""
+        return dict(zip(self.run, names_of_runs(self.run, self.drivers)))
+
 
 def evaluate_ce(options: EvalCe) -> None:
     """Run `ghosts eval ce`."""
@@ -91,11 +97,11 @@ def evaluate_ce(options: EvalCe) -> None:
         seconds[name] = (time.process_time() - since) / len(instructions)
     print(table(driven))
     print("".join(f"{name}: {spent:.2f} s of processor time per episode\n" for name, spent in seconds.items()), end="")
-    for run in options.run:
+    for run, name in options.named_runs.items():
         vocabulary = load_run(run).reading.vocabulary
         assert vocabulary is not None, "a run knows its words"
         notes = unread(vocabulary, [item.text for item in instructions])
-        print("".join(f"{run.stem}: {note}\n" for note in notes), end="")
+        print("".join(f"{name}: {note}\n" for note in notes), end="")
     if options.out is not None:
         told = {"split": options.split, "drivers": summary(driven), "seconds_per_episode": seconds}
         write_json(options.out / "ce.json", {**told, "provenance": provenance()}, indent=1)
@@ -187,11 +193,11 @@ def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
     from ghosts_houses.task.drive import make_driver
 
     found: dict[str, Choose] = {}
-    for run in options.run:
+    for run, name in options.named_runs.items():
         alone = options.planner and not load_run(run).acts  # without a policy, only the planner can drive
         for planner in (True,) if alone else (False, True) if options.planner else (False,):
             agent = make_agent(run, options.backbone, planner=planner)
-            found[f"{run.stem}, planner" if planner else run.stem] = _always(agent.follow)
+            found[f"{name}, planner" if planner else name] = _always(agent.follow)
     if options.answers is not None:
         found[f"{options.answers.stem}, walked"] = answers(options.answers, root, options.split)
     for name in options.drivers:

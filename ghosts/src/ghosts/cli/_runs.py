@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -45,6 +45,26 @@ def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
         if name not in known:
             where = f"{data} (ghosts episodes --data {data} lists them)"
             raise UnknownNameError("episode", name, nearest_episodes(name, known), where)
+
+
+def names_of_runs(paths: Sequence[Path], taken: Collection[str] = ()) -> list[str]:
+    """A name for each run: that of its file or folder, with as many folders before it as set all names apart.
+
+    Args:
+        paths: of the runs, as they were given.
+        taken: names of other rows, such as those of baselines.
+
+    Example:
+        >>> names_of_runs([Path("a/best.safetensors"), Path("b/best.safetensors")])
+        ['a/best', 'b/best']
+    """
+    parts = [path.absolute().with_suffix("").parts for path in paths]
+    names = ["/".join(own[-1:]) for own in parts]
+    for depth in range(1, max(map(len, parts), default=0)):
+        names = ["/".join(own[-depth:]) for own in parts]
+        if len(set(names)) == len(set(parts)) and not set(names) & set(taken):
+            break
+    return names
 
 
 class HeldOut(NamedTuple):
@@ -246,10 +266,16 @@ class Named(Protocol):
 R = TypeVar("R", bound=Named)
 
 
-def group_runs(runs: Sequence[tuple[GoalExperiment, R]]) -> dict[str, list[tuple[GoalExperiment, R]]]:
+def group_runs(
+    runs: Sequence[tuple[GoalExperiment, R]], taken: Collection[str] = ()
+) -> dict[str, list[tuple[GoalExperiment, R]]]:
     """Runs by model: those that differ in their seed alone together, under a name of their own.
 
     Runs of one model and one seed (a copy, another checkpoint) stay apart: they say nothing of other seeds.
+
+    Args:
+        runs: with their experiments.
+        taken: names of other rows, such as those of baselines.
     """
     groups: list[tuple[dict[str, Any], list[tuple[GoalExperiment, R]]]] = []
     for experiment, run in runs:
@@ -263,9 +289,9 @@ def group_runs(runs: Sequence[tuple[GoalExperiment, R]]) -> dict[str, list[tuple
             groups.append((key, [(experiment, run)]))
     named: dict[str, list[tuple[GoalExperiment, R]]] = {}
     for key, members in groups:
-        shared = sum(other["name"] == key["name"] for other, _ in groups) > 1
+        shared = sum(other["name"] == key["name"] for other, _ in groups) > 1 or key["name"] in taken
         name = f"{key['name']} ({members[0][1].name})" if shared else key["name"]
-        while name in named:
+        while name in named or name in taken:
             name += "'"
         named[name] = members
     return named

@@ -12,7 +12,7 @@ import tyro
 
 from ghosts.cli._continuous import EvalCe, evaluate_ce
 from ghosts.cli._launch import launch
-from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs
+from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs, names_of_runs
 from ghosts.config import GoalExperiment, LanguageConfig, to_dict
 from ghosts.presets import KINDS, preset
 from ghosts_sim.cli._options import names_of, parse_kind
@@ -140,7 +140,8 @@ def _goal_runs(options: EvalGoal) -> list[Run]:
                 f"(without training: {', '.join(free)})"
             )
         found.append(untrained(experiment))
-    runs = [load_run(path) for path in options.run]
+    names = names_of_runs(options.run, options.preset)
+    runs = [replace(load_run(path), name=name) for path, name in zip(options.run, names)]
     for path, run in zip(options.run, runs):
         if not isinstance(run.model, Predictor):
             raise ConfigError(f"{path} predicts no goals; score how it acts with: ghosts eval vln --run {path}")
@@ -180,7 +181,8 @@ def _evaluate_vln(options: EvalVln) -> None:
     for name in options.walkers:
         if name not in get_args(WalkerName):
             raise UnknownNameError("baseline", name, get_args(WalkerName))
-    runs = options.together([load_run(path) for path in options.run])
+    names = names_of_runs(options.run, options.walkers)
+    runs = options.together([replace(load_run(path), name=name) for path, name in zip(options.run, names)])
     for run in runs:
         for planner in _ways(options, run):
             run.agent(planner=planner)  # says so before the data is read where it cannot act
@@ -193,7 +195,7 @@ def _evaluate_vln(options: EvalVln) -> None:
         runs_scores += _score_run(options, run, shelf.get(root, run.reading), held_out, fabric, speaker)
     models: dict[str, dict[str, list[NavScores]]] = {}
     taken: dict[str, dict[str, float]] = {}
-    for name, group in group_runs(runs_scores).items():
+    for name, group in group_runs(runs_scores, options.walkers).items():
         models[name] = {split: [run.scores[split] for _, run in group] for split in group[0][1].scores}
         taken[name] = {split: sum(run.seconds[split] for _, run in group) for split in models[name]}
     steps = runs[0].reading.steps if runs else LanguageConfig.steps
