@@ -15,6 +15,7 @@ from ghosts.belief.histogram import (
     entropy,
     gaussian,
     marginal,
+    mass_near,
     normalise,
     pose_belief,
     spread_headings,
@@ -143,6 +144,16 @@ def test_nowhere_is_more_mass_near_than_at_the_best_guess() -> None:
     places = [near(x, y) for x in torch.arange(-9.5, 10.0, 0.5) for y in torch.arange(-5.5, 6.0, 0.5)]
     assert (at_guess >= torch.stack(places).amax(0) - 2e-3).all()
     assert_close(torch.stack([torch.stack(places).amax(0), at_guess]).mean(0), at_guess, atol=2e-3, rtol=0.0)
+
+
+def test_mass_near_a_place_is_that_of_a_disc() -> None:
+    places = torch.tensor([[9.5, 5.5], [10.0, 4.6], [0.0, 5.5], [0.0, 0.0], [99.0, 0.0], [5.0, -1.0]])
+    found = 240 * mass_near(torch.full((12, 20), 1.0 / 240), places, COARSE, 3.0)
+    disc = math.pi * 9.0 * (1.0 - RIM / 2)  # counting cells by their centres would give 25
+    edge = disc / 2 + 3.0  # half a disc, and the strip between the outermost centres and the edge
+    assert_close(found[:3], torch.tensor([disc, disc, edge]).double(), atol=0.1, rtol=0.0)
+    assert 0.0 < found[3] < found[2]
+    assert found[4:].tolist() == [0.0, 0.0]
 
 
 def test_turning_the_world_turns_the_best_guess() -> None:

@@ -98,9 +98,9 @@ def test_an_agent_explores_and_stops_where_most_belief_is_near(world: Path) -> N
     assert scores.path_length > 4.0
     last = looks[-1].estimate
     spots = [(episode.body_pose.x_m, episode.body_pose.y_m), *((look.pose.x_m, look.pose.y_m) for look in looks)]
-    worth = last.near(np.array(spots))
+    worth = last.mass_near(np.array(spots))
     assert worth[0] > max(worth[1:]) - 0.05  # a metre of way has to gain something
-    assert worth[0] > 0.8 * last.near(np.array([last.position_m]))[0]
+    assert worth[0] > 0.8 * last.mass_near(np.array([last.position_m]))[0]
     for item in chooser.seen[:-1]:
         xy = item.xyz_m[:, :2]
         apart = torch.cdist(xy, xy) + 99.0 * torch.eye(len(xy))

@@ -324,7 +324,7 @@ def test_a_robots_estimates_go_to_rerun(record: EpisodeRecord) -> None:
     mass[1, 2] = 1.0
     path = np.array([[10.0, 20.0], [12.0, 21.0]])
     estimate = GoalEstimate(
-        mass, np.arange(4) + 10.5, np.arange(3) + 20.5, (12.4, 21.6), 0.75, ("labels unknown: fridge",), 0.1,
+        mass, np.arange(4) + 10.5, np.arange(3) + 20.5, (12.4, 21.6), 0.75, 1.0, ("labels unknown: fridge",), 0.1,
         np.zeros((2, 1, 3, 4)), path, inspect.unwrap(FilterTrace.__new__)(FilterTrace),
     )  # fmt: skip
     log_goal(estimate, 5, recorder)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 
 from ghosts.belief.filter import FilterTrace
-from ghosts.belief.histogram import mass_within
+from ghosts.belief.histogram import mass_near
 from ghosts_sim.errors import MissingExtraError
 from ghosts_sim.types import SUCCESS_M, Grid
 
@@ -33,7 +33,9 @@ class GoalEstimate:
     position_m: tuple[float, float]
     """Where the goal is most likely within 3 m, to half a cell."""
     confidence: float
-    """Mass within 3 m of it, less where words are unknown to the model (`language.tokens.TextRead.trust`)."""
+    """Mass within 3 m of it, times `trust`."""
+    trust: float
+    """From 0 to 1: how far the model knows the instruction's words (`words.tokens.TextRead.trust`)."""
     notes: tuple[str, ...]
     """What the model did not understand, in words: unknown words, unknown labels. Empty where there is nothing."""
     entropy_nats: float
@@ -51,14 +53,17 @@ class GoalEstimate:
         return self.confidence >= SURE
 
     def near(self, xy_m: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, " n"]:
-        """How likely the goal lies within 3 m of places in the world, to half a cell; no place is better than
-        `position_m`."""
-        half_m = float(self.x_m[1] - self.x_m[0]) / 2
-        grid = Grid(len(self.y_m), len(self.x_m), 2 * half_m)
-        mass = mass_within(torch.from_numpy(self.mass), grid, SUCCESS_M).numpy()
-        col, row = np.rint((xy_m - (self.x_m[0], self.y_m[0])) / half_m).astype(int).T
-        inside = (row >= 0) & (row < mass.shape[0]) & (col >= 0) & (col < mass.shape[1])
-        return np.where(inside, mass[row * inside, col * inside], 0.0)
+        """How likely the goal lies within 3 m of places in the world, to half a cell, less where words are unknown.
+
+        At `position_m` it is the `confidence`; no place has more.
+        """
+        return self.mass_near(xy_m) * self.trust
+
+    def mass_near(self, xy_m: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, " n"]:
+        """Mass of the belief within 3 m of places in the world, to half a cell."""
+        grid = Grid(len(self.y_m), len(self.x_m), float(self.x_m[1] - self.x_m[0]))
+        away_m = torch.from_numpy(xy_m - (self.x_m[0], self.y_m[0]))
+        return mass_near(torch.from_numpy(self.mass), away_m, grid, SUCCESS_M).numpy()
 
     def plot(self, axes: Any = None) -> Figure:
         """Draw the belief, the likely trajectory and the best guess.

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from ghosts.agent.estimate import GoalEstimate
 from ghosts.agent.model import Briefing, GoalModel, Heard
-from ghosts.belief.histogram import NOT_FINITE, arg_max_m, best_guess_m, cell_centres_m, entropy, marginal, mass_near
+from ghosts.belief.histogram import NOT_FINITE, arg_max_m, best_guess_m, cell_centres_m, entropy, marginal, mass_within
 from ghosts.devices import to_device
 from ghosts.mapping.label_tiles import cells_from_labels
 from ghosts.mapping.labels import STRUCTURE, UNKNOWN_OBJECT, LabelSet
@@ -270,7 +270,8 @@ class GoalTracker:
             x_m=x_m + origin[0],
             y_m=y_m + origin[1],
             position_m=(float(position[0]), float(position[1])),
-            confidence=float(mass_near(mass, at, grid, SUCCESS_M)) * state.read.trust,
+            confidence=float(mass_within(mass, grid, SUCCESS_M).amax()) * state.read.trust,
+            trust=state.read.trust,
             notes=state.notes,
             entropy_nats=float(entropy(goal)),
             trajectory=smoothed.cpu().numpy(),

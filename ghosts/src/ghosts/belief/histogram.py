@@ -205,11 +205,18 @@ def entropy(belief: Float[Tensor, "*n c y x"]) -> Float[Tensor, "*n"]:
 
 
 def mass_near(
-    mass: Float[Tensor, "*n y x"], xy_m: Float[Tensor, "*n 2"], grid: Grid, radius_m: float
-) -> Float[Tensor, "*n"]:
-    """Mass of the cells whose centres lie nearer than a distance to a place (metres from the map's origin)."""
-    centre = to_cells(xy_m.clone(), grid)
-    rows = torch.arange(grid.rows, device=mass.device) - centre[..., 1, None]
-    cols = torch.arange(grid.cols, device=mass.device) - centre[..., 0, None]
-    near = torch.hypot(rows[..., :, None], cols[..., None, :]) * grid.cell_m < radius_m
-    return (mass * near).sum((-2, -1)).clamp(max=1.0)
+    mass: Float[Tensor, "*n y x"], away_m: Float[Tensor, "*n p 2"], grid: Grid, radius_m: float
+) -> Float[Tensor, "*n p"]:
+    """Mass within a distance of places, each taken to half a cell (`mass_within`); 0 for a place beyond the map.
+
+    Args:
+        mass: over cells.
+        away_m: places, metres from the centre of the first cell.
+        grid: of the mass.
+        radius_m: the distance.
+    """
+    near = mass_within(mass, grid, radius_m)
+    col, row = (away_m / (grid.cell_m / 2)).round().long().unbind(-1)
+    inside = (col >= 0) & (col < near.shape[-1]) & (row >= 0) & (row < near.shape[-2])
+    place = torch.where(inside, row * near.shape[-1] + col, 0)
+    return (near.flatten(-2).gather(-1, place) * inside).clamp(max=1.0)

@@ -221,7 +221,7 @@ def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> Continuou
 def _last_way_m(known: Reachable, estimate: GoalEstimate, most_m: float) -> Float[np.ndarray, "n 3"]:
     """The way to where the agent stops: the place with the most belief within 3 m, not farther than that."""
     cells = np.nonzero(known.distance_m <= most_m)
-    worth = estimate.near(known.places_m(*cells)[:, :2]) - _METRE * known.distance_m[cells]
+    worth = estimate.mass_near(known.places_m(*cells)[:, :2]) - _METRE * known.distance_m[cells]
     layer, row, col = (int(part[worth.argmax()]) for part in cells)
     return known.way_m((layer, row, col))
 

@@ -24,7 +24,7 @@ from ghosts.data.walks import walk_seed
 from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.precision import networks_in
 from ghosts_sim.errors import ConfigError, DataError
-from ghosts_sim.geometry import map_cells, on_map
+from ghosts_sim.geometry import from_cells, map_cells, on_map
 from ghosts_sim.types import SUCCESS_M
 
 if TYPE_CHECKING:  # a second and a half, which pages and films that score an episode need not wait for
@@ -201,7 +201,8 @@ def score_goal(
     place = torch.where(inside[:, None], place, 0)
     there = mass[torch.arange(len(mass), device=mass.device), :, place[:, 1], place[:, 0]] * inside[:, None]
     nll = -torch.log(there.clamp(min=1e-8) / grid.cell_m**2)
-    return error, nll, mass_near(mass, prediction.goal_xy_m, grid, SUCCESS_M)
+    away_m = prediction.goal_xy_m - from_cells(torch.zeros_like(goal_xy_m[:1]), grid)
+    return error, nll, mass_near(mass, away_m[:, :, None], grid, SUCCESS_M)[..., 0].to(mass.dtype)
 
 
 def _away_m(predicted_xy_m: Float[Tensor, "b s 2"], goal_xy_m: Float[Tensor, "b 2"]) -> Float[Tensor, "b s"]:
