@@ -15,6 +15,7 @@ from ghosts.view.panorama import data_address, jpeg, webp
 from ghosts.view.record import EpisodeRecord, crop
 from ghosts.view.record_json import to_json
 from ghosts.view.report_scores import Listed, evaluation_html, headline_html
+from ghosts_houses.draw import style
 from ghosts_sim.errors import ConfigError, GhostsError
 from ghosts_sim.metrics import NavScores
 from ghosts_sim.types import SUCCESS_M
@@ -169,7 +170,8 @@ def _arrived(episodes: Sequence[Shown], evaluation: Evaluation) -> dict[str, tup
 
 def static_text(name: str) -> str:
     """A page, style or script of the viewer, from the package."""
-    return (resources.files("ghosts.view") / "static" / name).read_text(encoding="utf-8")
+    text = (resources.files("ghosts.view") / "static" / name).read_text(encoding="utf-8")
+    return text.replace("Ghosts.colours = {}", f"Ghosts.colours = {json.dumps(style.for_scripts())}")
 
 
 _PAGE = """<!doctype html>

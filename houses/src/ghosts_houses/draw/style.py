@@ -1,11 +1,12 @@
 """One set of colours for figures, films, reports and the viewer: told apart with any colour vision, and in print.
 
 Categories are Okabe and Ito's palette. The belief runs through one hue from nothing to dark, so that it also reads in
-grey; transparency follows the mass, so that the plan stays visible where the belief is thin. The browser's copy of this
-table is `static/heat.js`; a test compares the two.
+grey; transparency follows the mass, so that the plan stays visible where the belief is thin.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -46,6 +47,11 @@ def model_colour(number: int) -> str:
 def room_tint(kind: str) -> str:
     """Colour of a room's floor; long names ("entryway foyer lobby") by their first words."""
     return next((colour for colour, names in ROOM_TINTS.items() if kind.startswith(names)), OTHER_ROOM)
+
+
+def for_scripts() -> dict[str, Any]:
+    """The colours by name, for scripts in the browser."""
+    return {name: value for name, value in globals().items() if name.isupper()}
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

@@ -1,11 +1,6 @@
 "use strict";
-// One set of colours (ghosts.view.style holds the same table) and heat maps made of them.
-Ghosts.colours = {
-  AGENT: "#0072B2", GUIDED: "#6b6b6b", DEMONSTRATOR: "#E69F00", GOAL: "#CC79A7", PREDICTED: "#000000", START: "#009E73",
-  EDGE: "#9aa7b0", NODE: "#5c6b75", CANDIDATE: "#56B4E9", SIGHT: "#6a3d8f", INK: "#1f2428", PAPER: "#ffffff", UNSEEN: "#8d979e",
-  BELIEF: [[1.0, 0.96, 0.9], [0.99, 0.68, 0.42], [0.9, 0.33, 0.05], [0.5, 0.06, 0.02]],
-  LIKELIHOOD: [[0.97, 0.97, 1.0], [0.62, 0.79, 0.88], [0.19, 0.51, 0.74], [0.03, 0.19, 0.42]],
-};
+// The colours are those of ghosts_houses.draw.style, put here when the script is read (view.report.static_text).
+Ghosts.colours = {};
 
 Ghosts.heatImage = (mass, rows, cols, top, stops) => {
   const canvas = document.createElement("canvas");

@@ -105,7 +105,7 @@ Ghosts.PanoView = class {
       c.beginPath();
       c.ellipse(at[0], at[1], wide, wide * 0.42, 0, 0, 7);
       c.fillStyle = "#56B4E970";
-      c.strokeStyle = "#0072B2";
+      c.strokeStyle = Ghosts.colours.AGENT;
       c.lineWidth = 2;
       c.fill();
       c.stroke();

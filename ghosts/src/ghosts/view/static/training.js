@@ -63,7 +63,7 @@ Ghosts.Training = class {
     const picture = svg("svg", { viewBox: "0 0 220 112", width: 220, height: 112, role: "img", "aria-label": `${name}: ${ys[ys.length - 1].toPrecision(3)} at iteration ${xs[xs.length - 1]}` });
     picture.append(
       svg("text", { x: 8, y: 16, "font-size": 12, "font-weight": 600 }, `${name} ${ys[ys.length - 1].toPrecision(3)}`),
-      svg("polyline", { points: rows.map((_, k) => `${x(xs[k]).toFixed(1)},${y(ys[k]).toFixed(1)}`).join(" "), fill: "none", stroke: "#0072B2", "stroke-width": 1.8 }),
+      svg("polyline", { points: rows.map((_, k) => `${x(xs[k]).toFixed(1)},${y(ys[k]).toFixed(1)}`).join(" "), fill: "none", stroke: Ghosts.colours.AGENT, "stroke-width": 1.8 }),
       svg("text", { x: 212, y: 107, "font-size": 10, "text-anchor": "end" }, `iteration ${xs[xs.length - 1]}`),
     );
     return picture;
