@@ -17,6 +17,8 @@ from jaxtyping import config, install_import_hook
 
 FIRST, EVERY = 3, 100
 """Within one test, so many calls of a function are checked, and of those that follow every hundredth."""
+COMPILED = "ghosts.fast.fused"
+"""Triton compiles the source of these functions. In a check it would not find the names that they use."""
 _SHAPE = re.compile(r"\b(Bool|Float|Int|Num|Shaped|UInt)(8|16|32|64)?\[")
 _with_shapes = jaxtyping.jaxtyped
 _test = 0
@@ -33,11 +35,19 @@ def install() -> None:
     install_import_hook(["ghosts_sim", "ghosts_houses", "ghosts_benchmarks", *_parts("ghosts")], "beartype.beartype")
 
 
-def _parts(package: str) -> list[str]:
+def _parts(package: str, folders: list[str] | None = None) -> list[str]:
     """What a package holds, by full name: pytest names our tests after their folders, `ghosts.tests` among them."""
-    spec = importlib.util.find_spec(package)
-    assert spec is not None, f"{package} is installed"
-    return [f"{package}.{item.name}" for item in pkgutil.iter_modules(spec.submodule_search_locations)]
+    if folders is None:
+        spec = importlib.util.find_spec(package)
+        assert spec is not None, f"{package} is installed"
+        folders = list(spec.submodule_search_locations or ())
+    parts = []
+    for item in pkgutil.iter_modules(folders, f"{package}."):
+        if COMPILED.startswith(f"{item.name}."):
+            parts += _parts(item.name, [f"{folder}/{item.name.rpartition('.')[2]}" for folder in folders])
+        elif item.name != COMPILED:
+            parts.append(item.name)
+    return parts
 
 
 def checked(thing: Any = None, *, typechecker: Callable[[Any], Any]) -> Any:

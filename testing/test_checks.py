@@ -11,6 +11,7 @@ import pytest
 from jaxtyping import Float, TypeCheckError
 
 from checks import EVERY, FIRST, checked, next_test, unchecked
+from ghosts.fast import fused, strided
 from ghosts_sim.types import Intrinsics
 
 beartype = pytest.importorskip("beartype")
@@ -120,3 +121,8 @@ def test_unchecked() -> None:
     with unchecked():
         assert half(0) == 0
         assert add(np.ones(1), np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_what_triton_compiles_is_left_alone() -> None:
+    assert not hasattr(fused.can_fuse, "__wrapped__")
+    assert hasattr(strided.displace, "__wrapped__")

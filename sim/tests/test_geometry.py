@@ -135,19 +135,6 @@ def test_a_border_belongs_to_the_cell_above_it_on_every_grid(make: Callable[...,
     assert (np.array(on_map.tolist()) + geometry.lattice_corner(origin, grid)).tolist() == lattice
 
 
-@given(angles, st.sampled_from([1, 4, 8]))
-def test_heading_weights_are_a_distribution(angle: float, bins: int) -> None:
-    weights = geometry.heading_weights(angle, bins)
-    assert weights.shape == (bins,)
-    assert weights.min() >= 0.0
-    assert weights.sum() == pytest.approx(1.0)
-
-
-def test_heading_weights_between_two_bins() -> None:
-    np.testing.assert_allclose(geometry.heading_weights(math.pi / 4, 4), [0.5, 0.5, 0.0, 0.0], atol=1e-12)
-    np.testing.assert_allclose(geometry.heading_weights(-math.pi / 2, 4), [0, 0, 0, 1], atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [

@@ -24,6 +24,7 @@ from ghosts.belief.loss import filter_loss
 from ghosts.belief.motion import build_motion
 from ghosts.config import ModelConfig, MotionConfig
 from ghosts.devices import to_device
+from ghosts.fast.graphs import Captured, capture
 from ghosts.mapping.backbone import ResNetBackbone
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import MapState, draw_masks
@@ -129,12 +130,18 @@ def place(config: ModelConfig, data: Made) -> Observations:
     return observations_of(cells, config.mapper.kernel, config.filter.pool)
 
 
-def train_step(model: GoalModel, optimiser: torch.optim.Optimizer, data: Made, seen: Observations) -> Tensor:
+def train_step(
+    model: GoalModel,
+    optimiser: torch.optim.Optimizer,
+    data: Made,
+    seen: Observations,
+    captured: Captured | None = None,
+) -> Tensor:
     """One training iteration: forward, loss, backward, optimiser. Returns the loss."""
     device = data.targets.device
     masks = to_device(draw_masks(model.config.mapper, seen.cells.batch), device)
     with networks_in("auto", device):
-        trace = model(data.briefing, seen.to(device), masks)
+        trace = model(data.briefing, seen.to(device), masks, captured=captured)
     loss = filter_loss(trace.filter.posteriors, data.targets)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
@@ -241,19 +248,20 @@ def _motion_rows(config: ModelConfig, targets: Tensor, device: torch.device, rep
 
 
 def _iteration_rows(model: GoalModel, data: Made, device: torch.device, repeats: int) -> Iterator[Row]:
-    optimiser = make_optimiser(model, device)
+    optimiser, captured = make_optimiser(model, device), None
     if device.type == "cuda":
-        model.capture(len(data.origin_xy_m), AGENT_STEPS, network_type("auto", device))
+        shape = len(data.origin_xy_m), AGENT_STEPS
+        captured = capture(model.language, model.filter, model.config, *shape, network_type("auto", device))
     yield Row("place tiles (host)", measure(lambda: place(model.config, data), device, repeats=repeats))
     placed = place(model.config, data)
 
     def prepared() -> None:
-        train_step(model, optimiser, data, placed)
+        train_step(model, optimiser, data, placed, captured)
 
     yield Row("iteration, tiles placed beforehand", measure(prepared, device, repeats=repeats), 108.0)
 
     def whole() -> None:
-        train_step(model, optimiser, data, place(model.config, data))
+        train_step(model, optimiser, data, place(model.config, data), captured)
 
     yield Row("iteration, from cached tiles", measure(whole, device, repeats=repeats), 108.0)
     yield Row("optimiser", measure(optimiser.step, device, repeats=repeats))

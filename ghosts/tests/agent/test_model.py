@@ -11,19 +11,17 @@ from torch.testing import assert_close
 
 from agent.makers import CAMERA, random_points, seen_from, small_config, small_model
 from ghosts.agent.candidates import Candidates
-from ghosts.agent.model import Briefing, CellFeatures, GoalModel
+from ghosts.agent.model import Briefing, GoalModel
 from ghosts.agent.policy import policy_loss
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.config import ModelConfig, from_dict, to_dict
 from ghosts.equations import project
 from ghosts.mapping.backbone import SmallBackbone
-from ghosts.mapping.cells import CellLabels
 from ghosts.mapping.mapper import draw_masks
 from ghosts.mapping.observations import Observations
 from ghosts.mapping.points import Points, points_from_rgbd
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
-from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import camera_to_world
 from mapping.whole_maps import maps_from_cells, unroll
 
@@ -78,19 +76,6 @@ def test_one_step_at_a_time_equals_all_at_once() -> None:
         alone = model.track(heard, state.pooled(model.config.filter.pool))
         assert_close(state.map, together.map.maps()[:, step], rtol=1e-4, atol=1e-6)
         assert_close(alone.beliefs[:, 0], together.filter.beliefs[:, step], rtol=1e-4, atol=1e-6)
-
-
-def test_labels_become_the_weighted_sum_of_their_embeddings() -> None:
-    features = CellFeatures(2, 3)
-    features.load_state_dict({"embedding.weight": torch.tensor([[1.0, 2.0], [10.0, 20.0], [5.0, 7.0]])})
-    cells = place_tiles(tiles_from_points(random_points(1, 2, 0), 0.5), 1, ORIGIN[:1], small_config().mapper.grid)
-    cell, label, weight = torch.tensor([0, 1, 0]), torch.tensor([1, 2, 0]), torch.tensor([1.0, 1.0, 0.5])
-    labelled = features(replace(cells, labels=CellLabels(cell, label, weight)))
-    assert labelled.features.tolist() == [[10.5, 21.0], [5.0, 7.0]]
-    with pytest.raises(ConfigError, match="reads landmarks, but the data has tiles of images"):
-        features(cells)
-    with pytest.raises(ConfigError, match="reads tiles of images, but the data has landmarks"):
-        CellFeatures(2, 0)(labelled)
 
 
 def test_a_few_steps_of_training_lower_the_loss_and_reach_every_weight_but_the_policys() -> None:

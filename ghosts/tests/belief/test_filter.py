@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from ghosts.belief.displacements import egocentric_rotation
 from ghosts.belief.filter import BayesFilter, FilterTrace, build_filter
 from ghosts.belief.histogram import pose_belief
-from ghosts.belief.kernel import KernelAt, egocentric_rotation
+from ghosts.belief.kernel import KernelAt
 from ghosts.belief.motion import factorised_kernels, joint_kernel
 from ghosts.config import FilterConfig, LingUNetConfig, MotionConfig, Precision
 from ghosts.equations import factorised_kernel, filter_beliefs, motion_kernel, smooth_beliefs, transition_matrix

@@ -14,15 +14,15 @@ from ghosts.belief.histogram import (
     cell_centres_m,
     entropy,
     gaussian,
+    heading_weights,
     marginal,
     mass_near,
     normalise,
     pose_belief,
-    spread_headings,
     update,
 )
+from ghosts.equations import first_belief
 from ghosts_sim.errors import ConfigError
-from ghosts_sim.geometry import heading_to_angle, heading_weights
 from ghosts_sim.types import Grid
 
 COARSE = Grid(12, 20, 1.0)
@@ -54,10 +54,14 @@ def test_sigma_must_be_positive() -> None:
 
 
 @pytest.mark.parametrize("headings", [1, 4, 8])
-def test_headings_spread_like_geometry(headings: int) -> None:
-    heading = torch.linspace(-7.0, 7.0, 29, dtype=torch.float64)
-    expected = torch.from_numpy(heading_weights(heading_to_angle(heading.numpy()), headings))
-    assert_close(spread_headings(heading, headings), expected, rtol=0, atol=1e-6)
+def test_first_belief_is_that_of_the_equations(headings: int) -> None:
+    for heading in np.linspace(-7.0, 7.0, 29).tolist():
+        belief = pose_belief(torch.tensor([[0.3, -0.7]]).double(), torch.tensor([heading]).double(), ODD, 0.5, headings)
+        expected = first_belief(0.3, -0.7, math.pi / 2 - heading, ODD, headings)
+        assert_close(belief[0], expected, rtol=1e-6, atol=1e-6)
+    between, right = heading_weights(torch.tensor([math.pi / 4, -math.pi / 2]), 4).tolist()
+    assert between == pytest.approx([0.5, 0.5, 0.0, 0.0])
+    assert right == [0.0, 0.0, 0.0, 1.0]
 
 
 def test_pose_belief_looks_where_it_should() -> None:

@@ -8,19 +8,13 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+from ghosts.belief.displacements import arrival_headings, displacements, egocentric_rotation, stays_on_map
 from ghosts.belief.histogram import pose_belief, total_mass
-from ghosts.belief.kernel import (
-    FactorisedKernel,
-    JointKernel,
-    arrival_headings,
-    displace,
-    displacements,
-    egocentric_rotation,
-    stays_on_map,
-)
+from ghosts.belief.kernel import FactorisedKernel, JointKernel
 from ghosts.belief.motion import FactorisedMotion, JointMotion, build_motion, factorised_kernels, joint_kernel
 from ghosts.config import FilterConfig, MotionConfig
 from ghosts.equations import factorised_kernel, motion_kernel, move, tile_action, transition_matrix
+from ghosts.fast.strided import displace
 from ghosts_sim.types import Grid
 
 

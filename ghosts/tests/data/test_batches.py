@@ -15,8 +15,8 @@ from ghosts.data.drops import Drops
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
 from ghosts.data.walks import walk_seed
+from ghosts.fast.stencil import stencil
 from ghosts.mapping.landmark_views import LandmarkSource
-from ghosts.mapping.stencil import stencil
 from ghosts.mapping.tiles import Tiles, place_tiles
 from ghosts_sim.geometry import snap_origin
 from ghosts_sim.types import Grid

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from ghosts.agent.model import CellFeatures
 from ghosts.config import GoalExperiment
 from ghosts.data.dataset import Dataset, DataShelf, choose_source, open_dataset
 from ghosts.data.examples import split_buildings
@@ -16,6 +15,7 @@ from ghosts.data.reading import reading_of
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import JOINED, TileSettings, read_tiles
 from ghosts.mapping.backbone import SmallBackbone
+from ghosts.mapping.cells import CellFeatures
 from ghosts.mapping.saved_backbone import weights_hash
 from ghosts.presets import preset
 from ghosts_sim.dataroot import DataRoot

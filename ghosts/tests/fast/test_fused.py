@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from ghosts.belief.kernel import FactorisedKernel, arrival_headings
+from ghosts.belief.displacements import arrival_headings
+from ghosts.fast import strided
 from ghosts.fast.fused import can_fuse, distribute
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
@@ -22,11 +23,9 @@ def inputs(headings: int, device: str) -> list[torch.Tensor]:
     return [*leaves, arrival_headings(headings, 5).float().to(device)]
 
 
-def with_torch(maps: torch.Tensor, language: torch.Tensor, flow: torch.Tensor, arrival: torch.Tensor) -> torch.Tensor:
-    """The definition, in float64, where nothing is fused."""
-    maps, language, flow, arrival = (value.double() for value in (maps, language, flow, arrival))
-    ones = torch.ones_like(flow).flatten(2)
-    return FactorisedKernel(maps, language, arrival, ones, torch.zeros_like(ones)).propagate(flow)
+def with_torch(*values: torch.Tensor) -> torch.Tensor:
+    """The same in float64, by strided views."""
+    return strided.distribute(*(value.double() for value in values))
 
 
 def test_nothing_is_fused_on_a_cpu() -> None:

@@ -13,10 +13,11 @@ from torch.testing import assert_close
 
 from ghosts.config import MapperConfig
 from ghosts.equations import Gates, masked_convolution, project, sparse_convolution, update_map
+from ghosts.fast.choose import cell_conv
+from ghosts.fast.stencil import flat_weight, pair_conv, stencil, table_conv
 from ghosts.mapping.mapper import Mapper, MapState, Masks, draw_masks
 from ghosts.mapping.observations import observations_of
 from ghosts.mapping.points import points_from_rgbd
-from ghosts.mapping.stencil import cell_conv, flat_weight, pair_conv, stencil, table_conv
 from ghosts.precision import networks_in
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.types import Grid, Intrinsics

@@ -19,8 +19,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from ghosts.belief.histogram import arg_max_m, centre_of_mass_m, entropy, normalise, pose_belief, total_mass, update
-from ghosts.belief.kernel import displace
 from ghosts.belief.motion import factorised_kernels, joint_kernel
+from ghosts.fast.strided import displace
 from ghosts.view.packed import pack, unpack
 from ghosts.words.tokens import build_vocabulary
 from ghosts_sim import geometry

@@ -163,23 +163,3 @@ def snap_origin(xy_m: Any, grid: Grid) -> Float[np.ndarray, "... 2"]:
     """
     parity = np.array([grid.cols % 2, grid.rows % 2]) / 2.0
     return (np.round(np.asarray(xy_m, float) / grid.cell_m - parity) + parity) * grid.cell_m
-
-
-def heading_bins(bins: int) -> Float[np.ndarray, " bins"]:
-    """Mathematical angles of the belief's heading bins: +x first, counter-clockwise (for 4: +x, +y, −x, −y)."""
-    return np.arange(bins) * (TAU / bins)
-
-
-def heading_weights(angle_rad: Any, bins: int) -> Float[np.ndarray, "... bins"]:
-    """Spread mathematical angles over heading bins: clamp(cos(angle − bin), 0, 1), normalised (one bin: all ones).
-
-    Example:
-        >>> heading_weights(0.0, 4).tolist()
-        [1.0, 0.0, 0.0, 0.0]
-    """
-    angle = np.asarray(angle_rad, float)[..., None]
-    if bins == 1:
-        return np.ones_like(angle)
-    weights = np.clip(np.cos(angle - heading_bins(bins)), 0.0, 1.0)
-    weights[weights < 1e-12] = 0.0
-    return weights / weights.sum(-1, keepdims=True)

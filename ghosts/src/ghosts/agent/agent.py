@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ghosts.agent.candidates import Candidates
 from ghosts.agent.known import KnownGraph, Neighbours, candidates_of, on_slots, start_graph, visit, walk_to
-from ghosts.agent.model import Briefing, GoalModel, Heard
+from ghosts.agent.model import Briefing, EncodedInstruction, GoalModel
 from ghosts.agent.planner import Planner
 from ghosts.belief.filter import FilterTrace
 from ghosts.mapping.cells import MapCells
@@ -45,7 +45,7 @@ class Percept:
 class Carry:
     """All that is known in b episodes."""
 
-    heard: Heard
+    heard: EncodedInstruction
     map: MapState
     known: KnownGraph
     stopped: Bool[np.ndarray, " b"]
@@ -184,7 +184,7 @@ class GhostAgent:
         return self._track(carry, carry.heard, torch.arange(len(carry.stopped), device=carry.map.map.device))[1]
 
     def _track(
-        self, carry: Carry, heard: Heard, walkers: Int[Tensor, " w"]
+        self, carry: Carry, heard: EncodedInstruction, walkers: Int[Tensor, " w"]
     ) -> tuple[FilterTrace | None, Float[Tensor, "w t1 c y x"]]:
         """The filter on the present maps of some walkers, and the beliefs to choose by."""
         if carry.beliefs is not None:

@@ -9,10 +9,11 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ghosts.agent.model import Briefing, CellFeatures, Prediction, Vectors
+from ghosts.agent.model import Briefing, Prediction, Vectors
 from ghosts.belief.histogram import arg_max_m, gaussian, normalise
 from ghosts.belief.lingunet import LingUNet
 from ghosts.config import BaselineConfig, ModelConfig
+from ghosts.mapping.cells import CellFeatures
 from ghosts.mapping.mapper import Mapper, Masks
 from ghosts.mapping.observations import Observations
 from ghosts.words.decoder import InstructionModel

@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Protocol, runtime_checkable
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -20,13 +19,11 @@ from ghosts.agent.policy import Policy
 from ghosts.belief.filter import FilterTrace, build_filter
 from ghosts.belief.histogram import arg_max_m, best_guess_m, marginal, pose_belief
 from ghosts.config import ModelConfig
-from ghosts.fast.captured import Captured, capture
-from ghosts.mapping.cells import MapCells
+from ghosts.fast.graphs import Captured
+from ghosts.mapping.cells import CellFeatures, MapCells
 from ghosts.mapping.mapper import Mapper, MapState, MapSteps, Masks
 from ghosts.mapping.observations import Observations, observations_of
 from ghosts.words.decoder import InstructionModel, Latents
-from ghosts.words.embedding import OpenEmbedding
-from ghosts_sim.errors import ConfigError
 from ghosts_sim.types import SUCCESS_M, Grid
 
 
@@ -55,18 +52,18 @@ class Briefing:
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A briefing that has been read."""
+class EncodedInstruction:
+    """A briefing whose words are encoded as latent actions and observations."""
 
     latents: Latents
     start_xy_m: Float[Tensor, "b 2"]
     start_heading_rad: Float[Tensor, " b"]
 
-    def pick(self, episodes: Int[Tensor, " w"]) -> Heard:
+    def pick(self, episodes: Int[Tensor, " w"]) -> EncodedInstruction:
         """Some of the episodes."""
         latents = {item.name: getattr(self.latents, item.name).index_select(0, episodes) for item in fields(Latents)}
         start = self.start_xy_m.index_select(0, episodes), self.start_heading_rad.index_select(0, episodes)
-        return Heard(Latents(**latents), *start)
+        return EncodedInstruction(Latents(**latents), *start)
 
 
 @dataclass(frozen=True)
@@ -112,45 +109,8 @@ class Predictor(Protocol):
         ...
 
 
-class CellFeatures(nn.Module):
-    """Feature vectors of observed cells: stored ones as they are, labels as the sum of learned embeddings.
-
-    Args:
-        channels: of a feature vector.
-        labels: number of labels; 0 where features are stored.
-        vectors: of the labels, where they are read by the meaning of their words.
-    """
-
-    def __init__(self, channels: int, labels: int, vectors: Float[Tensor, "n d"] | None = None) -> None:
-        super().__init__()
-        self.channels = channels
-        self.embedding: OpenEmbedding | nn.Embedding | None = None
-        if labels and vectors is not None:
-            self.embedding = OpenEmbedding(labels, channels, vectors.shape[1])
-            self.embedding.start(vectors)
-        elif labels:
-            self.embedding = nn.Embedding(labels, channels)
-
-    def forward(self, cells: MapCells) -> MapCells:
-        """The cells with features."""
-        if self.embedding is None:
-            if cells.labels is not None:
-                raise ConfigError("this model reads tiles of images, but the data has landmarks; choose another preset")
-            return cells
-        if cells.labels is None:
-            raise ConfigError("this model reads landmarks, but the data has tiles of images; choose another preset")
-        if isinstance(self.embedding, nn.Embedding):
-            table = self.embedding.weight
-        else:
-            assert cells.labels.vectors is not None, "labels of an open set come with their vectors"
-            table = self.embedding.table(cells.labels.vectors)
-        embedded = F.embedding(cells.labels.label, table) * cells.labels.weight[:, None]
-        features = embedded.new_zeros(len(cells.item), self.channels).index_add(0, cells.labels.cell, embedded)
-        return replace(cells, features=features)
-
-
 class GoalModel(nn.Module):
-    """Mapper + language + filter + policy. No state between calls; dropout masks and maps are passed in.
+    """Mapper + language + filter + policy. No state between calls: maps, dropout masks and CUDA graphs are passed in.
 
     Args:
         config: of all parts.
@@ -167,15 +127,19 @@ class GoalModel(nn.Module):
         self.mapper = Mapper(config.mapper)
         self.filter = build_filter(config.mapper.channels, latent, config.filter)
         self.policy = Policy(config.policy, config.language.steps)
-        self._captured: Captured | None = None
 
-    def read(self, briefing: Briefing) -> Heard:
-        """Latent actions and observations of instructions."""
-        run = self._captured.read if self._captured is not None and self.training else self.language
+    def read(self, briefing: Briefing, captured: Captured | None = None) -> EncodedInstruction:
+        """Latent actions and observations of instructions.
+
+        Args:
+            briefing: what the walkers were told.
+            captured: the model's language as a CUDA graph, in training.
+        """
+        run = self.language if captured is None else captured.read
         # Little work, many small steps: casts to half precision would cost more than they save.
         with torch.autocast(briefing.tokens.device.type, enabled=False):
             latents = run(briefing.tokens, briefing.lengths)
-        return Heard(latents, briefing.start_xy_m, briefing.start_heading_rad)
+        return EncodedInstruction(latents, briefing.start_xy_m, briefing.start_heading_rad)
 
     def look(self, seen: Observations, state: MapState | None = None, masks: Masks | None = None) -> MapSteps:
         """Maps after each agent step.
@@ -194,18 +158,22 @@ class GoalModel(nn.Module):
         mapper = self.config.mapper
         return self.look(observations_of(cells, mapper.kernel, self.config.filter.pool, state.observed), state).last()
 
-    def track(self, heard: Heard, maps: Float[Tensor, "b s channels y x"]) -> FilterTrace:
+    def track(
+        self, instruction: EncodedInstruction, maps: Float[Tensor, "b s channels y x"], captured: Captured | None = None
+    ) -> FilterTrace:
         """Filter the demonstrator's trajectory on the map of each agent step.
 
         Args:
-            heard: the instructions.
+            instruction: of each episode.
             maps: at the belief's resolution (`MapSteps.pooled`, `MapState.pooled`).
+            captured: the model's filter as a CUDA graph, in training.
         """
         settings = self.config.filter
         grid = Grid(maps.shape[-2], maps.shape[-1], self.config.belief_grid.cell_m)
-        start = pose_belief(heard.start_xy_m, heard.start_heading_rad, grid, settings.sigma_m, settings.headings)
-        run = self._captured.track if self._captured is not None and self.training else self.filter
-        return run(maps, heard.latents.actions, heard.latents.observations, start)
+        place = instruction.start_xy_m, instruction.start_heading_rad
+        start = pose_belief(*place, grid, settings.sigma_m, settings.headings)
+        run = self.filter if captured is None else captured.track
+        return run(maps, instruction.latents.actions, instruction.latents.observations, start)
 
     def forward(
         self,
@@ -213,6 +181,7 @@ class GoalModel(nn.Module):
         seen: Observations,
         masks: Masks | None = None,
         steps: Sequence[int] | None = None,
+        captured: Captured | None = None,
     ) -> GoalTrace:
         """Beliefs for every agent step of every episode.
 
@@ -220,19 +189,17 @@ class GoalModel(nn.Module):
             briefing: what the walkers were told.
             seen: what each agent step observed.
             masks: the mapper's dropout, in training.
-            steps: agent steps on whose maps the demonstrator is tracked; all by default.
+            steps: agent steps on whose maps the ghost is tracked; all by default.
+            captured: the model's language and filter as CUDA graphs, in training.
         """
-        heard = self.read(briefing)
+        instruction = self.read(briefing, captured)
         maps = self.look(seen, None, masks)
         grid = Grid(seen.cells.rows, seen.cells.cols, self.config.mapper.cell_m).coarser(self.config.filter.pool)
-        return GoalTrace(heard.latents, maps, self.track(heard, maps.pooled(steps)), grid)
+        trace = self.track(instruction, maps.pooled(steps), captured)
+        return GoalTrace(instruction.latents, maps, trace, grid)
 
     @torch.no_grad()
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
         """See `Predictor`."""
         trace = self(briefing, seen)
         return mean_prediction([marginal(trace.filter.goal)], trace.grid)
-
-    def capture(self, batch: int, steps: int, dtype: torch.dtype) -> None:
-        """Train with language and filter as CUDA graphs from now on, for batches of this shape; see `act.captured`."""
-        self._captured = capture(self.language, self.filter, self.config, batch, steps, dtype)

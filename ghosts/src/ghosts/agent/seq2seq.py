@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from ghosts.agent.agent import STEP_LIMIT, Action, Choose, Percept, choose_best
 from ghosts.agent.candidates import segment_log_softmax
 from ghosts.agent.known import KnownGraph, on_slots, start_graph, visit, walk_to
-from ghosts.agent.model import Briefing, CellFeatures, Vectors
+from ghosts.agent.model import Briefing, Vectors
 from ghosts.config import ModelConfig, Seq2SeqConfig, require
 from ghosts.devices import to_device
-from ghosts.mapping.cells import MapCells
+from ghosts.mapping.cells import CellFeatures, MapCells
 from ghosts.mapping.sectors import sector_features, to_sector
 from ghosts.words.attention import Attention, padding_penalty
 from ghosts.words.encoder import Encoded, Encoder

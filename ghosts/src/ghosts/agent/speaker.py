@@ -14,10 +14,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ghosts.agent.model import CellFeatures, Vectors
+from ghosts.agent.model import Vectors
 from ghosts.belief.histogram import NOT_FINITE
 from ghosts.config import ModelConfig, SpeakerConfig
-from ghosts.mapping.cells import MapCells
+from ghosts.mapping.cells import CellFeatures, MapCells
 from ghosts.mapping.sectors import sector_features
 from ghosts.words.encoder import Encoder
 from ghosts_sim.errors import DataError

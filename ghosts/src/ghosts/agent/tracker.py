@@ -25,7 +25,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ghosts.agent.estimate import GoalEstimate
-from ghosts.agent.model import Briefing, GoalModel, Heard
+from ghosts.agent.model import Briefing, EncodedInstruction, GoalModel
 from ghosts.belief.histogram import NOT_FINITE, arg_max_m, best_guess_m, cell_centres_m, entropy, marginal, mass_within
 from ghosts.devices import to_device
 from ghosts.mapping.label_tiles import cells_from_labels
@@ -117,7 +117,7 @@ class NamedLabels:
 class TrackerState:
     """All that is known in an episode."""
 
-    heard: Heard
+    heard: EncodedInstruction
     """The instruction as it was read: what to see and to do at each filter step."""
     read: TextRead
     """Which of its words the model knows."""

@@ -66,13 +66,18 @@ def gaussian(xy_m: Float[Tensor, "*n 2"], grid: Grid, sigma_m: float) -> Float[T
     return rows[..., :, None] * columns[..., None, :]
 
 
-def spread_headings(heading_rad: Float[Tensor, "*n"], headings: int) -> Float[Tensor, "*n c"]:
-    """Headings (clockwise from +y) spread over belief bins: `geometry.heading_weights` for tensors on any device."""
+def heading_weights(angle_rad: Float[Tensor, "*n"], headings: int) -> Float[Tensor, "*n c"]:
+    """Directions spread over heading bins: clamp(cos(angle − bin), 0, 1), normalised; a single bin has all.
+
+    Args:
+        angle_rad: mathematical angles.
+        headings: bins; the first lies towards +x, the others follow counter-clockwise (for 4: +x, +y, −x, −y).
+    """
     if headings == 1:
-        return torch.ones_like(heading_rad)[..., None]
-    # As `geometry.heading_bins`, but made on the device: a copy from the host would make a GPU wait.
-    bins = torch.arange(headings, device=heading_rad.device, dtype=heading_rad.dtype) * (TAU / headings)
-    weights = torch.cos(heading_to_angle(heading_rad)[..., None] - bins)
+        return torch.ones_like(angle_rad)[..., None]
+    # Made on the device: a copy from the host would make a GPU wait.
+    bins = torch.arange(headings, device=angle_rad.device, dtype=angle_rad.dtype) * (TAU / headings)
+    weights = torch.cos(angle_rad[..., None] - bins)
     # cos(π/2) is not quite 0 in floating point; a bin at a right angle must stay empty.
     weights = torch.where(weights < 1e-6, 0.0, weights)
     return weights / weights.sum(-1, keepdim=True)
@@ -90,7 +95,8 @@ def pose_belief(
         sigma_m: standard deviation of the position in metres.
         headings: number of heading bins Θ.
     """
-    return spread_headings(heading_rad, headings)[..., None, None] * gaussian(xy_m, grid, sigma_m)[..., None, :, :]
+    shares = heading_weights(heading_to_angle(heading_rad), headings)
+    return shares[..., None, None] * gaussian(xy_m, grid, sigma_m)[..., None, :, :]
 
 
 def total_mass(weights: Float[Tensor, "*n c y x"]) -> Float[Tensor, "*n 1 1 1"]:

@@ -13,18 +13,13 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ghosts.belief.kernel import (
-    FactorisedKernel,
-    JointKernel,
-    Kernel,
-    KernelAt,
-    arrival_headings,
-    egocentric_rotation,
-    inverse_normaliser,
-    on_device,
-    stays_on_map,
-)
+from ghosts.belief.displacements import arrival_headings, egocentric_rotation, on_device, stays_on_map
+from ghosts.belief.kernel import FactorisedKernel, JointKernel, Kernel, KernelAt
 from ghosts.config import FilterConfig
+
+STAY_WEIGHT = 1e-18
+"""Added to "do not move": where map and language exclude every displacement (more than 41 nats apart), mass stays.
+Small enough not to be seen, large enough that 1 / Z² stays finite in float32 gradients."""
 
 
 def per_map(values: Tensor, maps: int) -> Tensor:
@@ -105,6 +100,17 @@ def factorised_kernels(map_logits: Float[Tensor, "n k y x"], language_logits: Fl
         return FactorisedKernel(map_weights, language_weights[:, step], arrival, inverse[:, step], stay[:, step])
 
     return kernel_at
+
+
+def inverse_normaliser(
+    map_weights: Float[Tensor, "n k y x"], language_weights: Float[Tensor, "n t c k"]
+) -> tuple[Float[Tensor, "n t c p"], Float[Tensor, "n t c p"]]:
+    """1 / Z_θ(x), Z_θ(x) = Σ_k m(k; x) l_θ(k), and the probability to stay: of all T steps at once."""
+    flat, centre = map_weights.flatten(2), map_weights.shape[1] // 2
+    total = (language_weights.flatten(1, 2) @ flat).unflatten(1, language_weights.shape[1:3])
+    inverse = 1.0 / (total + STAY_WEIGHT)
+    still = flat[:, None, None, centre] * language_weights[..., centre, None] + STAY_WEIGHT
+    return inverse, still * inverse
 
 
 class JointMotion(nn.Module):

@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ghosts.agent.model import Briefing
+from ghosts.fast.stencil import Stencil
 from ghosts.mapping.mapper import Masks
 from ghosts.mapping.observations import Observations
-from ghosts.mapping.stencil import Stencil
 from ghosts_sim import geometry
 from ghosts_sim.types import Grid
 

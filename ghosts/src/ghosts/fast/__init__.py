@@ -1,1 +1,4 @@
-"""What makes training and acting fast: fused kernels and captured CUDA graphs. The readable versions are elsewhere."""
+"""What makes training and acting fast: observed cells alone, strided views, fused kernels, captured CUDA graphs.
+
+`choose` says when each is used. `ghosts.equations` has the slow and readable versions.
+"""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int, Int64
-from torch import Tensor
+from torch import Tensor, nn
 
+from ghosts.words.embedding import OpenEmbedding
+from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import lattice_corner, on_map
 from ghosts_sim.types import Grid
 
@@ -29,7 +32,7 @@ class CellLabels:
 class MapCells:
     """The observed cells of `b` episodes over `s` agent steps, sorted by step, each (step, item, row, col) once.
 
-    A cell has features, or labels that the model makes features of (`act.model.CellFeatures`); c is 0 until then.
+    A cell has features, or labels that the model makes features of (`CellFeatures`); c is 0 until then.
     """
 
     features: Float[Tensor, "n c"]
@@ -49,6 +52,43 @@ class MapCells:
     def steps(self) -> int:
         """Agent steps."""
         return len(self.counts)
+
+
+class CellFeatures(nn.Module):
+    """Feature vectors of observed cells: stored ones as they are, labels as the sum of learned embeddings.
+
+    Args:
+        channels: of a feature vector.
+        labels: number of labels; 0 where features are stored.
+        vectors: of the labels, where they are read by the meaning of their words.
+    """
+
+    def __init__(self, channels: int, labels: int, vectors: Float[Tensor, "n d"] | None = None) -> None:
+        super().__init__()
+        self.channels = channels
+        self.embedding: OpenEmbedding | nn.Embedding | None = None
+        if labels and vectors is not None:
+            self.embedding = OpenEmbedding(labels, channels, vectors.shape[1])
+            self.embedding.start(vectors)
+        elif labels:
+            self.embedding = nn.Embedding(labels, channels)
+
+    def forward(self, cells: MapCells) -> MapCells:
+        """The cells with features."""
+        if self.embedding is None:
+            if cells.labels is not None:
+                raise ConfigError("this model reads tiles of images, but the data has landmarks; choose another preset")
+            return cells
+        if cells.labels is None:
+            raise ConfigError("this model reads landmarks, but the data has tiles of images; choose another preset")
+        if isinstance(self.embedding, nn.Embedding):
+            table = self.embedding.weight
+        else:
+            assert cells.labels.vectors is not None, "labels of an open set come with their vectors"
+            table = self.embedding.table(cells.labels.vectors)
+        embedded = F.embedding(cells.labels.label, table) * cells.labels.weight[:, None]
+        features = embedded.new_zeros(len(cells.item), self.channels).index_add(0, cells.labels.cell, embedded)
+        return replace(cells, features=features)
 
 
 def place_cells(

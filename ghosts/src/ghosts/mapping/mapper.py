@@ -12,9 +12,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ghosts.config import MapperConfig
+from ghosts.fast.choose import cell_conv, gru
+from ghosts.fast.stencil import Stencil, flat_weight, table_conv
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.observations import Observations
-from ghosts.mapping.stencil import Stencil, cell_conv, flat_weight, table_conv
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.types import Grid
 
@@ -173,23 +174,6 @@ class Mapper(nn.Module):
             return weight.new_zeros(len(plan.place) + 1, self.config.channels)
         flat = state.map.permute(0, 2, 3, 1).reshape(-1, self.config.channels)
         return torch.cat([flat.index_select(0, plan.place), flat.new_zeros(1, self.config.channels)])
-
-
-def gru(
-    from_input: Float[Tensor, "n g"], from_state: Float[Tensor, "n g"], previous: Float[Tensor, "n m"]
-) -> Float[Tensor, "n m"]:
-    """The gates' arithmetic: reset, update, candidate. An update gate of 1 keeps the previous value."""
-    if from_input.is_cuda:
-        # torch's own fused cell, the same formula in one launch: 2.1 of 9.0 ms of a 6-step unroll on an H200.
-        # Autocast would run it in half precision and hand back another type than the map's.
-        with torch.autocast("cuda", enabled=False):
-            return torch.ops.aten._thnn_fused_gru_cell(from_input.contiguous(), from_state.contiguous(), previous)[0]
-    reset_x, update_x, new_x = from_input.chunk(3, -1)
-    reset_h, update_h, new_h = from_state.chunk(3, -1)
-    reset = torch.sigmoid(reset_x + reset_h)
-    update = torch.sigmoid(update_x + update_h)
-    new = torch.tanh(new_x + reset * new_h)
-    return torch.lerp(new, previous, update)
 
 
 def pool_maps(maps: Float[Tensor, "n m y x"], pool: int) -> Float[Tensor, "n m y2 x2"]:

@@ -9,8 +9,8 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from ghosts.devices import to_device
+from ghosts.fast.stencil import Pooling, Stencil, pooling, stencil
 from ghosts.mapping.cells import MapCells
-from ghosts.mapping.stencil import Pooling, Stencil, pooling, stencil
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ghosts.data.dataset import Dataset
 from ghosts.data.drops import draw_drops
 from ghosts.data.examples import Example, Selection
 from ghosts.evaluate.goal import Execution, evaluate_goal
+from ghosts.fast.graphs import Captured, capture
 from ghosts.run.load import find_checkpoint
 from ghosts.train.start import start_from
 from ghosts.train.task import EpisodeTask, Share
@@ -62,10 +63,12 @@ class FilterTask(GoalTask):
     """The Bayes filter: KL divergence from the demonstrator's true poses, on the map of every agent step."""
 
     model: GoalModel
+    captured: Captured | None = None
+    """Language and filter as CUDA graphs, once they are captured."""
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         """The filter's loss."""
-        trace = self.model(batch.briefing, batch.seen, batch.masks, batch.supervised)
+        trace = self.model(batch.briefing, batch.seen, batch.masks, batch.supervised, self.captured)
         settings = self.experiment.model.filter
         targets = pose_belief(batch.path_xy_m, batch.path_heading_rad, trace.grid, settings.sigma_m, settings.headings)
         return filter_loss(trace.filter.posteriors, targets)
@@ -74,7 +77,8 @@ class FilterTask(GoalTask):
         """Language and filter as CUDA graphs."""
         if self.settings.capture:
             steps = self.settings.supervised or self.settings.agent_steps
-            self.model.capture(self.settings.batch, steps, dtype)
+            model, batch = self.model, self.settings.batch
+            self.captured = capture(model.language, model.filter, model.config, batch, steps, dtype)
 
 
 class LingUNetTask(GoalTask):

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ghosts.agent.agent import Carry, GhostAgent
 from ghosts.agent.known import KnownGraph, start_graph, visit
-from ghosts.agent.model import Briefing, GoalModel, Heard, Prediction, mean_prediction
+from ghosts.agent.model import Briefing, EncodedInstruction, GoalModel, Prediction, mean_prediction
 from ghosts.agent.seq2seq import Seq2Seq
 from ghosts.agent.speaker import Speaker
 from ghosts.belief.filter import FilterTrace
@@ -207,7 +207,7 @@ class Mind:
         return CellView(row, col, (x_m, y_m), kernel, *there)
 
     @torch.inference_mode()
-    def _read(self, text: str) -> Heard:
+    def _read(self, text: str) -> EncodedInstruction:
         """The words alone; the start is filled in when the question is known."""
         assert isinstance(self.model, GoalModel), "only a filter reads step by step"
         tokens = torch.from_numpy(self.data.vocabulary.encode([text]))

@@ -42,7 +42,7 @@ class MotionWeights:
         levels = self.map_levels[step, :, row, col].astype(float)
         weights = np.where(levels > 0, np.exp((levels - 255.0) * (RANGE_NATS / _LEVELS)), 0.0)
         product = weights * self.language[filter_step - 1]
-        product[:, product.shape[1] // 2] += 1e-18  # as `belief.kernel.STAY_WEIGHT`: never nothing
+        product[:, product.shape[1] // 2] += 1e-18  # as `belief.motion.STAY_WEIGHT`: never nothing
         size = math.isqrt(product.shape[1])
         return (product / product.sum(1, keepdims=True)).reshape(-1, size, size)
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -119,16 +118,8 @@ def pooling(plan: Stencil, cells: MapCells, pool: int) -> Pooling:
     return Pooling(rows, place, pool)
 
 
-def cell_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "n d"]:
-    """Convolution of the observed cells at the observed cells, without bias."""
-    if features.is_cuda:
-        # About half of the products are with zeros; on a GPU they cost less than launching one product per tap.
-        return table_conv(F.pad(features, (0, 0, 0, 1)), plan.sources, flat_weight(weight))
-    return pair_conv(features, plan, weight)
-
-
 def pair_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "n d"]:
-    """The same as one matrix product per tap of the kernel, of the pairs that exist."""
+    """Convolution of the observed cells at the observed cells, without bias: a product per tap, of pairs that exist."""
     # Unbound rather than indexed: the gradient of an index is a whole kernel of zeros, once per tap.
     taps = weight.permute(2, 3, 1, 0).flatten(0, 1).unbind(0)
     centre = len(taps) // 2
