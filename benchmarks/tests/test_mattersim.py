@@ -13,7 +13,8 @@ from forked import Forked
 from ghosts_benchmarks import mattersim, mattersim_worker
 from ghosts_benchmarks.mattersim import measure_mattersim
 from ghosts_sim.errors import DataError, UnknownNameError
-from ghosts_sim.mattersim.shim import shim_text
+
+OURS = "from ghosts_sim.mattersim import Simulator\n"
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +66,7 @@ def test_every_row_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_modules_take_turns(tmp_path: Path) -> None:
-    other = module(tmp_path / "other", shim_text(2))
+    other = module(tmp_path / "other", OURS)
     turn, start, memory, first = measure_mattersim(0.02, other, ("turn", "start"))
     assert turn.original is not None
     assert turn.ratio is not None
@@ -85,6 +86,6 @@ def test_what_cannot_be_measured_is_named(tmp_path: Path) -> None:
     broken = module(tmp_path / "broken", "raise RuntimeError('EGL error 0x3001')")
     with pytest.raises(DataError, match=r"broken: the simulator failed: RuntimeError: EGL error 0x3001"):
         next(measure_mattersim(0.01, broken, ("turn",)))
-    dying = module(tmp_path / "dying", shim_text(2) + "import os\nSimulator.makeAction = lambda *_: os._exit(3)\n")
+    dying = module(tmp_path / "dying", OURS + "import os\nSimulator.makeAction = lambda *_: os._exit(3)\n")
     with pytest.raises(DataError, match="status 3"):
         next(measure_mattersim(0.01, dying, ("discretised",)))

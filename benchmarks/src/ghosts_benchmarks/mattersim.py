@@ -17,17 +17,19 @@ from typing import IO
 import cv2
 import numpy as np
 
+import ghosts_sim
 from ghosts_benchmarks import mattersim_worker
 from ghosts_sim.errors import DataError, UnknownNameError
 from ghosts_sim.files import write_json, write_text
 from ghosts_sim.images import write_image
-from ghosts_sim.mattersim.shim import shim_text
 
 ROUNDS = 10
 VIEWPOINTS, LARGEST = 117, 348
 """Of an average building of R2R, and of its largest."""
 PICTURES, FACE_PX, SMALL_PX = 24, 512, 128
 BUILDINGS = 61
+OURS = Path(ghosts_sim.__file__).parents[1]
+"""Where ghosts-sim has its module `MatterSim`."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,7 @@ def measure_mattersim(seconds: float, against: Path | None = None, work: tuple[s
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         roots = _make_roots(folder)
-        write_text(folder / "ours" / "MatterSim.py", shim_text(2))
-        modules = [folder / "ours"] if against is None else [folder / "ours", against.absolute()]
+        modules = [OURS] if against is None else [OURS, against.absolute()]
         for kind, (what, unit, root) in _ROWS.items():
             if not work or kind in work:
                 yield from _rows(kind, what, unit, modules, roots[root], seconds)

@@ -1,6 +1,6 @@
 """One simulator at work, in a process of its own: `python mattersim_worker.py FOLDER ROOT WORK`.
 
-FOLDER holds the module `MatterSim`: a build of the original, or the shim of this package. Nothing of this package is
+FOLDER holds the module `MatterSim`: a build of the original, or that of ghosts-sim. Nothing else of ours is
 imported here, so that both are timed by the same lines. It says `ready`, then answers each number of seconds on its
 input with the rate it worked at.
 """

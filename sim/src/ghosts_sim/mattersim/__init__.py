@@ -1,8 +1,9 @@
-"""A drop-in for the original simulator's Python module: `import ghosts_sim.mattersim as MatterSim`.
+"""The original simulator's two Python interfaces; the module `MatterSim` serves programs of both.
 
 Same functions, defaults, order, rounding, errors and state fields as `peteanderson80/Matterport3DSimulator`, without
-OpenGL. `ghosts_sim.mattersim.v1` has its older interface (one simulator, plain values). Where the two differ from the
-originals on purpose, `docs/mattersim.md` says why.
+OpenGL. This is the newer interface, a batch of environments and lists; `ghosts_sim.mattersim.v1` is the older one, one
+environment and plain values; `either` tells which a program means. Where they differ from the originals on purpose,
+`docs/mattersim.md` says why.
 """
 
 from ghosts_sim.mattersim.batch import SimState, Simulator, ViewPoint, cbf

@@ -14,7 +14,7 @@ import numpy as np
 
 from ghosts_sim.depth_fill import fill_depth
 from ghosts_sim.errors import DataError
-from ghosts_sim.mattersim.building import HERE, Building, Location, Panoramas, open_building, open_panoramas
+from ghosts_sim.mattersim.building import HERE, Building, Location, Panoramas, State, open_building, open_panoramas
 from ghosts_sim.mattersim.minstd import Minstd, random_row
 from ghosts_sim.mattersim.settings import Settings, flag, real, text, unsigned, whole
 from ghosts_sim.mattersim.walker import Painter, Walker
@@ -36,7 +36,7 @@ class ViewPoint(Location):
     z = property(lambda self: self._place[4], doc="Metres in the world.")
 
 
-class SimState:
+class SimState(State):
     """What `getState` returns for each environment. It is the environment itself: the next action changes it."""
 
     __slots__ = ("__weakref__", "_here", "_pictures", "_places", "_size", "_walker")
@@ -263,8 +263,7 @@ class Simulator(Settings):
             if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
                 raise TypeError(
                     f"MatterSim: {name} must be a list with an entry for each environment, got {values!r} (plain "
-                    "values are the older interface's: import ghosts_sim.mattersim.v1, or "
-                    "ghosts mattersim --install-shim --version 1)"
+                    "values are the older interface's, of programs that call init() instead of initialize())"
                 )
             if len(values) < batch:
                 raise IndexError(f"MatterSim: {name} has {len(values)} entries, the batch size is {batch}")

@@ -42,6 +42,12 @@ class Location:
         return f"{type(self).__name__}({self.viewpointId!r}, ix={self.ix})"
 
 
+class State:
+    """What both interfaces call the state of an environment."""
+
+    __slots__ = ()
+
+
 class Building:
     """A navigation graph as the originals see it."""
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.images import FACES, read_skybox_faces
-from ghosts_sim.mattersim.building import Building, Location, Panoramas, open_building, open_panoramas
+from ghosts_sim.mattersim.building import Building, Location, Panoramas, State, open_building, open_panoramas
 from ghosts_sim.mattersim.minstd import Minstd, random_row
 from ghosts_sim.mattersim.settings import Settings, real, text, whole
 from ghosts_sim.mattersim.walker import Painter, Walker
@@ -33,7 +33,7 @@ class ViewPoint(Location):
     point = property(lambda self: list(self._place[2:]), doc="Metres in the world: x, y, z.")
 
 
-class SimState:
+class SimState(State):
     """What `getState` returns: a copy, which later actions leave as it is."""
 
     __slots__ = ("_places", "_rgb", "_step", "_walker")
@@ -111,8 +111,8 @@ class Simulator(Settings):
             Simulator.init(self)  # as in C++, not what a subclass may have overridden
         if isinstance(scanId, list | tuple):
             raise TypeError(
-                f"MatterSim: scanId must be a text, got {scanId!r} (lists are the newer interface's: "
-                "import ghosts_sim.mattersim, or ghosts mattersim --install-shim)"
+                f"MatterSim: scanId must be a text, got {scanId!r} (lists are the newer interface's, of "
+                "programs that call initialize() instead of init())"
             )
         scanId, viewpointId = text(scanId), text(viewpointId)
         building = self._building(scanId)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from forked import Forked
 
-SCRIPT = Path(__file__).with_name("run_clients.py")
+SCRIPT = Path(__file__).parents[1] / "clients" / "run_clients.py"
 DRIVER = """
 import cv2, MatterSim
 cv2.namedWindow("view")

@@ -1,10 +1,10 @@
 """Run other people's programs on the drop-in for MatterSim, and say which work and what had to be changed.
 
-    python tests/clients/run_clients.py --r2r CHECKOUT --duet CHECKOUT --envdrop CHECKOUT …
-    python tests/clients/run_clients.py … --against BUILD --against-v1 BUILD    # and compare with the originals
+    python benchmarks/clients/run_clients.py --r2r CHECKOUT --duet CHECKOUT --envdrop CHECKOUT …
+    python benchmarks/clients/run_clients.py … --against BUILD --against-v1 BUILD    # and compare with the originals
 
-Each program is imported from a checkout that is given by path and left as it is, in a process of its own, with the shim
-of the interface it was written for. It walks through real graphs (those of the recorded answers) or made-up corridors
+Each program is imported from a checkout that is given by path and left as it is, in a process of its own, with the
+module `MatterSim` of ghosts-sim. It walks through real graphs (those of the recorded answers) or made-up corridors
 with pictures. With builds of the original simulator the same is done on those, and what was seen is compared.
 """
 
@@ -25,8 +25,12 @@ from typing import Any
 
 import programs
 
+import ghosts_sim
+
 HERE = Path(__file__).resolve().parent
-TESTS = HERE.parent
+REPOSITORY = HERE.parents[1]
+OURS = Path(ghosts_sim.__file__).parents[1]
+"""Where ghosts-sim has its module `MatterSim`."""
 HARD_CODED = {
     "ZMojNkEp431": "2f4d90acd4024c269fb0efe49a8ac540",
     "1LXtFkjw3qL": "0b22fa63d0f54a529c525afbf2e8bb25",
@@ -39,10 +43,10 @@ def make_workspace(folder: Path) -> None:
     """Write what programs look for where they are started: connectivity, data/v1/scans, tasks/R2R/data."""
     import numpy as np
 
-    sys.path.insert(0, str(TESTS))
+    sys.path.insert(0, str(REPOSITORY / "sim" / "tests"))
     from makers import connectivity_records, viewpoint_id, walked_episodes, write_skybox
 
-    with zipfile.ZipFile(TESTS.parents[1] / "testing" / "golden" / "simulator" / "navigation.zip") as recorded:
+    with zipfile.ZipFile(REPOSITORY / "testing" / "golden" / "simulator" / "navigation.zip") as recorded:
         recorded.extractall(folder / "recorded")
     (folder / "recorded" / "connectivity").rename(folder / "connectivity")
     graphs, random = folder / "connectivity", np.random.default_rng(0)
@@ -116,8 +120,6 @@ def main() -> None:
     if options.child:
         child(options.child[0], Path(options.child[1]))
         return
-    from ghosts_sim.mattersim.shim import shim_text
-
     print("| program | interface | works | as on the original | changes |\n| --- | --- | --- | --- | --- |")
     failed = False
     with tempfile.TemporaryDirectory() as name:
@@ -127,10 +129,7 @@ def main() -> None:
             checkout = getattr(options, key.replace("-", "_"))
             if checkout is None:
                 continue
-            ours = folder / f"v{program.version}"
-            ours.mkdir(exist_ok=True)
-            (ours / "MatterSim.py").write_text(shim_text(program.version), encoding="utf-8")
-            seen, problem = run(key, checkout, ours, folder / "workspace")
+            seen, problem = run(key, checkout, OURS, folder / "workspace")
             build = options.against if program.version == 2 else options.against_v1
             same = ""
             if build is not None and seen is not None:
