@@ -16,7 +16,6 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import torch
 from scipy.spatial.transform import Rotation
 
 import made
@@ -77,13 +76,13 @@ def scene(house: int | None = None) -> Solids:
 
 
 @lru_cache(maxsize=2)
-def paints(house: int | None = None) -> torch.Tensor:
+def paints(house: int | None = None) -> np.ndarray:
     """Colour of each solid: in the two rooms every one has its own brightness, in a house its own colour."""
     if house is not None:
-        return torch.tensor([part.color for part in primitives(house)], dtype=torch.float32) * 230.0
+        return np.array([part.color for part in primitives(house)], np.float32) * 230.0
     random = np.random.default_rng(5)
     grey = random.permutation(np.linspace(30.0, 220.0, len(two_rooms())))[:, None]
-    return torch.tensor(grey + random.uniform(-20.0, 20.0, (len(grey), 3)), dtype=torch.float32)
+    return np.array(grey + random.uniform(-20.0, 20.0, (len(grey), 3)), np.float32)
 
 
 @dataclass(frozen=True)
@@ -102,17 +101,18 @@ def render_frames(frames: Frames, house: int | None = None) -> Pictures:
     have one colour, sides that face different ways have different brightness."""
     solids = scene(house)
     hits = cast(solids, frames)
-    rays = torch.nn.functional.normalize(frames.rays(), dim=-1)
-    point = frames.origin[:, None, None] + rays * hits.distance[..., None].clamp(max=100.0)
-    rgb = paints(house)[hits.index] + 10.0 * torch.sin(point * 9.0 + torch.tensor([0.0, 1.0, 2.0]))
+    rays = frames.rays()
+    rays /= np.linalg.norm(rays, axis=-1, keepdims=True)
+    point = frames.origin[:, None, None] + rays * np.minimum(hits.distance, 100.0)[..., None]
+    rgb = paints(house)[hits.index] + 10.0 * np.sin(point * 9.0 + np.arange(3, dtype=np.float32))
     if house is not None:
-        x, y, z = (point - solids.center[hits.index]).unbind(-1)
-        cosine, sine, _ = solids.turn[hits.index].unbind(-1)
-        own = torch.stack([cosine * x + sine * y, cosine * y - sine * x, z], -1)
-        side = (own.abs() / solids.half[hits.index]).argmax(-1)
-        rgb = rgb * torch.tensor([0.8, 0.9, 1.0])[side][..., None]
-    distance = torch.where(hits.index >= 0, hits.distance, 0.0)
-    return Pictures(rgb.clamp(0, 255).byte().numpy(), distance.numpy(), hits.index.numpy())
+        x, y, z = np.moveaxis(point - solids.center[hits.index], -1, 0)
+        cosine, sine, _ = np.moveaxis(solids.turn[hits.index], -1, 0)
+        own = np.stack([cosine * x + sine * y, cosine * y - sine * x, z], -1)
+        side = (abs(own) / solids.half[hits.index]).argmax(-1)
+        rgb = rgb * np.array([0.8, 0.9, 1.0], np.float32)[side][..., None]
+    distance = np.where(hits.index >= 0, hits.distance, np.float32(0.0))
+    return Pictures(np.clip(rgb, 0, 255).astype(np.uint8), distance, hits.index)
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def render_cameras(poses: np.ndarray, config: ReleaseConfig, house: int | None =
     """Pinhole images with their optical centre where the settings say: rendered larger, then cut."""
     margin = 8 * (1 + max(abs(number) for number in config.centre) // 8)  # both sides: multiples of 16 pixels
     width, height = config.width + 2 * margin, config.height + 2 * margin
-    pose = torch.tensor(poses, dtype=torch.float32)
+    pose = np.array(poses, np.float32)
     frames = Frames(
         pose[:, :3, 3],
         -pose[:, :3, 2],
@@ -221,7 +221,7 @@ def render_cameras(poses: np.ndarray, config: ReleaseConfig, house: int | None =
 def true_frames(shot: Shot, face_px: int) -> Frames:
     """The six faces the simulator's rule asks for."""
     frames = skybox_frames(np.array([shot.position_m], np.float32), face_px, "cpu")
-    turned = torch.tensor(shot.turned, dtype=torch.float32)
+    turned = np.array(shot.turned, np.float32)
     return replace(frames, **{name: getattr(frames, name) @ turned.T for name in ("forward", "right", "down")})
 
 

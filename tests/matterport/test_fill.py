@@ -57,7 +57,7 @@ def holes_filled(release: RawRelease, shots: list[Shot]) -> dict[str, list[np.nd
         np.testing.assert_array_equal(filled[distance > 0.0], distance[distance > 0.0])
         true = true_faces(shot, FACE_PX)
         error = np.abs(filled / UNITS_PER_M - true.depth_m) / true.depth_m
-        rays = true_frames(shot, FACE_PX).rays().numpy()
+        rays = true_frames(shot, FACE_PX).rays()
         for disc in shot.holes:
             hole = in_disc(replace(shot, holes=disc[None]), rays) & (distance == 0.0)
             if 0 < hole.sum() <= LARGEST:

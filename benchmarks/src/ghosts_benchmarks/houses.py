@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-import torch
 
 from ghosts_houses.house import House
 from ghosts_houses.make import make_house
@@ -39,8 +38,7 @@ class Row:
 
 def measure_houses(seed: int, *, frames: int = 60, size_px: int = 256, device: str = "cpu") -> Iterator[Row]:
     """Measure every renderer that can run here at random poses of one house; on a GPU `exact` alone, in batches."""
-    threads = torch.get_num_threads(), cv2.getNumThreads()
-    torch.set_num_threads(1)
+    threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     house, camera = make_house(seed), Intrinsics(size_px, size_px, math.pi / 2)
     poses = random_poses(house, frames, np.random.default_rng(seed))
@@ -61,8 +59,7 @@ def measure_houses(seed: int, *, frames: int = 60, size_px: int = 256, device: s
             reference = reference or drawn
             yield Row(name, ready_s, frames / spent_s, depth_share(reference, drawn), psnr_db(reference, drawn))
     finally:
-        torch.set_num_threads(threads[0])
-        cv2.setNumThreads(threads[1])
+        cv2.setNumThreads(threads)
 
 
 def random_poses(house: House, count: int, rng: np.random.Generator) -> list[Pose]:

@@ -31,7 +31,7 @@ def views(
 
     poses = [Pose(x, y, z, TAU * k / 12, tilt) for k in range(12)]
     distance = cast(upload(Solids.of(house.primitives)), frames_of(poses, camera, "cpu")).distance
-    return axial_m(distance.nan_to_num(posinf=0.0).numpy(), camera).astype(np.float32), poses
+    return axial_m(np.where(np.isinf(distance), 0.0, distance), camera).astype(np.float32), poses
 
 
 def looked(house: House, *places: tuple[float, float, float], camera: Intrinsics = CAMERA, tilt: float = 0.0) -> Space:

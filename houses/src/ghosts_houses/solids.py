@@ -1,7 +1,7 @@
 """The solids of a house as arrays, and where lines cross them: the one intersector of pictures and lines of sight.
 
-A walker's lines of sight are NumPy in double precision (`graph.sight`), pictures are torch in single precision on any
-device (`render.raycast`). Both call `crossing`, which needs nothing but arithmetic and functions of one name in both.
+A walker's lines of sight have double precision (`graph.sight`), pictures have single precision on any device
+(`render.raycast`). Both call `crossing`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ghosts_houses.arrays import Array, Axes, dot
 from ghosts_houses.house import Primitive
 from ghosts_sim.errors import ConfigError
 
 AABB, BOX, CYLINDER, ELLIPSOID = FORMS = range(4)
 TINY = 1e-8
 """Components of a ray nearer to zero become this: exactly zero would make 0 · ∞ between parallel faces."""
-Array = Any
-"""A NumPy array or a torch tensor."""
-Axes = Any
-"""The same axis by axis: x, y, z (of a turn: cosine, sine, slope)."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ def crossing(xp: Any, form: int, ray: Axes, offset: Axes, half: Axes, turn: Axes
         ray: direction of each line; for axis-aligned boxes its reciprocals, which many boxes share.
         offset: from the start of the line to the solid's centre.
         half: as in `Solids`.
-        turn: as in `Solids`.
+        turn: cosine, sine and slope, as in `Solids`.
 
     Returns:
         Enter and leave; a line that misses has NaN or enters after it leaves.
@@ -123,13 +120,6 @@ def _ball(xp: Any, ray: Axes, offset: Axes, half: Axes) -> tuple[Array, Array]:
     """In units of the half extents every disc or ball is the unit one; the root is NaN where a line misses it."""
     scale = [xp.reciprocal(h) for h in half]
     d, e = ([v * k for v, k in zip(vector, scale, strict=True)] for vector in (ray, offset))
-    a, b, c = _dot(d, d), _dot(d, e), _dot(e, e)
+    a, b, c = dot(d, d), dot(d, e), dot(e, e)
     root = xp.sqrt(b * b - a * (c - 1.0))
     return (b - root) / a, (b + root) / a
-
-
-def _dot(a: Axes, b: Axes) -> Array:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import made
 from ghosts_houses.house import POSE_ROTATION, House, Primitive
@@ -78,7 +77,7 @@ def cube_lookup(d: np.ndarray) -> tuple[int, float, float]:
 
 def pixel_directions(size: int) -> np.ndarray:
     """World directions of all skybox pixels, `6 f f 3`, unit length."""
-    rays = render.skybox_frames(np.zeros((1, 3), np.float32), size, "cpu").rays().double().numpy()
+    rays = render.skybox_frames(np.zeros((1, 3), np.float32), size, "cpu").rays().astype(float)
     return rays / np.linalg.norm(rays, axis=-1, keepdims=True)
 
 
@@ -144,7 +143,7 @@ def surface_distance(p: Primitive, at: np.ndarray) -> np.ndarray:
 
 
 def unproject(pictures: Pictures, spot: tuple[float, float, float], pick: np.ndarray) -> np.ndarray:
-    """SurfacePoints of chosen pixels from depth as the file holds it."""
+    """Points of chosen pixels from depth as the file holds it."""
     stored = np.rint(pictures.depth_m * DEPTH_UNITS_PER_M).astype(np.uint16) / DEPTH_UNITS_PER_M
     return np.array(spot) + (pixel_directions(FACE) * stored[..., None]).reshape(-1, 3)[pick]
 
@@ -165,21 +164,21 @@ def test_labels_name_the_surface_that_is_hit(house: House, panoramas: list[Pictu
 
 
 def test_two_viewpoints_see_the_same_surfaces(scene: Scene, house: House, panoramas: list[Pictures]) -> None:
-    """SurfacePoints of one panorama, looked at from another viewpoint, lie where its rays end (or are hidden)."""
+    """Points of one panorama, looked at from another viewpoint, lie where its rays end (or are hidden)."""
     rng = np.random.default_rng(2)
     here, there = spots(house)[:2]
     pick = rng.choice(6 * FACE * FACE, 1500, replace=False)
-    points = torch.tensor(unproject(panoramas[0], here, pick), dtype=torch.float32)
-    origin = torch.tensor(there, dtype=torch.float32).expand(len(points), 3)
+    points = unproject(panoramas[0], here, pick).T.astype(np.float32)
+    origin = np.repeat(np.array(there, np.float32)[:, None], len(pick), 1)
     ray = points - origin
-    first = torch.full((len(points),), torch.inf)
+    first = np.full(len(pick), np.inf)
     for k in range(len(scene.solids.form)):
-        first = torch.minimum(first, intersect(scene.solids, torch.full((len(points),), k), origin, ray))
-    gap_m = (first - 1.0) * ray.norm(dim=-1)
+        first = np.minimum(first, intersect(scene.solids, np.full(len(pick), k), origin, ray))
+    gap_m = (first - 1.0) * np.linalg.norm(ray, axis=0)
     visible = gap_m > -0.02
-    assert visible.float().mean() > 0.4
-    assert float(gap_m[visible].abs().median()) < 0.001
-    assert float((gap_m[visible].abs() < 0.005).float().mean()) > 0.98
+    assert visible.mean() > 0.4
+    assert np.median(abs(gap_m[visible])) < 0.001
+    assert (abs(gap_m[visible]) < 0.005).mean() > 0.98
 
 
 def test_light_is_neither_black_nor_burnt(panoramas: list[Pictures]) -> None:
@@ -224,10 +223,13 @@ def test_label_table_fits_a_byte() -> None:
     assert LABELS[0] == "nothing"
 
 
-@pytest.mark.gpu
-def test_gpu_gives_the_same_pictures(house: House, panoramas: list[Pictures]) -> None:
-    scene = prepare(house, "cuda")
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_torch_gives_the_same_pictures(device: str, house: House, panoramas: list[Pictures]) -> None:
+    """The libraries' sines differ in the last bit, which moves a few shadows' grain."""
+    scene = prepare(house, pytest.importorskip("torch").device(device))
     for mine, theirs in zip(render.render_panoramas(scene, np.array(spots(house), np.float32), FACE), panoramas):
         assert (mine.label == theirs.label).mean() > 0.999
         assert np.median(np.abs(mine.depth_m - theirs.depth_m)) < 1e-5
-        assert np.abs(mine.rgb.astype(float) - theirs.rgb).mean() < 1.0
+        levels = np.abs(mine.rgb.astype(int) - theirs.rgb).max(-1)
+        assert (levels > 1).mean() < 0.001
+        assert (levels > 0).mean() < (0.05 if device == "cpu" else 0.2)

@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import torch
 from jaxtyping import UInt8
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from ghosts_houses import __version__
+from ghosts_houses.arrays import fetch, put
 from ghosts_houses.house import House
 from ghosts_houses.mesh.atlas import PAD, Atlas, pack
 from ghosts_houses.mesh.faces import SLOTS, Faces, axes_of, visible_faces
@@ -51,9 +51,7 @@ class Baked:
         return triangulate(self.faces, self.atlas)
 
 
-def bake(
-    house: House, texel_m: float = TEXEL_M, device: torch.device | str = "cpu", folder: Path | None = None
-) -> Baked:
+def bake(house: House, texel_m: float = TEXEL_M, device: object = "cpu", folder: Path | None = None) -> Baked:
     """A house's mesh and baked light, read from a folder (by default in the cache) where baked before."""
     faces = visible_faces(house)
     atlas = pack(faces, texel_m)
@@ -106,13 +104,13 @@ def _colors(house: House, scene: Scene, solids: Solids, atlas: Atlas, row: np.nd
     point, normal = surface_points(solids, atlas.face[row], spot)
     solid = atlas.face[row] // SLOTS
     view = -normal
-    outside = np.isin(scene.material.cpu().numpy()[solid], [MATERIALS.index(name) for name in VIEWS])
+    outside = np.isin(fetch(scene.material)[solid], [MATERIALS.index(name) for name in VIEWS])
     if outside.any():
         view[outside] = _from_rooms(house, point[outside], normal[outside])
     extent = _texel_m(solids, atlas, row)
-    tensors = (torch.from_numpy(array.astype(np.float32)).to(scene.device) for array in (point, view, extent))
-    linear = radiance(scene, torch.from_numpy(solid).to(scene.device), *tensors)
-    return (to_display(linear) * 255.0 + 0.5).to(torch.uint8).cpu().numpy()
+    arrays = (put(np.ascontiguousarray(array.T), scene.device, np.float32) for array in (point, view, extent))
+    linear = radiance(scene, put(solid, scene.device), *arrays)
+    return (fetch(to_display(linear)).T * 255.0 + 0.5).astype(np.uint8)
 
 
 def _texel_m(solids: Solids, atlas: Atlas, row: np.ndarray) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 | name | how | needs |
 | --- | --- | --- |
-| `exact` | every pixel shaded | torch; the reference, and the one for a GPU |
-| `baked` | the exact ray caster, colours from the baked atlas | torch |
+| `exact` | every pixel shaded | the reference, and the one for a GPU |
+| `baked` | the exact ray caster, colours from the baked atlas | |
 | `fast` | Embree's ray caster over the mesh, colours from the baked atlas | the extra `fast` |
 """
 
@@ -15,8 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import cv2
 import numpy as np
-import torch
 
+from ghosts_houses.arrays import put
 from ghosts_houses.house import House
 from ghosts_houses.mesh.atlas import Lookup
 from ghosts_houses.mesh.bake import TEXEL_M, Baked, bake
@@ -48,7 +48,7 @@ def make_renderer(
     house: House,
     *,
     texel_m: float = TEXEL_M,
-    device: torch.device | str = "cpu",
+    device: object = "cpu",
     folder: Path | None = None,
 ) -> Renderer:
     """A renderer of a house, by its name of `RENDERERS`; on the device `exact` draws, or light is baked (`bake`).
@@ -90,7 +90,7 @@ class BakedRenderer:
         frames = frames_of(poses, camera, "cpu")
         hits = cast(self.solids, frames)
         shape = (len(poses), camera.height, camera.width)
-        solid, reach = hits.index.numpy().reshape(-1), hits.distance.numpy().reshape(-1)
+        solid, reach = hits.index.reshape(-1), hits.distance.reshape(-1)
         reach = np.where(solid >= 0, reach, np.float32(0.0))
         point, rays, lengths = _points(frames, reach.reshape(shape))
         face = self.palette.lookup.slots(np.maximum(solid, 0), point)
@@ -117,8 +117,8 @@ class FastRenderer:
         """See `Renderer`."""
         frames = frames_of(poses, camera, "cpu")
         shape = (len(poses), camera.height, camera.width)
-        rays = frames.rays().numpy().reshape(-1, 3)
-        start = np.repeat(frames.origin.numpy(), camera.height * camera.width, 0)
+        rays = frames.rays().reshape(-1, 3)
+        start = np.repeat(frames.origin, camera.height * camera.width, 0)
         found = self.scene.run(start, rays, query="INTERSECT", output=True)
         face = self.face[found["primID"]]
         along = np.where(face >= 0, found["tfar"], np.float32(0.0))
@@ -168,7 +168,7 @@ class Palette:
         return Pictures(rgb.reshape(m, height, width, 3), depth_m, self.label[solid].reshape(m, height, width))
 
 
-def frames_of(poses: Sequence[Pose], camera: Intrinsics, device: torch.device | str) -> Frames:
+def frames_of(poses: Sequence[Pose], camera: Intrinsics, device: object) -> Frames:
     """Pinhole views from poses.
 
     Raises:
@@ -183,7 +183,7 @@ def frames_of(poses: Sequence[Pose], camera: Intrinsics, device: torch.device | 
         [pose.heading_rad for pose in poses],
         [pose.elevation_rad for pose in poses],
     )
-    axes = torch.tensor(matrix, dtype=torch.float32, device=device)
+    axes = put(matrix, device, np.float32)
     tall = float(np.tan(camera.vfov_rad / 2))
     wide = tall * camera.width / camera.height
     right, down, forward, origin = (axes[:, :3, k] for k in range(4))
@@ -205,19 +205,19 @@ def axial_m(depth_m: np.ndarray, camera: Intrinsics) -> np.ndarray:
 
 def _points(frames: Frames, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points, rays and their lengths from distances `m h w`, one row per pixel."""
-    rays = frames.rays().numpy().reshape(-1, 3)
+    rays = frames.rays().reshape(-1, 3)
     lengths = np.sqrt(np.einsum("pc,pc->p", rays, rays))
-    start = np.repeat(frames.origin.numpy(), reach[0].size, 0)
+    start = np.repeat(frames.origin, reach[0].size, 0)
     return start + rays * (reach.reshape(-1) / lengths)[:, None], rays, lengths
 
 
 def _view(material: int, direction: np.ndarray) -> np.ndarray:
     """Display colours of what windows show along directions of sight."""
-    look = torch.from_numpy(np.ascontiguousarray(direction))
-    none, black = look.new_zeros(len(look)), torch.zeros_like(look)
-    points = SurfacePoints(none, none, none, none, black, none, look, -look, black, none, none.long())
+    look = np.ascontiguousarray(direction.T)
+    black, none = np.zeros_like(look), np.zeros_like(look[0])
+    points = SurfacePoints(none, none, none, none, black, none, look, -look, black, none, none.astype(np.int64))
     glow = evaluate(material, points).emission
-    return (to_display(glow) * 255.0 + 0.5).to(torch.uint8).numpy()
+    return (to_display(glow).T * 255.0 + 0.5).astype(np.uint8)
 
 
 def _embree() -> tuple[Any, Any]:

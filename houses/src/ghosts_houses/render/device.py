@@ -23,7 +23,7 @@ def render_device(name: str) -> str:
     except ImportError:
         if name == "auto":
             return "cpu"
-        raise MissingExtraError("torch", "ghosts-houses[images]", "--device cuda") from None
+        raise MissingExtraError("torch", "ghosts-houses[gpu]", "--device cuda") from None
     if torch.cuda.is_available():
         return f"cuda:{int(os.environ.get('LOCAL_RANK', '0')) % torch.cuda.device_count()}"
     if name == "auto":

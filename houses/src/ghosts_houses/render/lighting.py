@@ -10,16 +10,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float32
-from torch import Tensor
 
+from ghosts_houses.arrays import Array, dot, integer, library, put, take
 from ghosts_houses.house import House
 from ghosts_houses.render.raycast import Frames, cast
 from ghosts_houses.solids import Solids
 
 SHADOW_PX = 96
 SAMPLES = 4
+_FRAMES = 96
+"""Images of shadow maps cast at once on a CPU."""
 _PER_ROOM = 6
 _LAMP_COLOR = (1.0, 0.84, 0.64)
 _DAY_COLOR = (0.86, 0.94, 1.0)
@@ -30,14 +31,14 @@ LAMP_KINDS = ("ceiling lamp", "chandelier", "pendant lamp")
 class Lights:
     """Light sources with their shadow maps."""
 
-    position: Float32[Tensor, "l s 3"]
+    position: Float32[Array, "l s 3"]
     """Sample points of each light."""
     facing_of: tuple[tuple[int, float] | None, ...]
     """Axis (0 = x, 1 = y) and sign of the direction a window lights; None for a lamp."""
-    power: Float32[Tensor, "l 3"]
+    power: Float32[Array, "l 3"]
     table: tuple[tuple[int, ...], ...]
     """Lights that count in each room, its own lamp first."""
-    shadow: Float32[Tensor, "l s 6 f f"]
+    shadow: Float32[Array, "l s 6 f f"]
     """Distance of what each sample point sees, along ±x, ±y, ±z."""
 
 
@@ -82,7 +83,7 @@ def gather_lights(house: House) -> tuple[np.ndarray, tuple[tuple[int, float] | N
     return np.array(points, np.float32), tuple(facing), np.array(power, np.float32), owner
 
 
-def make_lights(house: House, solids: Solids, casters: Tensor) -> Lights:
+def make_lights(house: House, solids: Solids, casters: Array) -> Lights:
     """Collect the lights and cast their shadow maps.
 
     Args:
@@ -92,30 +93,21 @@ def make_lights(house: House, solids: Solids, casters: Tensor) -> Lights:
     """
     points, facing, power, owner = gather_lights(house)
     device = solids.center.device
-    position = torch.from_numpy(points).to(device)
-    flat = position.view(-1, 3)
-    forward = torch.tensor(
-        [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=torch.float32, device=device
-    )
-    frames = Frames(
-        flat.repeat_interleave(6, 0),
-        forward.repeat(len(flat), 1),
-        forward.abs().roll(1, 1).repeat(len(flat), 1),
-        forward.abs().roll(2, 1).repeat(len(flat), 1),
-        SHADOW_PX,
-        SHADOW_PX,
-    )
-    subset = solids.only(casters)
-    step = 96 if device.type == "cpu" else len(frames.origin)
-    shadow = torch.cat(
-        [cast(subset, frames.only(slice(k, k + step))).distance for k in range(0, len(frames.origin), step)]
-    )
+    ahead = np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], np.float32)
+    axes = (ahead, np.roll(np.abs(ahead), 1, 1), np.roll(np.abs(ahead), 2, 1))
+    count = points.shape[0] * points.shape[1]
+    forward, right, down = (put(np.tile(axis, (count, 1)), device) for axis in axes)
+    origin = put(np.repeat(points.reshape(-1, 3), 6, 0), device)
+    frames = Frames(origin, forward, right, down, SHADOW_PX, SHADOW_PX)
+    subset, xp = solids.only(casters), library(solids.center)
+    step = _FRAMES if xp is np else 6 * count
+    shadow = [cast(subset, frames.only(slice(k, k + step))).distance for k in range(0, 6 * count, step)]
     return Lights(
-        position,
+        put(points, device),
         facing,
-        torch.from_numpy(power).to(device),
+        put(power, device),
         _lights_of_rooms(house, owner, points, power),
-        shadow.view(*position.shape[:2], 6, SHADOW_PX, SHADOW_PX),
+        xp.concatenate(shadow).reshape(*points.shape[:2], 6, SHADOW_PX, SHADOW_PX),
     )
 
 
@@ -139,74 +131,71 @@ def _lights_of_rooms(
     return tuple(table)
 
 
-def direct(lights: Lights, point: Tensor, normal: Tensor | None, room: Tensor, dither: Tensor) -> Tensor:
+def direct(lights: Lights, point: Array, normal: Array | None, room: Array, dither: Array) -> Array:
     """Light that arrives straight from lamps and windows.
 
-    SurfacePoints are grouped by room, because a room's lights are few and the same for all its points.
+    Points are grouped by room, because a room's lights are few and the same for all its points.
 
     Args:
         lights: the sources.
-        point: `n 3`.
-        normal: `n 3`, or None for the mean over all directions (ambient light).
+        point: `3 n`.
+        normal: `3 n`, or None for the mean over all directions (ambient light).
         room: room index of each point, `n`.
         dither: `2 n` in (−0.5, 0.5), breaks up the shadow maps' texels.
 
     Returns:
-        RGB, `n 3`.
+        RGB, `3 n`.
     """
-    total = torch.zeros_like(point)
-    for number in room.unique().tolist():
-        where = (room == number).nonzero()[:, 0]
-        xyz = point[where].T.contiguous()
-        facing = None if normal is None else normal[where].T.contiguous()
-        total[where] = _room_light(lights, lights.table[number], xyz, facing, dither[:, where]).T
+    xp = library(point)
+    total = xp.zeros_like(point)
+    for number in xp.unique(room).tolist():
+        (where,) = xp.where(room == number)
+        facing = None if normal is None else take(normal, where)
+        total[:, where] = _room_light(lights, lights.table[number], take(point, where), facing, take(dither, where))
     return total
 
 
-def _room_light(lights: Lights, chosen: tuple[int, ...], xyz: Tensor, normal: Tensor | None, dither: Tensor) -> Tensor:
+def _room_light(lights: Lights, chosen: tuple[int, ...], xyz: Array, normal: Array | None, dither: Array) -> Array:
     """Light of the chosen sources at points `3 n`, as `3 n`."""
-    total = torch.zeros_like(xyz)
+    xp = library(xyz)
+    total = xp.zeros_like(xyz)
     for light in chosen:
-        middle = lights.position[light].mean(0)
-        dx, dy, dz = (xyz[axis] - middle[axis] for axis in range(3))
-        square = dx * dx + dy * dy + dz * dz
-        inverse = (square + 1e-4).rsqrt()
-        weight = (square + 0.35).reciprocal_()
+        away = xyz - lights.position[light].mean(0)[:, None]
+        square = dot(away, away)
+        inverse = 1.0 / xp.sqrt(square + 1e-4)
+        weight = 1.0 / (square + 0.35)
         if normal is not None:
             # Wrapped a little round the edge, as large soft sources do.
-            cosine = (dx * normal[0] + dy * normal[1] + dz * normal[2]).mul_(inverse)
-            weight *= (0.107 - 0.893 * cosine).clamp_(min=0.0)
+            weight *= xp.clip(0.107 - 0.893 * dot(away, normal) * inverse, 0.0, None)
         else:
             weight *= 0.25
         facing = lights.facing_of[light]
         if facing is not None:
-            weight *= ((dx, dy)[facing[0]] * inverse).mul_(facing[1]).clamp_(min=0.0)
+            weight *= xp.clip(away[facing[0]] * inverse * facing[1], 0.0, None)
         weight *= _seen(lights, light, xyz, dither)
-        total.addcmul_(lights.power[light][:, None], weight[None])
+        total += lights.power[light][:, None] * weight
     return total
 
 
-def _seen(lights: Lights, light: int, xyz: Tensor, dither: Tensor) -> Tensor:
+def _seen(lights: Lights, light: int, xyz: Array, dither: Array) -> Array:
     """Share of a light's sample points that see each point; shadow maps are read with a dither of one texel."""
-    f = SHADOW_PX
-    share = torch.zeros_like(xyz[0])
+    xp, f = library(xyz), SHADOW_PX
+    share = xp.zeros_like(xyz[0])
     # A quarter turn from sample to sample: their errors cancel, which leaves half the grain.
     turns = ((dither[0], dither[1]), (dither[1], -dither[0]), (-dither[0], -dither[1]), (-dither[1], dither[0]))
     for k in range(SAMPLES):
-        position = lights.position[light, k]
-        x, y, z = (xyz[axis] - position[axis] for axis in range(3))
-        ax, ay, az = x.abs(), y.abs(), z.abs()
-        on_x, on_z = (ax >= ay) & (ax >= az), az > torch.maximum(ax, ay)
-        major = torch.where(on_x, x, torch.where(on_z, z, y))
-        scale = (0.5 * f) / major.abs().clamp_(min=1e-6)
+        x, y, z = away = xyz - lights.position[light, k][:, None]
+        ax, ay, az = abs(away)
+        on_x, on_z = (ax >= ay) & (ax >= az), az > xp.maximum(ax, ay)
+        major = xp.where(on_x, x, xp.where(on_z, z, y))
+        scale = (0.5 * f) / xp.clip(abs(major), 1e-6, None)
         # Face ±a has the axes a + 1 (columns) and a + 2 (rows), cyclically.
-        col, row = (torch.where(on_x, a, torch.where(on_z, b, c)).mul_(scale) for a, b, c in ((y, x, z), (z, y, x)))
-        col = col.add_(turns[k % 4][0]).add_(0.5 * f).clamp_(0, f - 1)
-        row = row.add_(turns[k % 4][1]).add_(0.5 * f).clamp_(0, f - 1)
-        face = torch.where(on_x, 0, torch.where(on_z, 4, 2)).to(torch.int32) + (major < 0)
-        place = (face * f + row.to(torch.int32)) * f + col.to(torch.int32)
-        depth = lights.shadow[light, k].view(-1)[place]
-        distance = (x * x + y * y + z * z).sqrt_()
+        col, row = (
+            integer(xp.clip(xp.where(on_x, a, xp.where(on_z, b, c)) * scale + turn + 0.5 * f, 0, f - 1))
+            for (a, b, c), turn in zip(((y, x, z), (z, y, x)), turns[k % 4], strict=True)
+        )
+        face = 4 * integer(on_z) + 2 * integer(~(on_x | on_z)) + (major < 0)
+        depth = take(lights.shadow[light, k].reshape(-1), (face * f + row) * f + col)
         # A texel is wider the farther the surface: the bias grows with distance.
-        share += depth > distance * 0.965 - 0.03
-    return share.div_(SAMPLES)
+        share += depth > xp.sqrt(dot(away, away)) * 0.965 - 0.03
+    return share / SAMPLES

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float32
-from torch import Tensor
 
+from ghosts_houses.arrays import Array, library
 from ghosts_houses.render import art, textures
 from ghosts_houses.render.textures import SurfacePoints
 
@@ -17,13 +16,13 @@ from ghosts_houses.render.textures import SurfacePoints
 class Surface:
     """What light meets: linear RGB."""
 
-    albedo: Float32[Tensor, "n 3"]
-    emission: Float32[Tensor, "n 3"]
+    albedo: Float32[Array, "3 n"]
+    emission: Float32[Array, "3 n"]
     gloss: float
     """Strength of highlights."""
 
 
-Texture = Callable[[SurfacePoints], Tensor]
+Texture = Callable[[SurfacePoints], Array]
 _REFLECT: dict[str, tuple[Texture, float]] = {
     "paint": (textures.paint, 0.0),
     "plaster": (textures.plaster, 0.0),
@@ -77,10 +76,10 @@ def evaluate(material: int, points: SurfacePoints) -> Surface:
         material: place in `MATERIALS`.
         points: where.
     """
-    name = MATERIALS[material]
+    name, xp = MATERIALS[material], library(points.color)
     if name in _REFLECT:
         texture, gloss = _REFLECT[name]
-        return Surface(texture(points).clamp(0.0, 1.0), torch.zeros_like(points.color), gloss)
+        return Surface(xp.clip(texture(points), 0.0, 1.0), xp.zeros_like(points.color), gloss)
     texture, strength = _GLOW[name]
     glow = texture(points)
-    return Surface(glow.clamp(0.0, 1.0) * 0.2, glow * strength, 0.3)
+    return Surface(xp.clip(glow, 0.0, 1.0) * 0.2, glow * strength, 0.3)

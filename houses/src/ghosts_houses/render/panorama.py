@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float32, UInt8
-from torch import Tensor
 
+from ghosts_houses.arrays import Array, fetch, library, put, take
 from ghosts_houses.house import POSE_ROTATION
 from ghosts_houses.render.raycast import Frames, Hits, cast
 from ghosts_houses.render.scene import Scene
@@ -24,14 +23,13 @@ from ghosts_sim.geometry import camera_to_world
 from ghosts_sim.types import Intrinsics
 
 
-def skybox_frames(positions_m: Float32[np.ndarray, "b 3"], face_size: int, device: torch.device | str) -> Frames:
+def skybox_frames(positions_m: Float32[np.ndarray, "b 3"], face_size: int, device: object) -> Frames:
     """The six faces at each position, in the order of the file: `6b` frames."""
     # A texture direction of face k is forward + s·right + t·down with s, t in (−1, 1).
     cube = np.array([[sign * np.eye(3)[axis] for axis, sign in face] for face in CUBE_FACES])
-    faces = torch.tensor(-cube @ POSE_ROTATION.T, dtype=torch.float32, device=device)
-    origin = torch.from_numpy(positions_m).to(device).repeat_interleave(6, 0)
-    forward, right, down = (faces[:, k].repeat(len(positions_m), 1) for k in range(3))
-    return Frames(origin, forward, right, down, face_size, face_size)
+    faces = np.tile(-cube @ POSE_ROTATION.T, (len(positions_m), 1, 1))
+    forward, right, down = (put(faces[:, k], device, np.float32) for k in range(3))
+    return Frames(put(np.repeat(positions_m, 6, 0), device), forward, right, down, face_size, face_size)
 
 
 def view_frame(
@@ -39,10 +37,10 @@ def view_frame(
     heading_rad: float,
     elevation_rad: float,
     camera: Intrinsics,
-    device: torch.device | str,
+    device: object,
 ) -> Frames:
     """One pinhole view straight from the house."""
-    matrix = torch.tensor(camera_to_world(position_m, heading_rad, elevation_rad), dtype=torch.float32, device=device)
+    matrix = put(camera_to_world(position_m, heading_rad, elevation_rad), device, np.float32)
     tall = float(np.tan(camera.vfov_rad / 2))
     wide = tall * camera.width / camera.height
     return Frames(
@@ -72,11 +70,10 @@ def render_frames(scene: Scene, frames: Frames) -> Pictures:
     return _download(scene, hits, rgb)
 
 
-def _download(scene: Scene, hits: Hits, rgb: Tensor) -> Pictures:
-    seen = hits.index >= 0
-    depth = torch.where(seen, hits.distance, torch.zeros_like(hits.distance))
-    label = torch.where(seen, scene.label[hits.index.clamp(min=0)], torch.zeros_like(scene.label[:1]))
-    return Pictures(rgb.cpu().numpy(), depth.cpu().numpy(), label.cpu().numpy())
+def _download(scene: Scene, hits: Hits, rgb: Array) -> Pictures:
+    xp, seen = library(rgb), hits.index >= 0
+    label = take(scene.label, xp.clip(hits.index, 0, None)) * seen
+    return Pictures(fetch(rgb), fetch(xp.where(seen, hits.distance, 0.0)), fetch(label))
 
 
 def render_panoramas(scene: Scene, positions_m: Float32[np.ndarray, "b 3"], face_size: int = 256) -> Iterator[Pictures]:
@@ -91,7 +88,7 @@ def render_panoramas(scene: Scene, positions_m: Float32[np.ndarray, "b 3"], face
         The six faces of each viewpoint, in the order of the positions.
     """
     # 48 viewpoints of 256-pixel faces take about 6 GiB; the batch shrinks as faces grow.
-    batch = 1 if scene.device.type == "cpu" else max(1, 48 * 256 * 256 // face_size**2)
+    batch = 1 if scene.device == "cpu" else max(1, 48 * 256 * 256 // face_size**2)
     for start in range(0, len(positions_m), batch):
         frames = skybox_frames(positions_m[start : start + batch], face_size, scene.device)
         pictures = render_frames(scene, frames)

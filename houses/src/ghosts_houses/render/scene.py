@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import torch
-from jaxtyping import Float32, Int64, UInt8
-from torch import Tensor
+import numpy as np
+from jaxtyping import Bool, Float32, Int64, UInt8
 
+from ghosts_houses.arrays import Array, put
 from ghosts_houses.furniture.catalogue import KINDS
 from ghosts_houses.house import House
 from ghosts_houses.plan.shell import VIEWS
@@ -28,28 +29,30 @@ class Scene:
     """A house ready to be seen: solids, their looks, lights. Made once, used for all viewpoints."""
 
     solids: Solids
-    material: Int64[Tensor, " n"]
-    color: Float32[Tensor, "n 3"]
-    own_half: Float32[Tensor, "n 3"]
+    material: Int64[Array, " n"]
+    color: Float32[Array, "3 n"]
+    own_half: Float32[Array, "3 n"]
     """Half extents along each solid's own axes (`solids.half` has square turns folded in)."""
-    own_turn: Float32[Tensor, "n 3"]
+    own_turn: Float32[Array, "3 n"]
     """Cosine and sine of each solid's true yaw, and its slope."""
-    label: UInt8[Tensor, " n"]
+    slim: Bool[Array, " n"]
+    """Mouldings and frames: thinner than 0.11 m along two of their axes."""
+    label: UInt8[Array, " n"]
     lights: lighting.Lights
     volume: Volume
 
     @property
-    def device(self) -> torch.device:
-        """Where it is rendered."""
+    def device(self) -> Any:
+        """Where it is rendered: "cpu" with NumPy, else one of torch's devices."""
         return self.color.device
 
 
-def prepare(house: House, device: torch.device | str = "cpu") -> Scene:
-    """Make a house's scene: tensors, shadow maps, ambient light.
+def prepare(house: House, device: object = "cpu") -> Scene:
+    """Make a house's scene: arrays, shadow maps, ambient light.
 
     Args:
         house: the house.
-        device: where to render.
+        device: where to render: "cpu" with NumPy, or one of torch's devices.
     """
     primitives = house.primitives
     solids = upload(Solids.of(primitives), device)
@@ -59,21 +62,20 @@ def prepare(house: House, device: torch.device | str = "cpu") -> Scene:
         if part.material not in numbers or part.label not in labels:
             wrong = part.material if part.material not in numbers else part.label
             raise DataError("a part with an unknown material or label", record=f"house {house.name}", value=wrong)
-    yaw = torch.tensor([p.yaw_rad for p in primitives], dtype=torch.float64)
-    slope = torch.tensor([p.slope for p in primitives], dtype=torch.float64)
+    yaw, slope = np.array([p.yaw_rad for p in primitives]), np.array([p.slope for p in primitives])
+    half = np.array([p.half_m for p in primitives], np.float32).T
     shadowless = (*VIEWS, "lamp", "glass")
-    casters = torch.tensor(
-        [p.material not in shadowless and p.label not in lighting.LAMP_KINDS for p in primitives], device=device
-    )
-    lights = lighting.make_lights(house, solids, casters)
+    casters = [p.material not in shadowless and p.label not in lighting.LAMP_KINDS for p in primitives]
+    lights = lighting.make_lights(house, solids, put(casters, device))
     volume = make_volume(house, lights, tuple(p for t in house.things if t.kind != "rug" for p in t.parts))
     return Scene(
         solids,
-        torch.tensor([numbers[p.material] for p in primitives], device=device),
-        torch.tensor([p.color for p in primitives], dtype=torch.float32, device=device),
-        torch.tensor([p.half_m for p in primitives], dtype=torch.float32, device=device),
-        torch.stack([yaw.cos(), yaw.sin(), slope], -1).float().to(device),
-        torch.tensor([labels[p.label] for p in primitives], dtype=torch.uint8, device=device),
+        put([numbers[p.material] for p in primitives], device),
+        put(np.array([p.color for p in primitives]).T, device, np.float32),
+        put(half, device),
+        put(np.stack([np.cos(yaw), np.sin(yaw), slope]), device, np.float32),
+        put(np.sort(half, 0)[1] < 0.055, device),
+        put([labels[p.label] for p in primitives], device, np.uint8),
         lights,
         volume,
     )

@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float32, Int64
-from torch import Tensor
-from torch.nn import functional as F
 
+from ghosts_houses.arrays import Array, constant, integer, library, put, single, take
 from ghosts_houses.house import House, Primitive, reach_m
 from ghosts_houses.render.lighting import Lights, direct
 
 VOXEL_M = 0.1
+_VOXELS = 100_000
+"""Voxels lit at once on a CPU: temporaries stay in its caches."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Volume:
     """Voxels over the whole house; the centre of voxel (0, 0, 0) is `origin`."""
 
     origin: tuple[float, float, float]
-    room: Int64[Tensor, "z y x"]
+    room: Int64[Array, "z y x"]
     """Room of each voxel, in walls that of a neighbour."""
-    near: Float32[Tensor, "1 1 z y x"]
+    near: Float32[Array, "1 z y x"]
     """Occupancy averaged over 0.3 m."""
-    field: Float32[Tensor, "1 4 z y x"]
+    field: Float32[Array, "4 z y x"]
     """Ambient RGB, then occupancy averaged over 0.7 m."""
 
 
@@ -60,12 +60,12 @@ def make_volume(house: House, lights: Lights, primitives: tuple[Primitive, ...])
     _carve_openings(house, origin, shape, solid, room)
     for part in primitives:
         _fill(solid, origin, part)
-    occupied = torch.from_numpy(np.minimum(solid, 1.0)).to(device)
-    rooms = torch.from_numpy(_nearest_room(room)).to(device)
-    ambient = _ambient(house, lights, torch.from_numpy(room).to(device), rooms, origin)
+    occupied = put(np.minimum(solid, 1.0), device)
+    rooms = put(_nearest_room(room), device)
+    ambient = _ambient(house, lights, put(room, device), rooms, origin)
     near, wide = _blur(occupied, 1), _blur(occupied, 3)
-    field = torch.cat([ambient, wide[None]])[None].contiguous()
-    return Volume((float(origin[0]), float(origin[1]), float(origin[2])), rooms, near[None, None], field)
+    field = library(wide).concatenate([ambient, wide[None]])
+    return Volume((float(origin[0]), float(origin[1]), float(origin[2])), rooms, near[None], field)
 
 
 def _block(origin: np.ndarray, shape: np.ndarray, low: tuple, high: tuple) -> tuple[slice, slice, slice]:
@@ -125,62 +125,73 @@ def _nearest_room(room: np.ndarray) -> np.ndarray:
     return np.maximum(room, 0)
 
 
-def _blur(field: Tensor, radius: int) -> Tensor:
+def _blur(field: Array, radius: int) -> Array:
     """Mean over a cube of 2·radius + 1 voxels, edges repeated; last three axes."""
+    xp = library(field)
     for axis in (-1, -2, -3):
-        first, last = field.narrow(axis, 0, 1), field.narrow(axis, field.shape[axis] - 1, 1)
-        padded = torch.cat([first] * radius + [field] + [last] * radius, axis)
+        before, after = (slice(None),) * (field.ndim + axis), (slice(None),) * (-1 - axis)
+        first, last = field[(*before, slice(0, 1), *after)], field[(*before, slice(-1, None), *after)]
+        padded = xp.concatenate([first] * radius + [field] + [last] * radius, axis)
         length = field.shape[axis]
-        total = padded.narrow(axis, 0, length).clone()
+        total = padded[(*before, slice(0, length), *after)] + 0.0
         for k in range(1, 2 * radius + 1):
-            total += padded.narrow(axis, k, length)
+            total += padded[(*before, slice(k, k + length), *after)]
         field = total / (2 * radius + 1)
     return field
 
 
-def _ambient(house: House, lights: Lights, free_room: Tensor, rooms: Tensor, origin: np.ndarray) -> Tensor:
+def _ambient(house: House, lights: Lights, free_room: Array, rooms: Array, origin: np.ndarray) -> Array:
     """Bounced light: what arrives in free air, spread without passing walls. Returns `3 z y x`."""
-    free = free_room >= 0
-    z, y, x = free.nonzero(as_tuple=True)
-    start = torch.tensor(origin, dtype=torch.float32, device=free.device)
-    field = torch.zeros(3, *free.shape, device=free.device)
+    xp, free = library(rooms), free_room >= 0
+    z, y, x = xp.where(free)
+    field = xp.zeros((3, *free.shape), dtype=xp.float32, device=free.device)
     owner = rooms[z, y, x]
-    step = 400_000 if free.device.type == "cpu" else len(z)
-    for k in range(0, len(z), step):
-        part = slice(k, k + step)
-        point = torch.stack([x[part], y[part], z[part]], -1).float() * VOXEL_M + start
-        light = direct(lights, point, None, owner[part], torch.zeros(2, len(point), device=free.device))
-        field[:, z[part], y[part], x[part]] = light.T
-    flat = field[:, z, y, x].T
-    count = torch.zeros(len(house.rooms), device=free.device).index_add_(
-        0, owner, torch.ones_like(owner, dtype=torch.float32)
-    )
-    mean = torch.zeros(len(house.rooms), 3, device=free.device).index_add_(0, owner, flat) / count.clamp(min=1)[:, None]
-    field[:, z, y, x] = (0.5 * flat + 0.5 * mean[owner]).T
-    mask = free.float()
+    point = single(xp.stack([x, y, z])) * VOXEL_M + constant(origin.tolist(), field)
+    step = _VOXELS if xp is np else len(z)
+    still = xp.zeros_like(point[:2])
+    parts = [slice(k, k + step) for k in range(0, len(z), step)]
+    flat = xp.concatenate([direct(lights, point[:, p], None, owner[p], still[:, p]) for p in parts], 1)
+    count = xp.clip(xp.bincount(owner, minlength=len(house.rooms)), 1, None)
+    mean = single(xp.stack([xp.bincount(owner, color, len(house.rooms)) for color in flat]) / count)
+    field[:, z, y, x] = 0.5 * flat + 0.5 * take(mean, owner)
+    mask = single(free)
     for _ in range(8):
-        field = torch.where(free, _blur(field * mask, 1) / _blur(mask, 1).clamp(min=1e-4), field)
+        field = xp.where(free, _blur(field * mask, 1) / xp.clip(_blur(mask, 1), 1e-4, None), field)
     # Surfaces lie half in walls: continue the field there.
     for _ in range(2):
         weight = _blur(mask, 1)
-        field = torch.where(mask > 0, field, _blur(field * mask, 1) / weight.clamp(min=1e-4) * (weight > 1e-3))
-        mask = (weight > 1e-3).float()
+        spread = _blur(field * mask, 1) / xp.clip(weight, 1e-4, None) * (weight > 1e-3)
+        field, mask = xp.where(mask > 0, field, spread), single(weight > 1e-3)
     return field
 
 
-def sample(volume: Volume, values: Tensor, point: Tensor) -> Tensor:
-    """Trilinear values of one of the volume's arrays (`1 c z y x`) at points: `n 3` → `c n`."""
-    depth, height, width = values.shape[2:]
-    size = torch.tensor([width, height, depth], dtype=torch.float32, device=point.device)
-    origin = torch.tensor(volume.origin, dtype=torch.float32, device=point.device)
-    grid = ((point - origin) / VOXEL_M + 0.5) * (2.0 / size) - 1.0
-    return F.grid_sample(values, grid[None, :, None, None], align_corners=False, padding_mode="border")[0, :, :, 0, 0]
+def sample(volume: Volume, values: Array, point: Array) -> Array:
+    """Trilinear values of one of the volume's arrays (`c z y x`) at points: `3 n` → `c n`."""
+    xp, (channels, depth, height, width) = library(values), values.shape
+    flat, total = values.reshape(channels, -1), 0.0
+    whole, part = [], []
+    for value, start, count in zip(point, volume.origin, (width, height, depth), strict=True):
+        place = xp.clip((value - start) / VOXEL_M, 0.0, count - 1.0)
+        whole.append(xp.clip(integer(place), 0, max(0, count - 2)))
+        part.append(place - single(whole[-1]))
+    x, y, z = whole
+    corner = (z * height + y) * width + x
+    steps = (int(width > 1), width * int(height > 1), width * height * int(depth > 1))
+    for bits in range(8):
+        share, move = 1.0, 0
+        for axis in range(3):
+            ahead = bits >> axis & 1
+            share = share * (part[axis] if ahead else 1.0 - part[axis])
+            move += steps[axis] * ahead
+        total = total + take(flat, corner + move) * share
+    return total
 
 
-def room_of(volume: Volume, point: Tensor) -> Tensor:
-    """Index of the room each point lies in (or beside)."""
-    origin = torch.tensor(volume.origin, dtype=torch.float32, device=point.device)
-    place = ((point - origin) / VOXEL_M).round().long()
-    depth, height, width = volume.room.shape
-    x, y, z = place[:, 0].clamp(0, width - 1), place[:, 1].clamp(0, height - 1), place[:, 2].clamp(0, depth - 1)
-    return volume.room[z, y, x]
+def room_of(volume: Volume, point: Array) -> Array:
+    """Index of the room each point (`3 n`) lies in (or beside)."""
+    xp, (depth, height, width) = library(point), volume.room.shape
+    x, y, z = (
+        xp.clip(integer(xp.round((value - start) / VOXEL_M)), 0, count - 1)
+        for value, start, count in zip(point, volume.origin, (width, height, depth), strict=True)
+    )
+    return take(volume.room.reshape(-1), (z * height + y) * width + x)
