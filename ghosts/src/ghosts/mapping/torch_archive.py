@@ -5,8 +5,8 @@ function; here its opcodes are only *listed* (`pickletools.genops` decodes and r
 rules below, which know dictionaries, tuples, numbers, strings and tensors. Anything else is refused by name. So is a
 file that would take too much memory (`limits`): a few hundred bytes can describe any number of numbers.
 
-`torch.load(weights_only=True)` would be 200 lines less. But twice a file could run code through it (CVE-2025-32434 up to
-torch 2.5, CVE-2026-24747 up to torch 2.9, which we support), and a child process with a memory limit does not stop code.
+`torch.load(weights_only=True)` would save 200 lines. But twice a file could run code through it (CVE-2025-32434 up to
+torch 2.5, CVE-2026-24747 up to torch 2.9, which we support). A child process with a memory limit does not stop code.
 """
 
 from __future__ import annotations
