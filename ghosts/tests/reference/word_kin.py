@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from ghosts.data.examples import TRAIN
 from ghosts.weights import read_about, shipped
-from ghosts.words.packed import write_table
 from ghosts.words.thesaurus import FORMAT, STRANGER, bases
 from ghosts.words.vectors import shipped_vectors
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.tokens import tokenise
+from reference.packing import write_table
 
 Synset = tuple[str, str]
 """Part of speech (n, v, a or r) and offset in its file."""

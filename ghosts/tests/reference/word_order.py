@@ -14,10 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from ghosts.data.examples import TRAIN, split_buildings
-from ghosts.words.packed import write_table
 from ghosts.words.stand_ins import FORMAT, STOP, between_stops
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.tokens import tokenise
+from reference.packing import write_table
 
 LEAST = 3
 """How often a word must follow others to be listed."""

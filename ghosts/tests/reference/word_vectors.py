@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ghosts.words.packed import write_packed
 from ghosts.words.vectors import FORMAT
 from ghosts_sim.limits import check_bytes
+from reference.packing import write_packed
 
 _LONGEST_LINE = 1 << 20
 

@@ -48,7 +48,6 @@ from ghosts.train.log import keep_rows
 from ghosts.view.library import Library
 from ghosts.view.record import crop
 from ghosts.view.record_json import from_json, read_records, to_json
-from ghosts.words.packed import write_table
 from ghosts.words.thesaurus import FORMAT, read_thesaurus
 from ghosts.words.vectors import read_vectors
 from ghosts_houses.world import WorldConfig, load_house, make_world
@@ -67,6 +66,7 @@ from ghosts_sim.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRele
 from ghosts_sim.types import Intrinsics
 from landmark_world import make_landmark_root, small_experiment
 from makers import SCAN, add_landmarks, make_root, viewpoint_id
+from reference.packing import write_table
 from reference.word_vectors import pack_vectors
 from view_fixtures import save_untrained
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ghosts_sim.cli import commands, main
+from ghosts_sim.cli import main
 from makers import make_root
 
 MISTAKES = [
@@ -64,11 +64,6 @@ def test_mistakes_are_answered(
     assert "Traceback" not in text
     for part in said:
         assert part.format(**places) in text.replace("│ ", ""), text
-
-
-def test_every_command_says_what_it_is_for() -> None:
-    for name, line in commands().items():
-        assert len(line) > 20, name
 
 
 def test_a_system_error_is_a_line(

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from ghosts.words import stand_ins, thesaurus, vectors
-from ghosts.words.packed import read_packed, read_table, write_packed, write_table
+from ghosts.words.packed import read_packed, read_table
 from ghosts_sim.errors import DataError
+from reference.packing import write_packed, write_table
 
 
 def make_vectors(path: Path) -> None:

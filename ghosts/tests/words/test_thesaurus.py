@@ -10,8 +10,8 @@ import pytest
 
 from ghosts import weights
 from ghosts.words import thesaurus
-from ghosts.words.packed import write_table
 from ghosts.words.thesaurus import FORMAT, STRANGER, bases, ending, kin_of, read_thesaurus, shipped_thesaurus
+from reference.packing import write_table
 from reference.word_kin import (
     IN_WORDNET,
     LEAST,

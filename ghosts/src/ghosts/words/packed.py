@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import UInt8, UInt16
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from ghosts_sim.errors import DataError
-from ghosts_sim.files import atomic_path
 
 
 def read_packed(
@@ -37,18 +36,11 @@ def read_packed(
         content = path.read_bytes()
         parts = load(content)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        if header["format"] != form or header["sha256"] != _digest(parts, names):
+        if header["format"] != form or header["sha256"] != digest(parts, names):
             raise ValueError
         return tuple(bytes(parts["words"]).decode().split("\n")), parts
     except (OSError, SafetensorError, KeyError, TypeError, ValueError):
         raise DataError(f"not {what}, or a damaged one", file=path, hint="install the package again") from None
-
-
-def write_packed(path: Path, form: str, words: Sequence[str], parts: Mapping[str, np.ndarray]) -> None:
-    """Write such a file, whole or not at all."""
-    packed = {**parts, "words": np.frombuffer("\n".join(words).encode(), np.uint8)}
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(save(packed, {"format": form, "sha256": _digest(packed, [*packed])}))
 
 
 PER_NAT = 32
@@ -97,20 +89,6 @@ def read_table(path: Path, form: str, what: str) -> WordTable:
     return WordTable(words, parts["count"], parts["kin"], parts["far"])
 
 
-def write_table(path: Path, form: str, table: Mapping[str, Mapping[str, float]]) -> None:
-    """Write a table, whole or not at all; its numbers are natural logarithms."""
-    words = sorted({*table, *(name for others in table.values() for name in others)})
-    assert len(words) < 1 << 16, "rows are kept in 16 bits"
-    rows = {word: row for row, word in enumerate(words)}
-    pairs = [(rows[name], value) for word in words for name, value in table.get(word, {}).items()]
-    counts = [len(table.get(word, {})) for word in words]
-    parts = {
-        "count": np.array(counts, np.uint8 if max(counts, default=0) < 1 << 8 else np.uint16),
-        "kin": np.array([row for row, _ in pairs], np.uint16),
-        "far": np.array([min(255, round(-value * PER_NAT)) for _, value in pairs], np.uint8),
-    }
-    write_packed(path, form, words, parts)
-
-
-def _digest(parts: Mapping[str, np.ndarray], names: Sequence[str]) -> str:
+def digest(parts: Mapping[str, np.ndarray], names: Sequence[str]) -> str:
+    """SHA-256 of some tensors."""
     return sha256(b"".join(parts[name].tobytes() for name in names)).hexdigest()
