@@ -13,7 +13,7 @@ from ghosts.agent.model import GoalModel
 from ghosts.agent.tracker import Detection, GoalTracker, NamedLabels
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.label_tiles import label_tiles
-from ghosts.mapping.landmark_views import LandmarkView, landmark_tile
+from ghosts.mapping.landmark_views import LandmarkView
 from ghosts.words.tokens import Vocabulary
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import lattice_corner
@@ -148,7 +148,7 @@ def test_landmarks_land_where_they_are() -> None:
 def test_a_landmark_on_a_border_is_where_training_puts_it(size: int) -> None:
     """The chair at (0.5, 0.5) m: in cell (1, 1) of the world's lattice, and in no other."""
     seen = LandmarkView(np.zeros(1, np.int64), np.array([[0.5, 0.5, 1.0]]), np.ones(1))
-    (trained,) = label_tiles([landmark_tile(seen, 0.5)]).cells.tolist()
+    (trained,) = label_tiles([seen], 0.5).cells.tolist()
     assert trained == [1, 1]
     config = small_config()
     config = replace(config, mapper=replace(config.mapper, rows=size, cols=size), filter=replace(config.filter, pool=1))

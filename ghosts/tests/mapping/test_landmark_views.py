@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ghosts.mapping.label_tiles import label_tiles
 from ghosts.mapping.landmark_views import (
     LandmarkConfig,
     LandmarkSource,
     LandmarkView,
-    landmark_tile,
     spread,
     training_labels,
 )
@@ -159,43 +159,52 @@ def test_the_same_view_twice_is_the_same(source: LandmarkSource) -> None:
         assert first.weight.tobytes() == second.weight.tobytes()
 
 
+def entries(view: LandmarkView) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(column, row), label and weight of everything in a view's tile of 0.5 m cells."""
+    tile = label_tiles([view], 0.5)
+    return np.repeat(tile.cells, np.diff(tile.starts), 0)[:, ::-1], tile.label, tile.weight
+
+
 def test_tile_cells_and_merging() -> None:
     xyz = np.array([[0.1, 0.1, 0], [0.4, 0.2, 9], [-0.1, 0.1, 0], [0.5, 0.0, 0], [0.1, 0.1, 0], [0.2, 0.2, 0]])
     labels = np.array([2, 2, 2, 2, 3, 3])
-    tile = landmark_tile(LandmarkView(labels, xyz, np.array([0.2, 0.3, 1.0, 1.0, 0.8, 0.7])), 0.5)
-    assert tile.cells.tolist() == [[-1, 0], [0, 0], [0, 0], [1, 0]]
-    assert tile.label_id.tolist() == [2, 2, 3, 2]
-    np.testing.assert_allclose(tile.weight, [1.0, 0.5, 1.0, 1.0])
+    view = LandmarkView(labels, xyz, np.array([0.2, 0.3, 1.0, 1.0, 0.8, 0.7]))
+    cells, labels, weight = entries(view)
+    assert cells.tolist() == [[-1, 0], [0, 0], [0, 0], [1, 0]]
+    assert labels.tolist() == [2, 2, 3, 2]
+    np.testing.assert_allclose(weight, [1.0, 0.5, 1.0, 1.0])
+    assert label_tiles([view, view], 0.5).counts.tolist() == [3, 3]
 
 
 def test_tile_keeps_the_mass_of_an_object(source: LandmarkSource) -> None:
-    tile = source.tile(SCAN, "d", 0.5)
+    _, labels, weights = entries(source.observe(SCAN, "d"))
     for name in ("bed", "window"):
-        weight = tile.weight[tile.label_id == source.labels.object_id(name)]
+        weight = weights[labels == source.labels.object_id(name)]
         assert len(weight) > 2
         assert weight.sum() == pytest.approx(1.0)
 
 
 def test_tile_patch_is_three_by_three_cells(source: LandmarkSource) -> None:
-    tile = source.tile(SCAN, "d", 0.5)
-    room = tile.cells[tile.label_id == source.labels.room_id("h")]
+    cells, labels, _ = entries(source.observe(SCAN, "d"))
+    room = cells[labels == source.labels.room_id("h")]
     # The camera at (6.2, 0.3) stands in cell (12, 0).
     assert sorted(map(tuple, room.tolist())) == [(x, y) for x in (11, 12, 13) for y in (-1, 0, 1)]
 
 
 def test_tile_lattice_is_the_one_of_maps(source: LandmarkSource) -> None:
     grid = Grid(96, 96, 0.5)
-    view, tile = source.observe(SCAN, "a"), source.tile(SCAN, "a", 0.5)
+    view = source.observe(SCAN, "a")
+    cells, labels, _ = entries(view)
     origin = snap_origin(np.array([0.3, 0.2]), grid)
     inside = np.round(to_cells(view.xyz_m[:, :2] - origin, grid)).astype(int)
     shift = np.round(origin / 0.5).astype(int) - np.array([48, 48])
     expected = {(*cell, label) for cell, label in zip(map(tuple, inside + shift), view.label_id.tolist())}
-    assert expected == {(*cell, label) for cell, label in zip(map(tuple, tile.cells), tile.label_id.tolist())}
+    assert expected == {(*cell, label) for cell, label in zip(map(tuple, cells), labels.tolist())}
 
 
 def test_empty_view_gives_an_empty_tile(source: LandmarkSource) -> None:
     only = LandmarkSource(source.root, source.labels, LandmarkConfig(rooms=False, floor=False))
-    assert only.tile(SCAN, "e", 0.5).cells.shape == (0, 2)
+    assert label_tiles([only.observe(SCAN, "e")], 0.5).cells.shape == (0, 2)
 
 
 def test_errors_say_what_is_missing(source: LandmarkSource, tmp_path: Path) -> None:

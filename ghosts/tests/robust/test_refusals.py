@@ -31,8 +31,8 @@ from ghosts.data.tile_store import TileSettings
 from ghosts.devices import choose_device
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.camera_torch import PanoramaBank
+from ghosts.mapping.label_tiles import label_tiles
 from ghosts.mapping.labels import LabelSet, build_labels
-from ghosts.mapping.landmark_views import landmark_tile
 from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.presets import tiny_seq2seq
 from ghosts.run.env import R2REnv
@@ -297,7 +297,7 @@ def test_graphs_and_paths(tmp_path: Path) -> None:
 
 
 def test_worlds(tmp_path: Path) -> None:
-    assert told(lambda: inspect.unwrap(landmark_tile)(None, 0.0)) == "cell_m must be positive, got 0.0"
+    assert told(lambda: label_tiles([], 0.0)) == "cell_m must be positive, got 0.0"
     assert "no R2R_<split>.json found; make one with" in told(lambda: statistics(tmp_path))
     write_json(tmp_path / "world.json", {"houses": {"h": {"seed": "5"}}})
     assert told(lambda: load_house(tmp_path, "h")) == (

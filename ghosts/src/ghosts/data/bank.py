@@ -7,7 +7,7 @@ embedded by the model). Both kinds share the cells and everything that is done w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor
 from ghosts.data.tile_store import StoredTiles
 from ghosts.mapping.cells import ragged_rows, starts_of
 from ghosts.mapping.label_tiles import LabelTiles, join_label_tiles, label_tiles
-from ghosts.mapping.landmark_views import LandmarkSource, landmark_tile
+from ghosts.mapping.landmark_views import LandmarkSource
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,8 @@ def landmark_bank(
     """Tiles of landmarks for every included viewpoint of the given buildings, rotated by each of some angles."""
     places = [(scan, int(row)) for scan in scans for row in np.flatnonzero(source.root.graph(scan).included)]
     views = [source.observe(scan, source.root.graph(scan).ids[row]) for scan, row in places]
-    tiles = label_tiles([landmark_tile(view.rotated(angle), cell_m) for angle in angles_rad for view in views])
-    if source.config.vectors:
-        tiles = replace(tiles, vectors=torch.from_numpy(source.labels.vectors))
+    vectors = torch.from_numpy(source.labels.vectors) if source.config.vectors else None
+    tiles = label_tiles([view.rotated(angle) for angle in angles_rad for view in views], cell_m, vectors)
     numbers = {place: number for number, place in enumerate(places)}
     return TileBank(numbers, angles_rad, starts_of(tiles.counts), tiles.cells, tiles)
 

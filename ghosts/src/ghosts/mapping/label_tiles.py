@@ -11,8 +11,10 @@ from jaxtyping import Float, Float32, Int, Int32, Int64
 from torch import Tensor
 
 from ghosts.mapping.cells import CellLabels, MapCells, place_cells, ragged_rows, starts_of
-from ghosts.mapping.landmark_views import LandmarkTile, LandmarkView, landmark_tile
+from ghosts.mapping.landmark_views import LandmarkView
+from ghosts_sim.geometry import lattice_cells
 from ghosts_sim.types import Grid
+from ghosts_sim.values import require
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,7 @@ class LabelTiles:
     """Cell k has labels `starts[k]` to `starts[k + 1]`."""
     label: Int32[np.ndarray, " m"]
     weight: Float32[np.ndarray, " m"]
+    """Probability that the cell holds the label."""
     vectors: Float[Tensor, "labels d"] | None = None
     """Vector of each label, where labels are read by their meaning."""
 
@@ -46,20 +49,41 @@ class LabelTiles:
         )
 
 
-def label_tiles(tiles: Sequence[LandmarkTile]) -> LabelTiles:
-    """Lay tiles one after the other; their entries are sorted by cell already."""
-    cells, entries = [], []
-    for tile in tiles:
-        new = np.ones(len(tile.cells), bool)
-        new[1:] = (tile.cells[1:] != tile.cells[:-1]).any(1)
-        cells.append(tile.cells[new, ::-1])
-        entries.append(np.diff(np.append(np.flatnonzero(new), len(new))))
+def label_tiles(
+    views: Sequence[LandmarkView], cell_m: float, vectors: Float[Tensor, "labels d"] | None = None
+) -> LabelTiles:
+    """A tile per view, one after the other: points of one label in one cell merge, their weights add up to at most 1.
+
+    The lattice is the one of `geometry.snap_origin`, so a viewpoint's tile serves every map and can be cached.
+
+    Args:
+        views: labelled points.
+        cell_m: side of a cell.
+        vectors: of each label, where labels are read by their meaning.
+    """
+    require(cell_m > 0.0, "cell_m must be positive", cell_m)
+    cells, entries, ids, weights = [], [], [], []
+    for view in views:
+        lattice = lattice_cells(view.xyz_m[:, :2], cell_m)
+        low = lattice.min(0, initial=0)
+        column, row = (lattice - low).T
+        columns, labels = column.max(initial=0) + 1, view.label_id.max(initial=0) + 1
+        # Row, column and label as one number: sorting rows of an array takes several times as long.
+        merged, where = np.unique((row * columns + column) * labels + view.label_id, return_inverse=True)
+        cell, label = np.divmod(merged, labels)
+        places, count = np.unique(cell, return_counts=True)
+        cells.append(np.stack(np.divmod(places, columns), 1) + low[::-1])
+        entries.append(count)
+        ids.append(label)
+        # Two chairs in one cell are a cell with a chair; a line of floor points is one floor.
+        weights.append(np.minimum(np.bincount(where, view.weight, len(merged)), 1.0))
     return LabelTiles(
         counts=np.array([len(part) for part in cells], np.int64),
         cells=np.concatenate(cells).astype(np.int32),
         starts=starts_of(np.concatenate(entries)),
-        label=np.concatenate([tile.label_id for tile in tiles]).astype(np.int32),
-        weight=np.concatenate([tile.weight for tile in tiles]).astype(np.float32),
+        label=np.concatenate(ids).astype(np.int32),
+        weight=np.concatenate(weights).astype(np.float32),
+        vectors=vectors,
     )
 
 
@@ -86,7 +110,7 @@ def cells_from_labels(
         grid: of the map.
         vectors: of each label, where labels are read by their meaning.
     """
-    tile = replace(label_tiles([landmark_tile(view, grid.cell_m)]), vectors=vectors)
+    tile = label_tiles([view], grid.cell_m, vectors)
     here = torch.zeros(len(tile.cells), dtype=torch.long)
     cells, kept = place_cells(torch.from_numpy(tile.cells), here, here, 1, np.array([origin_xy_m]), grid)
     return replace(cells, labels=tile.labels_of(kept.numpy()))

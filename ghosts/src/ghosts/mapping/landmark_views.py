@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int64
+from jaxtyping import Float, Float64, Int64
 from scipy.special import ndtri
 
 from ghosts.config import LandmarkConfig
 from ghosts.mapping.labels import DOOR, DOWN, FLOOR, UP, VIEWPOINT, LabelSet, build_labels
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import DataError
-from ghosts_sim.geometry import lattice_cells
 from ghosts_sim.graph import NavGraph
 from ghosts_sim.landmarks.format import UNPLACED, SceneLandmarks, load_scene
-from ghosts_sim.values import require
 
 _Part = tuple[int, Float[np.ndarray, "_ 3"], float]
 """A label, points of it, and the weight of each."""
@@ -42,17 +40,6 @@ class LandmarkView:
         cos, sin = np.cos(angle_rad), np.sin(angle_rad)
         turn = np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
         return LandmarkView(self.label_id, self.xyz_m @ turn.T, self.weight)
-
-
-@dataclass(frozen=True, eq=False)
-class LandmarkTile:
-    """A view on the world-aligned lattice: cell k covers [k · cell, (k + 1) · cell) along each axis."""
-
-    cells: Int64[np.ndarray, "n 2"]
-    """Column (x) and row (y) of each entry; sorted by row, column, label."""
-    label_id: Int64[np.ndarray, " n"]
-    weight: Float32[np.ndarray, " n"]
-    """Probability that the cell holds the label, at most 1."""
 
 
 class LandmarkSource:
@@ -85,10 +72,6 @@ class LandmarkSource:
         """
         graph = self.root.graph(scan)
         return observe(self.scene(scan), graph, graph.index(viewpoint), self.labels, self.config)
-
-    def tile(self, scan: str, viewpoint: str, cell_m: float) -> LandmarkTile:
-        """`observe`, on the lattice."""
-        return landmark_tile(self.observe(scan, viewpoint), cell_m)
 
 
 def training_labels(root: DataRoot, scans: list[str]) -> LabelSet:
@@ -144,25 +127,6 @@ def spread(position_m: Float[np.ndarray, " 3"], sigma_m: float, exact_m: float =
     ticks = sigma_m * _quantile_ticks(3 if sigma_m < 3.0 * exact_m else 5)
     x, y = np.meshgrid(ticks, ticks, indexing="xy")
     return position_m + np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], -1)
-
-
-def landmark_tile(view: LandmarkView, cell_m: float) -> LandmarkTile:
-    """Put a view on the lattice of `cell_m`: points of one label in one cell merge, their weights add up to at most 1.
-
-    The lattice is the one of `geometry.snap_origin`, so tiles of one viewpoint serve every map and can be cached.
-    """
-    require(cell_m > 0.0, "cell_m must be positive", cell_m)
-    cells = lattice_cells(view.xyz_m[:, :2], cell_m)
-    # Row, column and label as one number: sorting rows of an array takes several times as long.
-    low = cells.min(0, initial=0)
-    column, row = (cells - low).T
-    columns, labels = column.max(initial=0) + 1, view.label_id.max(initial=0) + 1
-    merged, where = np.unique((row * columns + column) * labels + view.label_id, return_inverse=True)
-    weight = np.bincount(where, view.weight, len(merged))
-    at, label_id = np.divmod(merged, labels)
-    places = np.stack(np.divmod(at, columns)[::-1], 1) + low
-    # Two chairs in one cell are a cell with a chair; a line of floor points is one floor.
-    return LandmarkTile(places, label_id, np.minimum(weight, 1.0).astype(np.float32))
 
 
 @cache

@@ -21,6 +21,7 @@ from gymnasium import spaces
 
 from ghosts.config import MapperConfig
 from ghosts.data.examples import split_buildings
+from ghosts.mapping.label_tiles import label_tiles
 from ghosts.mapping.labels import LabelSet
 from ghosts.mapping.landmark_views import LandmarkSource, labels_met, training_labels
 from ghosts.run.env_picture import Moment, draw_moment
@@ -93,12 +94,13 @@ class LandmarkObserver:
 
     def observe(self, scan: str, viewpoint: str) -> dict[str, Any]:
         """Landmarks in cells of the map, the most certain first where there are too many."""
-        tile = self._source.tile(scan, viewpoint, self._cell_m)
+        tile = label_tiles([self._source.observe(scan, viewpoint)], self._cell_m)
         kept = np.sort(np.argsort(-tile.weight, kind="stable")[:MAX_LANDMARKS])
+        cells = np.repeat(tile.cells, np.diff(tile.starts), 0)[kept, ::-1]
         xy = np.zeros((MAX_LANDMARKS, 2), np.float32)
         label, weight = np.zeros(MAX_LANDMARKS, np.int64), np.zeros(MAX_LANDMARKS, np.float32)
-        xy[: len(kept)] = (tile.cells[kept] + 0.5) * self._cell_m
-        label[: len(kept)], weight[: len(kept)] = tile.label_id[kept], tile.weight[kept]
+        xy[: len(kept)] = (cells + 0.5) * self._cell_m
+        label[: len(kept)], weight[: len(kept)] = tile.label[kept], tile.weight[kept]
         return {"landmark_xy_m": xy, "landmark_label": label, "landmark_weight": weight}
 
 
