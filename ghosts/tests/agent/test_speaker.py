@@ -159,7 +159,7 @@ def test_labels_that_training_never_met_are_told_by_their_meaning(data: Dataset,
     assert labels is not None
     assert cells.labels is not None
     lamp = next(number for number in cells.labels.label.tolist() if labels.labels[number].kind == "object")
-    met = labels.meeting(["settee"])
+    met = labels.with_new(["settee"])
     vectors = torch.from_numpy(met.vectors)
     label = torch.where(cells.labels.label == lamp, len(labels), cells.labels.label)
     scores = speaker(tale.told, tale.tokens)

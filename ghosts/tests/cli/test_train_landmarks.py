@@ -78,5 +78,5 @@ def test_words_and_labels_by_their_meaning(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace('"bed"', '"abbey"'))
     found = open_dataset(DataRoot(data), run.reading)
     assert found.labels is not None
-    assert [label.name for label in found.labels.met] == ["abbey"]
+    assert [label.name for label in found.labels.new] == ["abbey"]
     assert found.labels == run.reading.labels

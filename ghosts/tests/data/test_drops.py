@@ -127,15 +127,15 @@ def test_nothing_is_drawn_that_is_not_asked_for(data: Dataset) -> None:
 
 
 def names(hidden: Hidden, labels: LabelSet) -> set[tuple[str, str]]:
-    every = (*labels.labels, *labels.met)
+    every = (*labels.labels, *labels.new)
     return {(every[number].kind, every[number].name) for number in absent_of(hidden, labels).nonzero()[0]}
 
 
 def test_the_same_names_are_hidden_whatever_their_numbers(data: Dataset) -> None:
     labels = data.labels
     assert labels is not None
-    turned = LabelSet(labels.labels[::-1]).meeting(["couch", "settee"])
-    assert len(turned.met) == 2
+    turned = LabelSet(labels.labels[::-1]).with_new(["couch", "settee"])
+    assert len(turned.new) == 2
     share, seeds = 0.3, [0, 1, 7, MOST_SEED, *range(100, 300)]
     found = [names(Hidden(share, seed), labels) for seed in seeds]
     for seed, mine in zip(seeds, found):

@@ -80,13 +80,13 @@ def test_a_label_outside_the_set_goes_by_its_head_noun(name: str, expected: str 
 def test_objects_met_later_have_numbers_and_meanings_of_their_own() -> None:
     labels = build_labels([scene("bowl", "toilet", "settee")], objects=2)
     assert [label.name for label in labels.labels[-2:]] == ["bowl", "settee"]
-    met = labels.meeting(["toilet", "bowl", "xqzt", "office chair", "toilet"])
-    assert [label.name for label in met.met] == ["toilet", "office chair"]  # a word without a meaning stays unknown
+    met = labels.with_new(["toilet", "bowl", "xqzt", "office chair", "toilet"])
+    assert [label.name for label in met.new] == ["toilet", "office chair"]  # a word without a meaning stays unknown
     assert met.object_id("toilet") == len(labels)
     assert met.object_id("office chair") == len(labels) + 1
     assert met.object_id("xqzt") == labels.structure_id("unknown object")
     assert met == labels  # what was met later is no part of the set
-    assert met.meeting(["sofa"]).object_id("office chair") == met.object_id("office chair")
+    assert met.with_new(["sofa"]).object_id("office chair") == met.object_id("office chair")
     vectors = met.vectors
     assert vectors.shape == (len(labels) + 2, 100)
     words = shipped_vectors()

@@ -48,7 +48,8 @@ from ghosts.train.log import keep_rows
 from ghosts.view.library import Library
 from ghosts.view.record import crop
 from ghosts.view.record_json import from_json, read_records, to_json
-from ghosts.words.thesaurus import FORMAT, read_thesaurus
+from ghosts.words.packed import read_table
+from ghosts.words.thesaurus import FORMAT
 from ghosts.words.vectors import read_vectors
 from ghosts_houses.world import WorldConfig, load_house, make_world
 from ghosts_sim.check import check_root
@@ -529,7 +530,7 @@ FORMATS = (
     Format("REVERIE archive", make_listing_archive, read_archive, bytes=16),
     Format("regions", make_regions, build_from_regions, text=True, lines=True),
     Format("word vectors", make_vectors, read_vectors, bytes=40),
-    Format("thesaurus", make_thesaurus, read_thesaurus, bytes=40),
+    Format("thesaurus", make_thesaurus, lambda path: read_table(path, FORMAT, "a thesaurus"), bytes=40),
     Format("told paths", make_told_paths, read_told_paths, text=True, json=PLAIN, fields=120),
     Format("world.json", make_houses, read_world_summary, text=True, json=PLAIN, fields=16, bytes=3),
     Format("record of a house", make_house_record, resume_world, text=True, json=PLAIN, fields=50, bytes=4),

@@ -111,7 +111,7 @@ def test_it_walks_on_landmarks_as_in_evaluation(combs: Path, tmp_path: Path, vec
     unknown = run.reading.labels.structure_id("unknown object")
     assert ((shown >= len(run.reading.labels)).any(), unknown in shown) == (vectors, not vectors)
     if vectors:
-        assert [label.name for label in env.unwrapped.labels.met] == ["abbey"]
+        assert [label.name for label in env.unwrapped.labels.new] == ["abbey"]
         with pytest.raises(ConfigError, match=r"reads labels by their words; give it labels=env\.unwrapped\.labels"):
             EnvAgent(run)
 

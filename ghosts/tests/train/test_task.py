@@ -87,7 +87,7 @@ def seen_in(cells: MapCells, labels: LabelSet, item: int) -> set[tuple[str, str]
     found = cells.labels
     assert found is not None
     shown = found.label[cells.item[found.cell] == item].tolist()
-    every = [(*labels.labels, *labels.met)[number] for number in shown]
+    every = [(*labels.labels, *labels.new)[number] for number in shown]
     return {(label.kind, label.name) for label in every if label.kind != "structure"}
 
 

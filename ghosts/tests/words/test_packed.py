@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ghosts.words import stand_ins, thesaurus, vectors
+from ghosts.words import thesaurus, vectors
 from ghosts.words.packed import read_packed, read_table
 from ghosts_sim.errors import DataError
 from reference.packing import write_packed, write_table
@@ -21,10 +22,6 @@ def make_vectors(path: Path) -> None:
 
 def make_thesaurus(path: Path) -> None:
     write_table(path, thesaurus.FORMAT, {"divan": {"sofa": -1.0}})
-
-
-def make_word_order(path: Path) -> None:
-    write_table(path, stand_ins.FORMAT, {"the": {"sofa": -2.0}})
 
 
 def test_written_and_read_again(tmp_path: Path) -> None:
@@ -42,9 +39,9 @@ def test_a_table_is_written_and_read_again(tmp_path: Path) -> None:
     write_table(path, "table-1", {"b": {"a": -1.0, "c": 0.0}, "a": others})
     table = read_table(path, "table-1", "a table")
     assert table.words == ("a", "b", "c", *others)
-    assert table.of("b") == pytest.approx({"a": np.exp(-1.0), "c": 1.0}, rel=0.02)
-    assert table.of("a") == pytest.approx({word: np.exp(value) for word, value in others.items()}, rel=0.02)
-    assert table.of("c") == table.of("xqzt") == {}
+    assert table.entries("b") == pytest.approx({"a": np.exp(-1.0), "c": 1.0}, rel=0.02)
+    assert table.entries("a") == pytest.approx({word: np.exp(value) for word, value in others.items()}, rel=0.02)
+    assert table.entries("c") == table.entries("xqzt") == {}
     assert ("b" in table, "c" in table) == (True, False)
 
 
@@ -56,18 +53,20 @@ def test_a_table_is_looked_up_the_other_way(tmp_path: Path) -> None:
     table = read_table(path, "table-1", "a table")
     assert table.words == tuple("abcdefg")
     for word in table.words:
-        assert table.among(word) == {owner: table.of(owner)[word] for owner in table.words if word in table.of(owner)}
-    assert table.among("a") == pytest.approx({"b": np.exp(-1.0), "d": np.exp(-2.0), "f": 1.0})
-    assert table.among("A") == table.among("bb") == table.among("h") == table.among("") == {}
+        assert table.headwords(word) == {
+            owner: table.entries(owner)[word] for owner in table.words if word in table.entries(owner)
+        }
+    assert table.headwords("a") == pytest.approx({"b": np.exp(-1.0), "d": np.exp(-2.0), "f": 1.0})
+    assert table.headwords("A") == table.headwords("bb") == table.headwords("h") == table.headwords("") == {}
 
 
 def test_the_thesaurus_is_looked_up_the_other_way() -> None:
     table = thesaurus.shipped_thesaurus()
     for word in (table.words[0], "bathroom", "room", table.words[-1]):
-        found = table.among(word)
-        assert all(table.of(owner)[word] == value for owner, value in found.items())
-    assert table.among("bathroom")["lavatory"] == table.of("lavatory")["bathroom"]
-    assert len(table.among("room")) > len(table.among("bathroom")) > 10
+        found = table.headwords(word)
+        assert all(table.entries(owner)[word] == value for owner, value in found.items())
+    assert table.headwords("bathroom")["lavatory"] == table.entries("lavatory")["bathroom"]
+    assert len(table.headwords("room")) > len(table.headwords("bathroom")) > 10
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "text", "cut", "flipped", "renamed"])
@@ -75,10 +74,14 @@ def test_the_thesaurus_is_looked_up_the_other_way() -> None:
     ("make", "read", "form", "what"),
     [
         (make_vectors, vectors.read_vectors, vectors.FORMAT, "a file of word vectors"),
-        (make_thesaurus, thesaurus.read_thesaurus, thesaurus.FORMAT, "a thesaurus"),
-        (make_word_order, stand_ins.read_word_order, stand_ins.FORMAT, "a table of word order"),
+        (
+            make_thesaurus,
+            partial(read_table, form=thesaurus.FORMAT, what="a thesaurus"),
+            thesaurus.FORMAT,
+            "a thesaurus",
+        ),
     ],
-    ids=["vectors", "thesaurus", "word order"],
+    ids=["vectors", "thesaurus"],
 )
 def test_a_damaged_file_is_refused(
     tmp_path: Path, make: Callable[[Path], None], read: Callable[[Path], object], form: str, what: str, damage: str

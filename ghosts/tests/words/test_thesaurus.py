@@ -10,7 +10,8 @@ import pytest
 
 from ghosts import weights
 from ghosts.words import thesaurus
-from ghosts.words.thesaurus import FORMAT, STRANGER, bases, ending, kin_of, read_thesaurus, shipped_thesaurus
+from ghosts.words.packed import read_table
+from ghosts.words.thesaurus import FORMAT, STRANGER, bases, ending, kin_of, shipped_thesaurus
 from reference.packing import write_table
 from reference.word_kin import (
     IN_WORDNET,
@@ -101,7 +102,7 @@ def test_the_nearest_kin_are_kept_and_frequent_ones_preferred() -> None:
 def test_kin_of_words_and_of_their_inflected_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "thesaurus.safetensors"
     write_table(path, FORMAT, KIN)
-    monkeypatch.setattr(thesaurus, "shipped_thesaurus", lambda: read_thesaurus(path))
+    monkeypatch.setattr(thesaurus, "shipped_thesaurus", lambda: read_table(path, FORMAT, "a thesaurus"))
     near = {"sofa": math.exp(-1.0), "couch": math.exp(-1.5)}
     assert kin_of("divan") == pytest.approx(near, rel=0.02)
     assert kin_of("divans") == pytest.approx({"divan": 1.0, **near}, rel=0.02)

@@ -113,7 +113,7 @@ def test_what_of_a_text_is_read() -> None:
     read = words.read("Walk to the settee, xqzt", max_tokens=6)
     assert read.words == ("walk", "to", "the", "settee", ",", "xqzt")
     assert read.unknown == ("xqzt",)
-    assert read.met == ("settee", ",")
+    assert read.new == ("settee", ",")
     assert read.stand_ins == (("settee", "couch"),)
     assert read.cut == 0
     assert read.notes() == ["1 of 5 words unknown: xqzt", "words that training never met: settee (read as couch)"]
@@ -166,7 +166,7 @@ def test_the_vocabulary_of_real_instructions() -> None:
 def test_how_far_a_text_is_understood() -> None:
     words = Vocabulary((PAD, UNKNOWN, "walk", "past", "the", "."))
     read = words.read("Walk past the zebra, zebra.")
-    assert (read.words, read.unknown, read.met, read.cut) == (
+    assert (read.words, read.unknown, read.new, read.cut) == (
         *(("walk", "past", "the", "zebra", ",", "zebra", "."), ("zebra", ",", "zebra"), (), 0),
     )  # fmt: skip
     assert read.notes() == ["2 of 5 words unknown: zebra"]

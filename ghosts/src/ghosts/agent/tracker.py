@@ -105,7 +105,7 @@ class NamedLabels:
         if name in STRUCTURE and name in self.labels.structure:
             return self.labels.structure_id(name)
         if self._open:
-            self.labels = self.labels.meeting([name])
+            self.labels = self.labels.with_new([name])
         return self.labels.object_id(name)
 
     def known(self, name: str) -> bool:

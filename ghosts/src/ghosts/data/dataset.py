@@ -27,7 +27,7 @@ from ghosts.data.walks import sample_walk
 from ghosts.devices import to_device
 from ghosts.mapping.cells import MapCells, place_cells
 from ghosts.mapping.labels import LabelSet
-from ghosts.mapping.landmark_views import LandmarkSource, labels_met, training_labels
+from ghosts.mapping.landmark_views import LandmarkSource, training_labels, with_new_labels
 from ghosts.mapping.observations import observations_of
 from ghosts.words.tokens import Vocabulary, build_vocabulary
 from ghosts_sim.dataroot import DataRoot
@@ -263,7 +263,7 @@ def open_dataset(
     if choose_source(root, reading) == "landmarks":
         labels = reading.labels or training_labels(root, told)
         if reading.landmarks.vectors:
-            labels = labels_met(root, labels, used)
+            labels = with_new_labels(root, labels, used)
         source = LandmarkSource(root, labels, reading.landmarks)
         bank = landmark_bank(source, used, reading.grid.cell_m, reading.rotations)
         if stream is not None:

@@ -113,7 +113,7 @@ def _told_without(
 
 
 def _may_hide(labels: LabelSet) -> Bool[np.ndarray, " labels"]:
-    return np.array([label.kind != "structure" for label in (*labels.labels, *labels.met)])
+    return np.array([label.kind != "structure" for label in (*labels.labels, *labels.new)])
 
 
 def _mixed(values: UInt64[np.ndarray, " n"]) -> UInt64[np.ndarray, " n"]:

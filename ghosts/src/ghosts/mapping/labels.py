@@ -51,11 +51,11 @@ class LabelSet:
 
     labels: tuple[Label, ...]
     """Those of training."""
-    met: tuple[Label, ...] = field(default=(), compare=False, repr=False)
+    new: tuple[Label, ...] = field(default=(), compare=False, repr=False)
     """New objects, with ids after those of training; only the meaning of their words is known. Not saved."""
 
     def __post_init__(self) -> None:
-        if len(self._ids) != len(self.labels) + len(self.met):
+        if len(self._ids) != len(self.labels) + len(self.new):
             listed = [(label.kind, label.name) for label in self.labels]
             twice = next(label.name for label in self.labels if listed.count((label.kind, label.name)) > 1)
             raise DataError("a label is listed twice", field="labels", value=twice, hint="remove one of the two")
@@ -67,31 +67,31 @@ class LabelSet:
 
     @cached_property
     def _ids(self) -> dict[tuple[str, str], int]:
-        return {(label.kind, label.name): number for number, label in enumerate((*self.labels, *self.met))}
+        return {(label.kind, label.name): number for number, label in enumerate((*self.labels, *self.new))}
 
     def __len__(self) -> int:
         """Labels of training."""
         return len(self.labels)
 
-    def meeting(self, names: Iterable[str]) -> LabelSet:
+    def with_new(self, names: Iterable[str]) -> LabelSet:
         """The same with object labels outside the set that have a word with a meaning; the others stay unknown."""
-        known, found = shipped_vectors(), dict.fromkeys(label.name for label in self.met)
+        known, found = shipped_vectors(), dict.fromkeys(label.name for label in self.new)
         for name in names:
             if ("object", name) not in self._ids and known.mean(label_words(name)) is not None:
                 found[name] = None
-        return replace(self, met=tuple(Label("object", name, label_words(name)) for name in found))
+        return replace(self, new=tuple(Label("object", name, label_words(name)) for name in found))
 
     @cached_property
     def vectors(self) -> Float32[np.ndarray, "ids d"]:
-        """A vector per id, of training and met: the mean of its words'; zeros where none is known."""
+        """A vector per id, of training and new: the mean of its words'; zeros where none is known."""
         known = shipped_vectors()
-        means = (known.mean(label.words) for label in (*self.labels, *self.met))
+        means = (known.mean(label.words) for label in (*self.labels, *self.new))
         return np.stack([np.zeros(known.dimension, np.float32) if mean is None else mean for mean in means])
 
     @cached_property
     def keys(self) -> UInt64[np.ndarray, " ids"]:
-        """A number per id, of training and met, that depends on the label's kind and name alone."""
-        names = (f"{label.kind} {label.name}".encode() for label in (*self.labels, *self.met))
+        """A number per id, of training and new, that depends on the label's kind and name alone."""
+        names = (f"{label.kind} {label.name}".encode() for label in (*self.labels, *self.new))
         return np.array([int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big") for name in names], "u8")
 
     def structure_id(self, name: str) -> int:

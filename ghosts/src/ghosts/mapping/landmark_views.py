@@ -79,9 +79,9 @@ def training_labels(root: DataRoot, scans: list[str]) -> LabelSet:
     return build_labels(load_scene(root, scan) for scan in scans)
 
 
-def labels_met(root: DataRoot, labels: LabelSet, scans: Sequence[str]) -> LabelSet:
-    """A label set with all objects of some buildings that have a word with a meaning (`LabelSet.meeting`)."""
-    return labels.meeting(sorted({item.label for scan in scans for item in load_scene(root, scan).objects}))
+def with_new_labels(root: DataRoot, labels: LabelSet, scans: Sequence[str]) -> LabelSet:
+    """A label set with all objects of some buildings that have a word with a meaning (`LabelSet.with_new`)."""
+    return labels.with_new(sorted({item.label for scan in scans for item in load_scene(root, scan).objects}))
 
 
 def observe(scene: SceneLandmarks, graph: NavGraph, row: int, labels: LabelSet, config: LandmarkConfig) -> LandmarkView:
@@ -183,12 +183,12 @@ def _lines(graph: NavGraph, row: int, in_sight: list[int], labels: LabelSet, con
 
 def _doors(scene: SceneLandmarks, graph: NavGraph, in_sight: list[int], labels: LabelSet) -> list[_Part]:
     """A doorway halfway between neighbours of different rooms, where one of the two is in sight."""
-    door, parts, told = labels.structure_id(DOOR), [], set()
+    door, parts, placed = labels.structure_id(DOOR), [], set()
     for here in in_sight:
         mine = scene.viewpoints.get(graph.ids[here])
         for other in graph.neighbours(here):
             theirs, edge = scene.viewpoints.get(graph.ids[other]), frozenset((here, other))
-            if mine is not None and theirs is not None and mine.region != theirs.region and edge not in told:
-                told.add(edge)
+            if mine is not None and theirs is not None and mine.region != theirs.region and edge not in placed:
+                placed.add(edge)
                 parts.append((door, (graph.position_m[[here]] + graph.position_m[[other]]) / 2.0, 1.0))
     return parts

@@ -23,7 +23,7 @@ from ghosts.config import MapperConfig
 from ghosts.data.examples import split_buildings
 from ghosts.mapping.label_tiles import label_tiles
 from ghosts.mapping.labels import LabelSet
-from ghosts.mapping.landmark_views import LandmarkSource, labels_met, training_labels
+from ghosts.mapping.landmark_views import LandmarkSource, training_labels, with_new_labels
 from ghosts.run.env_picture import Moment, draw_moment
 from ghosts.run.load import Run, load_run
 from ghosts_sim import geometry
@@ -83,12 +83,12 @@ class LandmarkObserver:
         else:
             labels, config, cell_m = run.reading.labels, run.reading.landmarks, run.reading.grid.cell_m
             if config.vectors:
-                labels = labels_met(root, labels, scans)
+                labels = with_new_labels(root, labels, scans)
         self.labels, self._cell_m = labels, cell_m
         self._source = LandmarkSource(root, labels, config)
         self.space: dict[str, spaces.Space[Any]] = {
             "landmark_xy_m": spaces.Box(-np.inf, np.inf, (MAX_LANDMARKS, 2), np.float32),
-            "landmark_label": spaces.Box(0, len(labels.labels) + len(labels.met) - 1, (MAX_LANDMARKS,), np.int64),
+            "landmark_label": spaces.Box(0, len(labels.labels) + len(labels.new) - 1, (MAX_LANDMARKS,), np.int64),
             "landmark_weight": spaces.Box(0.0, 1.0, (MAX_LANDMARKS,), np.float32),
         }
 

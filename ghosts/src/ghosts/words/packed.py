@@ -69,14 +69,14 @@ class WordTable:
     def __contains__(self, word: str) -> bool:
         return word in self._rows
 
-    def of(self, word: str) -> dict[str, float]:
+    def entries(self, word: str) -> dict[str, float]:
         """Other words of a word, with their numbers."""
         start, end = self._rows.get(word, (0, 0))
         near = np.exp(self.far[start:end] / -PER_NAT).tolist()
         return {self.words[row]: value for row, value in zip(self.kin[start:end].tolist(), near)}
 
-    def among(self, word: str) -> dict[str, float]:
-        """Words that have a word among their others, with their numbers: `of`, looked up the other way."""
+    def headwords(self, word: str) -> dict[str, float]:
+        """Words that have a word among their others, with their numbers: `entries`, looked up the other way."""
         row = bisect_left(self.words, word)
         places = np.flatnonzero(self.kin == row) if word in self.words[row : row + 1] else np.zeros(0, np.int64)
         owners = np.searchsorted(self.count.cumsum(dtype=np.int64), places, "right").tolist()

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -182,7 +181,7 @@ class StandIns:
         """Common words that are not known and that a person may say for a known one, with probabilities."""
         table, kin = shipped_thesaurus(), dict[str, float]()
         for base, end in [*((base, ending(word)) for base in bases(word)), (word, "")]:
-            kin |= {name + end: near for name, near in table.among(base).items() if name in shipped_vectors().ids}
+            kin |= {name + end: near for name, near in table.headwords(base).items() if name in shipped_vectors().ids}
         scores = {name: math.log(near) for name, near in kin.items() if name not in self._often}
         return _shares({name: scores[name] for name in sorted(scores, key=lambda name: (-scores[name], name))[:MOST]})
 
@@ -225,19 +224,13 @@ def between_stops(words: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def _followers(words: str) -> dict[str, float]:
-    return shipped_word_order().of(words)
+    return shipped_word_order().entries(words)
 
 
 @lru_cache(maxsize=1)
 def shipped_word_order() -> WordTable:
-    """For each word, and each two words, those that often follow in R2R's training instructions, with their share."""
-    return read_word_order(WORD_ORDER)
+    """For each word, and each two words, those that often follow in R2R's training instructions, with their share.
 
-
-def read_word_order(path: Path) -> WordTable:
-    """Such a table from a file (`tests/reference/word_order.py` makes it).
-
-    Raises:
-        DataError: it is missing, damaged, or no such file.
+    `tests/reference/word_order.py` makes the file.
     """
-    return read_table(path, FORMAT, "a table of word order")
+    return read_table(WORD_ORDER, FORMAT, "a table of word order")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
 from ghosts.weights import THESAURUS
 from ghosts.words.packed import WordTable, read_table
@@ -28,7 +27,7 @@ def kin_of(word: str) -> dict[str, float]:
     table = shipped_thesaurus()
     found: dict[str, float] = {}
     for base in (word, *bases(word)):
-        for other, near in ({base: 1.0} | table.of(base) if base in table else {}).items():
+        for other, near in ({base: 1.0} | table.entries(base) if base in table else {}).items():
             found[other] = max(found.get(other, 0.0), near)
     found.pop(word, None)
     return found
@@ -54,13 +53,4 @@ def bases(word: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def shipped_thesaurus() -> WordTable:
     """The thesaurus that comes with the package; read once."""
-    return read_thesaurus(THESAURUS)
-
-
-def read_thesaurus(path: Path) -> WordTable:
-    """A thesaurus from a file.
-
-    Raises:
-        DataError: it is missing, damaged, or no such file.
-    """
-    return read_table(path, FORMAT, "a thesaurus")
+    return read_table(THESAURUS, FORMAT, "a thesaurus")

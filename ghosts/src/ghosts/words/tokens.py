@@ -9,13 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from ghosts.words.stand_ins import StandIns
-from ghosts.words.vectors import shipped_vectors
 from ghosts_sim.tokens import MIN_COUNT, check_words, frequent_words, tokenise
+
+if TYPE_CHECKING:
+    from ghosts.words.stand_ins import StandIns
+    from ghosts.words.vectors import WordVectors
 
 MAX_TOKENS = 80
 MENTIONED = 6
@@ -47,23 +50,23 @@ class Vocabulary:
     @cached_property
     def _ids(self) -> dict[str, int]:
         listed = {word: number for number, word in enumerate(self.words)}
-        return dict(zip(*self._met)) | listed if self.open else listed
+        return dict(zip(*self._by_vector)) | listed if self.open else listed
 
     @property
     def parts(self) -> tuple[tuple[str, ...], ...]:
         """Listed words, and those of the vectors where the vocabulary is open, in the order of their ids."""
-        return (self.words, shipped_vectors().words) if self.open else (self.words,)
+        return (self.words, _vectors().words) if self.open else (self.words,)
 
     @property
-    def _met(self) -> tuple[tuple[str, ...], range]:
+    def _by_vector(self) -> tuple[tuple[str, ...], range]:
         """Words of the vectors, and their ids."""
-        words = shipped_vectors().words
+        words = _vectors().words
         return words, range(len(self.words), len(self.words) + len(words))
 
     @cached_property
     def by_meaning(self) -> Int64[np.ndarray, " words"]:
         """For each listed word the id under which its meaning alone is read; `<unk>` where it has no vector."""
-        meant = dict(zip(*self._met)) if self.open else {}
+        meant = dict(zip(*self._by_vector)) if self.open else {}
         ids = np.array([meant.get(word, 1) for word in self.words], np.int64)
         ids[0] = 0
         return ids
@@ -84,7 +87,7 @@ class Vocabulary:
     @cached_property
     def vectors(self) -> Float32[np.ndarray, "ids d"]:
         """A vector per id, zeros where there is none; for an open vocabulary."""
-        known = shipped_vectors()
+        known = _vectors()
         return np.concatenate([known.rows(self.words), known.table])
 
     @cached_property
@@ -93,6 +96,8 @@ class Vocabulary:
 
     @cached_property
     def _stand_ins(self) -> StandIns:
+        from ghosts.words.stand_ins import StandIns
+
         return StandIns(self.words)
 
     def __len__(self) -> int:
@@ -143,10 +148,17 @@ class Vocabulary:
         return TextRead(
             words=tuple(words[:max_tokens]),
             unknown=tuple(word for word, other in unlisted if self.id(other or word) == 1),
-            met=tuple(word for word, other in unlisted if self.id(other or word) != 1),
+            new=tuple(word for word, other in unlisted if self.id(other or word) != 1),
             stand_ins=tuple(dict.fromkeys((word, other) for word, other in unlisted if other is not None)),
             cut=max(0, len(words) - max_tokens),
         )
+
+
+def _vectors() -> WordVectors:
+    # Imported here: a program that only makes tokens needs neither vectors nor a thesaurus.
+    from ghosts.words.vectors import shipped_vectors
+
+    return shipped_vectors()
 
 
 _LITTLE = frozenset(
@@ -174,7 +186,7 @@ class TextRead:
     """Tokens it reads."""
     unknown: tuple[str, ...]
     """Those it does not know at all."""
-    met: tuple[str, ...]
+    new: tuple[str, ...]
     """Those that training never met, read by their meaning."""
     stand_ins: tuple[tuple[str, str], ...]
     """Those of them that are read as another word, each with that word; the others are read by their vector alone."""
@@ -183,20 +195,20 @@ class TextRead:
 
     def notes(self) -> list[str]:
         """In words, where there is something to say."""
-        lines, words, unknown, met = [], *(said(items) for items in (self.words, self.unknown, self.met))
+        lines, words, unknown, new = [], *(said(items) for items in (self.words, self.unknown, self.new))
         if not words:
             lines.append("there are no words in it")
         if unknown:
             lines.append(f"{len(unknown)} of {len(words)} words unknown: {', '.join(dict.fromkeys(unknown))}")
-        if met:
-            lines.append(f"words that training never met: {', '.join(map(self._told, dict.fromkeys(met)))}")
+        if new:
+            lines.append(f"words that training never met: {', '.join(map(self._described, dict.fromkeys(new)))}")
         if self.cut:
             lines.append(f"cut after {len(self.words)} words ({self.cut} left out)")
         return lines
 
-    def _told(self, word: str) -> str:
+    def _described(self, word: str) -> str:
         """A word that training never met, and how it is read."""
-        others = " or ".join(other for met, other in self.stand_ins if met == word)
+        others = " or ".join(other for said, other in self.stand_ins if said == word)
         return f"{word} (read as {others})" if others else f"{word} (read by its meaning)"
 
     @property
@@ -205,7 +217,7 @@ class TextRead:
 
         0 where training met no word that can say where to go, as in "hello" or "the … and …".
         """
-        known = set(self.words).difference(self.unknown, self.met)
+        known = set(self.words).difference(self.unknown, self.new)
         if not said(known - _LITTLE):
             return 0.0
         words, unknown = len(said(self.words)), len(said(self.unknown))
@@ -228,7 +240,7 @@ def unread(vocabulary: Vocabulary, texts: Sequence[str]) -> list[str]:
     lines, cut = [], sum(read.cut > 0 for read in found)
     for kind, each in (
         ("unknown words", [said(read.unknown) for read in found]),
-        ("words that training never met", [said(read.met) for read in found]),
+        ("words that training never met", [said(read.new) for read in found]),
     ):
         strange = Counter(word for words in each for word in dict.fromkeys(words))
         if strange:
