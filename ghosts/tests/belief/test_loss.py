@@ -21,12 +21,16 @@ def test_target_where_the_prediction_is_zero_does_cost() -> None:
     assert float(filter_loss(belief[None, None], target[None])) == pytest.approx(-math.log(1e-8), rel=1e-6)
 
 
-def test_empty_states_have_finite_gradients() -> None:
-    target, belief = torch.zeros(1, 1, 2, 2), torch.zeros(1, 1, 2, 2, requires_grad=True)
+@pytest.mark.parametrize(("share", "cost", "slope"), [(0.0, 18.42, 0.0), (1e-12, 18.42, 0.0), (1e-6, 13.82, -1e6)])
+def test_below_the_floor_a_belief_costs_the_same_and_has_no_gradient(share: float, cost: float, slope: float) -> None:
+    """In the released code a belief of 1e-12 costs 27.6 nats, and one of 0 nothing."""
+    target, belief = torch.zeros(1, 1, 2, 2), torch.tensor([[[[share, 1.0 - share], [0.0, 0.0]]]], requires_grad=True)
     target[..., 0, 0] = 1.0
-    filter_loss(belief[None, None], target[None]).backward()
+    loss = filter_loss(belief[None, None], target[None])
+    loss.backward()
+    assert float(loss.detach()) == pytest.approx(cost, abs=0.01)
     assert belief.grad is not None
-    assert bool(belief.grad.isfinite().all())
+    assert belief.grad.flatten().tolist() == pytest.approx([slope, 0.0, 0.0, 0.0], rel=1e-4)
 
 
 def test_filter_loss_sums_filter_steps_and_averages_maps() -> None:

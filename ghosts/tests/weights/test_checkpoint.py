@@ -115,5 +115,6 @@ def test_numbers_that_are_not_finite_are_found(tmp_path: Path, kind: torch.dtype
     sound = {"a": torch.zeros(0, dtype=kind), "b": large, "c": torch.ones(2, dtype=torch.int64)}
     check_finite(sound, tmp_path, "")
     for wrong in ([math.nan, 1.0], [1.0, math.inf], [math.inf, -math.inf]):
+        bad = torch.tensor(wrong).to(kind)
         with pytest.raises(DataError, match="'d': holds numbers that are not finite"):
-            check_finite(sound | {"d": torch.tensor(wrong).to(kind)}, tmp_path, "")
+            check_finite({"f": bad, **sound, "d": bad, "e": bad}, tmp_path, "")  # the first of three by name

@@ -64,8 +64,8 @@ def belief_around(
         sigma_m: of the neighbourhood.
 
     Returns:
-        The mean mass per cell under the Gaussian's weights, with nothing beyond the map's edge; differentiable in
-        beliefs and positions.
+        The mean mass per cell under the Gaussian's weights; differentiable in beliefs and positions. The weights sum to
+        the share of the Gaussian that lies on the map: 1, or less near its edge. In the released code their peak is 1.
     """
     xy_m = xy_m.to(beliefs.dtype)
     columns, rows = gaussian_axes(xy_m, grid, sigma_m)

@@ -1,8 +1,8 @@
-"""The whole model: words and observed cells in, beliefs about the demonstrator's trajectory out.
+"""The whole model (paper, section 4): words and observed cells in, beliefs about the ghost's trajectory out.
 
 Three verbs, and `forward` is all of them in a row: `read` the instruction (once per episode, the map plays no part),
-`look` at what is observed (the map changes, the words play no part; `observe` is one step of it), `track` the
-demonstrator on the map. Training, evaluation, agents, the robot's tracker and the viewer all go through these.
+`look` at what is observed (the map changes, the words play no part; `observe` is one step of it), `track` the ghost on
+the map. Training, evaluation, agents, the robot's tracker and the viewer all go through these.
 """
 
 from __future__ import annotations

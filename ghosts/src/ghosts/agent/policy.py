@@ -1,8 +1,9 @@
 """The policy over all viewpoints seen so far (paper, section 4.3), for ragged batches without loops over the batch.
 
-The paper's features of a candidate: position relative to the start (3), graph distances from the start and from the
-agent, visited, and the belief around it after each filter step. Most of the belief lies beyond the frontier, where this
-policy does not see it, and masses span orders of magnitude. With `policy.beyond` a candidate has the belief of the
+The released code's features of a candidate: position relative to the start (3), graph distances from the start and from
+the agent, visited, and the belief around it at each filter step. The paper lists the distance from the agent, visited
+and the belief alone. Most of the belief lies beyond the frontier, where this policy does not see it, and masses span
+orders of magnitude. With `policy.beyond` a candidate has the belief of the
 region it leads to, in logarithms and relative to the best of its episode, and what else weighs for stopping
 (`beyond_features`).
 """
@@ -86,7 +87,7 @@ def _log(mass: Float[Tensor, "*n"]) -> Float[Tensor, "*n"]:
 
 
 class Policy(nn.Module):
-    """MLP over candidates, then a softmax over each episode's. The paper's features go through a batch-norm first;
+    """MLP over candidates, then a softmax over each episode's. The released features go through a batch-norm first;
     those of `policy.beyond` have their scale already, so that nothing depends on what else is in a batch.
 
     Args:

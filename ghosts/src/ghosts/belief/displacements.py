@@ -1,4 +1,5 @@
-"""The displacements of a motion kernel as constants: where each leads, and which headings belong to it.
+"""The displacements of a motion kernel as constants: where each leads, and which headings belong to it
+(paper, section 4.2).
 
 Displacement k = ky · K + kx of a kernel of K × K cells means dy = ky − K // 2 rows and dx = kx − K // 2 columns.
 """

@@ -1,4 +1,6 @@
-"""The histogram Bayes filter: a motion model plus an observation model, with every intermediate kept for inspection.
+"""The histogram Bayes filter (paper, sections 3 and 4.2): a motion model plus an observation model.
+
+Equations 3 and 5 in turn, T times, with every intermediate kept for inspection (`equations.filter_beliefs`).
 
 The words alone determine the latent actions and observations. So kernels and likelihoods of all steps and all maps are
 computed as one batch, and only predict–update is sequential.

@@ -1,4 +1,4 @@
-"""Pure functions on beliefs: probability mass over heading bins, rows and columns of a grid.
+"""Pure functions on beliefs (paper, section 4.2): probability mass over heading bins, rows and columns of a grid.
 
 A belief has shape `... c y x` (heading bins, rows growing with world +y, columns with world +x) and sums to 1.
 Positions are metres from the grid's origin, which is its centre (`ghosts_sim.geometry.to_cells`). Cells are read at

@@ -1,4 +1,4 @@
-"""LingUNet: a U-Net whose skip connections are filtered by 1 × 1 kernels predicted from language.
+"""LingUNet (paper, section 4.2): a U-Net whose skip connections are filtered by 1 × 1 kernels made from language.
 
 Misra et al. 2018, in the variant of Blukis et al. 2018 that the authors use; its wiring is checked against recorded
 outputs. The way down does not see the language, so it runs once per map, however many latent vectors ask about it.

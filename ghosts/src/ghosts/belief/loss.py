@@ -1,4 +1,4 @@
-"""The filter's loss: KL divergence from the demonstrator's true pose to the belief."""
+"""The filter's loss (paper, section 4.4): KL divergence from the demonstrator's true pose to the belief."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 PROBABILITY_FLOOR = 1e-8
-"""Smaller probabilities count as this."""
+"""Smaller probabilities count as this: zero ones, which have no logarithm, and positive ones too. So a place costs at
+most 18.4 nats per unit of the target's mass, and gets no gradient while the belief there is below this. In the released
+code the cost of a positive probability has no limit, and a probability of zero is left out and costs nothing."""
 
 
 def filter_loss(
@@ -17,8 +19,7 @@ def filter_loss(
 ) -> Float[Tensor, ""]:
     """KL(target ‖ belief) in nats, summed over the T filter steps, averaged over the agent steps that count.
 
-    A target where the belief is zero costs about 18 nats; the released code leaves such cells out, so that unreachable
-    goals cost nothing.
+    Beliefs count as at least `PROBABILITY_FLOOR`. `equations.divergence` is one term of the sum.
 
     Args:
         posteriors: beliefs after each filter step, for the map of each agent step.

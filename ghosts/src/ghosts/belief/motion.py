@@ -1,4 +1,4 @@
-"""Motion models p(s_t | s_{t−1}, a_t, M): networks that give a kernel for every filter step.
+"""Motion models p(s_t | s_{t−1}, a_t, M), equation 4 of the paper (section 4.2): a kernel for every filter step.
 
 Both read the map at the belief's resolution and share one interface: `model(maps, actions)` does all work that is
 common to the T steps and returns a function from a step to its `Kernel`.

@@ -1,4 +1,5 @@
-"""Observation model p(o_t | s_t, M): how well a latent observation fits every state, from the map."""
+"""Observation model p(o_t | s_t, M), the likelihood in equation 5 of the paper (section 4.2): how well a latent
+observation fits every state, from the map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image backbones: RGB in, features at a sixteenth of the resolution out."""
+"""Image backbones (paper, section 4.1, image processing): RGB in, features at a sixteenth of the resolution out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Map observations as lists of observed cells: about 190 of the paper's 96 × 96 per step."""
+"""Map observations F_t (paper, section 4.1) as lists of observed cells: about 190 of the paper's 96 × 96 per step."""
 
 from __future__ import annotations
 

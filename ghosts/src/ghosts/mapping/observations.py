@@ -1,4 +1,4 @@
-"""What the map takes in: observed cells, and the index work of its update."""
+"""What the map takes in (paper, section 4.1): observed cells, and the index work of its update."""
 
 from __future__ import annotations
 

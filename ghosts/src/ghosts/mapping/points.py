@@ -1,4 +1,5 @@
-"""The one observation type: points in the world that carry a feature vector, from RGB-D images or from landmarks."""
+"""Points in the world that carry a feature vector, and how images with depth become points (paper, section 4.1,
+feature projection, first half)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""ResNet-34 without its classifier, under torchvision's names, with batch-norm statistics that never change."""
+"""ResNet-34 (the CNN of the paper's supplement) without its classifier, under torchvision's names, with batch-norm
+statistics that never change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tiles: what a viewpoint shows of the ground plane, on the lattice of cells that all maps of a building share.
+"""Tiles: what a viewpoint shows of the ground plane (paper, section 4.1, feature projection, second half).
+
+Their cells lie on the lattice that all maps of a building share.
 
 With a frozen backbone a viewpoint's projected features are constants. `geometry.snap_origin` puts every map's cells on
 the world's lattice, so a tile is computed once, stored sparsely (about 190 cells) and placed on any episode's map.

@@ -80,9 +80,10 @@ def check_finite(tensors: Mapping[str, Tensor], path: Path, hint: str) -> None:
     """Refuse tensors that hold NaN or infinite numbers: every result would be made of them.
 
     Raises:
-        DataError: naming the first such tensor.
+        DataError: naming the first such tensor in alphabetical order.
     """
-    for name, value in tensors.items():
+    # Sorted: safetensors hands tensors over in an order that differs from one reading to the next.
+    for name, value in sorted(tensors.items()):
         if value.is_floating_point() and not _is_finite(value):
             raise DataError("holds numbers that are not finite", file=path, field=name, hint=hint)
 

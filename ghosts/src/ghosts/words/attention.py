@@ -1,4 +1,4 @@
-"""Attention over the words of an instruction, in both kinds: dot product (paper) and additive (released code)."""
+"""Attention over the words of an instruction: dot product (paper, section 4.2) or additive (released code)."""
 
 from __future__ import annotations
 

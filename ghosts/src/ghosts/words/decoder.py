@@ -1,4 +1,5 @@
-"""Latent observations and actions: what a follower of the instruction would see and do at each filter step.
+"""Latent observations and actions (paper, section 4.2): what a follower of the instruction would see and do at each
+filter step.
 
 Nothing here depends on the map or the belief, so all T steps are decoded once per episode.
 """
