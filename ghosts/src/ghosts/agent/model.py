@@ -32,9 +32,9 @@ class Vectors:
     """Vectors of words and labels, given to a model when it is made."""
 
     words: Float[Tensor, "n d"] | None = None
-    """Of all word ids (`language.tokens.Vocabulary.vectors`)."""
+    """Of all word ids (`words.tokens.Vocabulary.vectors`)."""
     labels: Float[Tensor, "m d"] | None = None
-    """Of the labels of training (`world.landmarks.labels.LabelSet.vectors`)."""
+    """Of the labels of training (`mapping.labels.LabelSet.vectors`)."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ Source = Literal["landmarks", "images", "any"]
 Precision = Literal["auto", "32-true", "bf16-mixed"]
 """Precision of the networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
 MAX_SEED = 2**32 - 1
-"""Torch takes 64 bits; the seed of an iteration (`learn.trainer`) needs the other bits."""
+"""Torch takes 64 bits; the seed of an iteration (`train.trainer`) needs the other bits."""
 Sixteens = Annotated[int, Bound("must be a multiple of 16", lambda value: value >= 16 and value % 16 == 0)]
 
 

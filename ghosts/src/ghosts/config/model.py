@@ -140,7 +140,7 @@ class FilterConfig(Config, part="filter"):
 
 @dataclass(frozen=True)
 class RegionConfig(Config, part="regions"):
-    """Which candidate leads to which part of the map (`act.candidates.reach_mass`)."""
+    """Which candidate leads to which part of the map (`agent.candidates.reach_mass`)."""
 
     unseen_cost: Annotated[float, at_least(1)] = 2.5
     """On the way to a cell, each metre off the known graph counts as this many metres."""
@@ -168,14 +168,14 @@ class PolicyConfig(Config, part="policy"):
     sigma_m: Positive = 1.0
     """Width of the Gaussian neighbourhood in which the belief at a viewpoint is read."""
     beyond: bool = False
-    """Also score a candidate by the belief in the region that it leads to (`act.policy.beyond_features`). Paper: only
-    by its place and the belief in its neighbourhood."""
+    """Also score a candidate by the belief in the region that it leads to (`agent.policy.beyond_features`). Released
+    code: only by its place and the belief in its neighbourhood."""
     regions: RegionConfig = field(default_factory=RegionConfig)
 
 
 @dataclass(frozen=True)
 class PlannerConfig(Config, part="planner"):
-    """Choosing a viewpoint from the belief without learning (`act.planner`)."""
+    """Choosing a viewpoint from the belief without learning (`agent.planner`)."""
 
     regions: RegionConfig = field(default_factory=RegionConfig)
     passing: Fraction = 0.75
@@ -188,7 +188,7 @@ class PlannerConfig(Config, part="planner"):
 
 @dataclass(frozen=True)
 class Seq2SeqConfig(Config, part="seq2seq"):
-    """The sequence-to-sequence agent (`act.seq2seq`)."""
+    """The sequence-to-sequence agent (`agent.seq2seq`)."""
 
     hidden: Count = 256
     """Hidden size of the decoder, and size of a possible move's vector."""
@@ -200,7 +200,7 @@ class Seq2SeqConfig(Config, part="seq2seq"):
 
 @dataclass(frozen=True)
 class SpeakerConfig(Config, part="speaker"):
-    """The speaker: from a path and what is seen along it to an instruction (`act.speaker`)."""
+    """The speaker: from a path and what is seen along it to an instruction (`agent.speaker`)."""
 
     hidden: Count = 320
     """Hidden size of the decoder's layers."""

@@ -1,6 +1,6 @@
 """How close instructions are to people's: BLEU (Papineni et al. 2002), ROUGE-L (Lin 2004), CIDEr-D (Vedantam 2015).
 
-All on the tokens of `language.tokens`, against several references, with the constants that image captioning uses.
+All on the tokens of `words.tokens`, against several references, with the constants that image captioning uses.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Frame:
     goal_xy_m: tuple[float, float]
     """Predicted goal, in the world."""
     confidence: float
-    """Mass within 3 m of it, less where words are unknown (`language.tokens.TextRead.trust`)."""
+    """Mass within 3 m of it, less where words are unknown (`words.tokens.TextRead.trust`)."""
     entropy_nats: float
     seen_m2: float
     choice: Choice

@@ -18,9 +18,9 @@ _LONGEST_HEAD = 100_000_000
 WORDS = FOLDER / "words.safetensors"
 """Word vectors (`language.vectors`). This and the next two files are data, not weights."""
 THESAURUS = FOLDER / "thesaurus.safetensors"
-"""Words of about the same meaning (`language.thesaurus`)."""
+"""Words of about the same meaning (`words.thesaurus`)."""
 WORD_ORDER = FOLDER / "word-order.safetensors"
-"""Which words follow which (`language.stand_ins`)."""
+"""Which words follow which (`words.stand_ins`)."""
 
 
 def shipped() -> dict[str, Path]:

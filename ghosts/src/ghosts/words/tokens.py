@@ -35,8 +35,8 @@ _PUNCTUATION = set(string.punctuation)
 class Vocabulary:
     """Words in the order of their ids; id 0 is padding, id 1 any word not known.
 
-    An open vocabulary reads other words too: as a listed word of about the same meaning (`language.stand_ins`), or else
-    by their vector alone (`language.embedding.OpenEmbedding`). So every word of the package's vectors has an id after
+    An open vocabulary reads other words too: as a listed word of about the same meaning (`words.stand_ins`), or else
+    by their vector alone (`words.embedding.OpenEmbedding`). So every word of the package's vectors has an id after
     the listed ones.
     """
 
