@@ -7,7 +7,6 @@ import importlib.util
 import os
 import random
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -24,6 +23,7 @@ if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
 
     checks.install()
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
+from roots import _private_cache, golden, navigation, root  # noqa: F401 (fixtures)
 from shared import SHARED, shared_object
 
 # No test cuts the power: what is written need not wait for the disk.
@@ -49,14 +49,6 @@ def import_heavy() -> None:
 # Not in the process that only hands out tests to workers.
 if "PYTEST_XDIST_WORKER" in os.environ or not any(word.startswith("-n") for word in sys.argv):
     import_heavy()
-with suppress(ImportError):
-    import hypothesis
-
-    # A test never times: on a busy machine every deadline is missed. The same examples in every run.
-    hypothesis.settings.register_profile("ghosts", deadline=None, derandomize=True)
-    hypothesis.settings.load_profile("ghosts")
-
-GOLDEN = Path(__file__).resolve().parent / "testing" / "golden"
 REQUIRE_BROWSER = "GHOSTS_REQUIRE_BROWSER"
 """Set by CI: browser tests without a browser then fail instead of being skipped."""
 SKIPPED = {
@@ -140,21 +132,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"skipped: {', '.join(kinds)}")
 
 
-@pytest.fixture(scope="session")
-def golden() -> Path:
-    """Folder of answers recorded from the original simulator and the authors' modules."""
-    return GOLDEN
-
-
-@pytest.fixture(scope="session")
-def navigation(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of recorded sessions (`nav_*.json`) and, in `connectivity/`, the graphs of the buildings they walk in."""
-    folder = tmp_path_factory.mktemp("navigation")
-    with zipfile.ZipFile(GOLDEN / "simulator" / "navigation.zip") as archive:
-        archive.extractall(folder)
-    return folder
-
-
 @pytest.fixture(autouse=True, scope="session")
 def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
     """One folder for all workers of this run."""
@@ -171,23 +148,3 @@ def _one_trial(_shared: None) -> Iterator[None]:
         tried = precision.half_problem
         patch.setattr(precision, "half_problem", lambda: shared_object("half precision", tried))
         yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the user's cache folder out of tests."""
-    before = os.environ.get("GHOSTS_CACHE")
-    os.environ["GHOSTS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    if before is None:
-        del os.environ["GHOSTS_CACHE"]
-    else:
-        os.environ["GHOSTS_CACHE"] = before
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A small data root with images."""
-    from makers import make_root  # not above: what it imports of ghosts must come after the hook
-
-    return make_root(tmp_path / "root")

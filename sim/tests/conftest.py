@@ -1,4 +1,4 @@
-"""The compiled kernel, built of this source."""
+"""The compiled kernel, built of this source, and what other tests share; here so that these tests run alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ import pytest
 
 from ghosts_sim.native import Native
 from native_build import built_kernel
+from roots import _private_cache, golden, navigation, root  # noqa: F401
+
+
+@pytest.fixture(scope="session")
+def exact_opencv() -> None:
+    """OpenCV 4 rounds positions to 1/32 texel."""
+    cv2 = pytest.importorskip("cv2")
+    if int(cv2.__version__.split(".")[0]) < 5:
+        pytest.skip("OpenCV 5 draws with float precision")
 
 
 @pytest.fixture(scope="session")

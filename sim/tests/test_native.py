@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exact_views import sample_depth
 from ghosts_sim import camera, native
 from ghosts_sim.camera import faces_in_view, sample_depth_m, sample_rgb, sample_rgbd
 from ghosts_sim.store import Panorama
 from ghosts_sim.types import Intrinsics
 from native_build import build_hook
-from reference.views import sample_depth
 
 
 @pytest.fixture
@@ -23,6 +23,7 @@ def panorama() -> Panorama:
     )
 
 
+@pytest.mark.usefixtures("exact_opencv")
 @pytest.mark.parametrize("size", [(1, 1), (7, 5), (65, 43), (128, 30)])
 def test_equals_opencv(
     size: tuple[int, int], panorama: Panorama, kernel: native.Native, monkeypatch: pytest.MonkeyPatch

@@ -144,7 +144,7 @@ def test_ninety_buildings_cost_little_memory(navigation: Path, tmp_path: Path) -
         (folder / f"{name}_connectivity.json").symlink_to(source)
         if number < len(files):
             walked = walked_episodes(name, json.loads(source.read_text()), 167, random, 1000 * number)
-            train += [record | {"path_id": record["path_id"] + 200 * k} for k in range(4) for record in walked]
+            train += [{**record, "path_id": record["path_id"] + 200 * k} for k in range(4) for record in walked]
     assert len(train) == 4676
     (r2r / "R2R_train.json").write_text(json.dumps(train))
     (r2r / "R2R_val_seen.json").write_text(json.dumps(train[:340]))

@@ -19,8 +19,8 @@ from ghosts_sim.graph import load_graph
 from ghosts_sim.types import Intrinsics
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from reference.cube import texels  # noqa: E402
+sys.path.insert(0, str(HERE.parents[1] / "sim" / "tests"))
+from exact_views import texels  # noqa: E402
 
 LARGE_PX = 64 * 64
 """Pictures of more pixels are thinned."""

@@ -14,6 +14,7 @@ import torch
 from lightning_fabric import Fabric
 
 from checks import unchecked
+from exact_views import texels
 from ghosts.config import BackboneConfig
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.camera_torch import PanoramaBank, render_labels, view_matrices
@@ -43,7 +44,6 @@ from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.types import Intrinsics
 from image_roots import PALETTE, make_image_root
-from reference.cube import texels
 
 CPU = torch.device("cpu")
 CONFIG = BackboneConfig(

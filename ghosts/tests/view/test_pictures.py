@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
+from exact_views import texels
 from ghosts.view import images
 from ghosts.view.library import Library
 from ghosts.view.paint import paint
@@ -26,7 +27,6 @@ from ghosts_sim.images import DEPTH_UNITS_PER_M
 from ghosts_sim.store import Panorama, PanoramaStore
 from ghosts_sim.types import Intrinsics
 from makers import SCAN, upright_rotation
-from reference.cube import texels
 
 
 @pytest.mark.parametrize(("heading", "elevation"), [(0.3, -0.5), (2.0, 0.4), (4.0, 0.0)])

@@ -93,9 +93,9 @@ def check_root(
 def _problem(error: GhostsError) -> tuple[str, str]:
     """File and rest of an error's message."""
     if isinstance(error, DataError) and error.file is not None:
-        said = str(error).removeprefix(f"{error.file}").lstrip(":, ")
+        said = str(error)[len(str(error.file)) :].lstrip(":, ")
         # The doctor gives its own advice, which knows where the file came from.
-        return str(error.file), said.removesuffix(f"; {error.hint}") if error.hint else said
+        return str(error.file), said[: -len(f"; {error.hint}")] if error.hint else said
     return "", str(error)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 
 from ghosts_sim.episodes import Episode, load_episodes
@@ -46,7 +45,7 @@ class DataRoot:
             names = read_words(listing)
         else:
             files = (self.path / "connectivity").glob("*_connectivity.json")
-            names = sorted(file.name.removesuffix("_connectivity.json") for file in files)
+            names = sorted(file.name[: -len("_connectivity.json")] for file in files)
         if not names:
             raise DataError("names no scan", file=listing, hint="list one scan per line, or remove the file")
         return names
@@ -174,7 +173,7 @@ def check_path(episode: Episode, graph: NavGraph, source: Path) -> None:
         excluded = next(graph.ids[row] for row in rows if not graph.included[row])
         problem = f"a viewpoint that scan {episode.scan} excludes"
         raise DataError(problem, file=source, record=name, field="path", value=excluded, hint=_TOGETHER)
-    for here, there in pairwise(rows):
+    for here, there in zip(rows, rows[1:]):
         if not graph.adjacent[here, there]:
             problem = f"nobody can walk straight from viewpoint {graph.ids[here]} to {graph.ids[there]}"
             raise DataError(problem, file=source, record=name, field="path", hint=_TOGETHER)

@@ -136,7 +136,7 @@ def quoted(value: object) -> str:
         >>> quoted(None), quoted("x"), quoted([True, None])
         ('nothing', "'x'", '[true, null]')
     """
-    text = _json(value) if isinstance(value, bool | list | tuple | dict) else repr(value)
+    text = _json(value) if isinstance(value, (bool, list, tuple, dict)) else repr(value)
     text = "nothing" if value is None else str(value) if isinstance(value, Path) else text
     return text if len(text) <= 80 else text[:79] + "…"
 

@@ -13,11 +13,14 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.limits import JSON_VALUES, open_file, read_file
 from ghosts_sim.locks import try_lock
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 _AGAIN = "mend the file, or copy, download or make it again"
 _HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
@@ -252,7 +255,7 @@ def is_name(value: Any) -> TypeGuard[str]:
 def is_finite(value: Any) -> TypeGuard[int | float]:
     """Whether a JSON value is a number that a float can hold (JSON's whole numbers have no limit)."""
     try:
-        return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
+        return not isinstance(value, bool) and isinstance(value, (int, float)) and math.isfinite(value)
     except OverflowError:
         return False
 
@@ -260,7 +263,10 @@ def is_finite(value: Any) -> TypeGuard[int | float]:
 def sha256_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, as hexadecimal."""
     with open_file(path) as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        for part in iter(lambda: handle.read(1 << 20), b""):
+            digest.update(part)
+        return digest.hexdigest()
 
 
 def cache_dir() -> Path:

@@ -127,7 +127,7 @@ def load_graph(path: Path, cache: Path | None = None) -> NavGraph:
         DataError: naming file, record, field and value.
     """
     content = read_bytes(path, hint="a data root holds connectivity/<scan>_connectivity.json for every scan")
-    scan = path.name.removesuffix("_connectivity.json")
+    scan = path.name.rsplit("_connectivity.json", 1)[0]
     stored = (
         (cache or cache_dir()) / "graphs" / f"{scan}-{hashlib.sha256(content).hexdigest()[:32]}-v{CACHE_VERSION}.npz"
     )

@@ -111,7 +111,9 @@ def score_paths(
     references: Sequence[Sequence[int]],
 ) -> NavScores:
     """Score many walks; see `score_path`."""
-    scores = [score_path(*item) for item in zip(graphs, paths, references, strict=True)]
+    if not len(graphs) == len(paths) == len(references):
+        raise DataError(f"{len(paths)} paths, but {len(graphs)} graphs and {len(references)} references")
+    scores = [score_path(*item) for item in zip(graphs, paths, references)]
     columns = {name: np.array([getattr(item, of) for item in scores], float) for name, of in METRICS.items()}
     return NavScores(tuple(instr_ids), columns)
 

@@ -7,16 +7,18 @@ in a simulator or in the world, offers it as an `Embodiment`; a `Driver` then sa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Callable, Iterator, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Float32, UInt8
 
 from ghosts_sim.geometry import heading_of, turn_rad
 from ghosts_sim.types import Intrinsics, Pose
 from ghosts_sim.values import require
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Float32, UInt8
 
 STOP, MOVE_FORWARD, TURN_LEFT, TURN_RIGHT = range(4)
 ACTIONS = ("STOP", "MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT")

@@ -6,8 +6,7 @@ The rules, their order and their rounding are those of the original simulator (`
 from __future__ import annotations
 
 import math
-from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Tuple
 
 import numpy as np
 
@@ -104,7 +103,7 @@ def candidates(graph: NavGraph, row: int, view: View, hfov_rad: float | None = N
     return [Candidate(row, 0.0, 0.0, 0.0), *found]
 
 
-Ranked = tuple[float, int, float, float, float]
+Ranked = Tuple[float, int, float, float, float]
 """Angle from the view's centre, then what a `Candidate` has."""
 
 
@@ -136,7 +135,7 @@ def _by_angle(ways: Ways, view: View, hfov_rad: float | None) -> list[Ranked] | 
             rise_rad = rise - elevation
             found.append((math.sqrt(turn_rad * turn_rad + rise_rad * rise_rad), other, turn_rad, rise_rad, distance))
     found.sort()
-    for before, after in pairwise(found):
+    for before, after in zip(found, found[1:]):
         if after[0] - before[0] <= _NOISE_RAD:
             return None
     return found

@@ -163,7 +163,7 @@ class PanoramaStore:
         """
         # Divided, not multiplied: the two round differently, and worlds keep the bytes they had.
         depth = np.clip(np.rint(depth_m / (1.0 / DEPTH_UNITS_PER_M)), 0, 65535).astype(np.uint16)
-        for path, faces in zip(self.paths(scan, viewpoint), (rgb, depth, labels), strict=True):
+        for path, faces in zip(self.paths(scan, viewpoint), (rgb, depth, labels)):
             write_image(path, np.concatenate(list(faces), axis=1))
 
     def load(self, scan: str, viewpoint: str) -> Panorama:

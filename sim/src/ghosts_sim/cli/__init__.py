@@ -12,12 +12,14 @@ import importlib.util
 import shutil
 import sys
 import textwrap
-from importlib.metadata import entry_points, version
+from importlib.metadata import PackageNotFoundError, entry_points, version
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from ghosts_sim.errors import GhostsError, MissingExtraError, did_you_mean
 
+GROUP = "ghosts.commands"
 ELSEWHERE = {
     "ghosts-houses": ("world",),
     "ghosts": (
@@ -30,7 +32,10 @@ ELSEWHERE = {
 
 def modules() -> dict[str, str]:
     """Names of the commands that are installed, in alphabetical order, and their modules."""
-    return {item.name: item.value for item in sorted(entry_points(group="ghosts.commands"), key=lambda item: item.name)}
+    found: Any = entry_points()
+    # Before Python 3.10 they are a dictionary of lists, and an item may be there twice.
+    items = found.select(group=GROUP) if hasattr(found, "select") else found.get(GROUP, ())
+    return dict(sorted((item.name, item.value) for item in items))
 
 
 def commands() -> dict[str, str]:
@@ -90,9 +95,10 @@ def _unknown(name: str, known: dict[str, str]) -> str:
 
 
 def _is_installed(distribution: str) -> bool:
-    return any(
-        item.dist is not None and item.dist.name == distribution for item in entry_points(group="ghosts.commands")
-    )
+    try:
+        return bool(version(distribution))
+    except PackageNotFoundError:
+        return False
 
 
 def _print_help(known: dict[str, str]) -> None:

@@ -7,9 +7,10 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, Union, get_args
+from typing import Any, TypeVar, Union, get_args
 
 import tyro
+from typing_extensions import Annotated  # of Python 3.8; tyro brings it
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
 from ghosts_sim.errors import ConfigError, UnknownNameError
@@ -68,7 +69,7 @@ def parse_kind(
         check_roots(getattr(found, "data", None))
         return found
     if word in ("-h", "--help"):
-        every: Any = Union[tuple(kinds.values())]  # noqa: UP007 (made at run time)
+        every: Any = Union[tuple(kinds.values())]
         return parse_form(every, command, [word], about)
     if word.startswith("-"):
         line = f"ghosts {command} {likely} {' '.join(arguments)}"

@@ -90,7 +90,7 @@ def chosen_scans(options: Options) -> list[str]:
 
 def connected(folder: Path) -> list[str]:
     """Buildings with a connectivity file in a folder."""
-    return sorted(file.name.removesuffix(GRAPH) for file in folder.glob(f"*{GRAPH}"))
+    return sorted(file.name[: -len(GRAPH)] for file in folder.glob(f"*{GRAPH}"))
 
 
 def check_paths(folder: Path, scans: Sequence[str]) -> None:

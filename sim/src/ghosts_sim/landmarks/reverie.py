@@ -126,7 +126,7 @@ class _Counted:
 
 
 def _add(listings: dict[str, dict[str, bytes]], source: Path, name: str, content: bytes) -> None:
-    scan, _, viewpoint = name.removesuffix(".json").rpartition("_")
+    scan, _, viewpoint = name.replace(".json", "").rpartition("_")
     if not is_name(scan) or not is_name(viewpoint):
         raise DataError("expected a name like <scan>_<viewpoint>.json", file=source, record=name, hint="remove it")
     if viewpoint in listings[scan]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Dict, Literal, Tuple
 
 import numpy as np
 
@@ -55,9 +55,9 @@ class RawCamera:
         return np.array([[self.fx, 0.0, -self.cx], [0.0, -self.fy, -row], [0.0, 0.0, -1.0]])
 
 
-Lens = tuple[float, float, float, float]
+Lens = Tuple[float, float, float, float]
 """fx, fy, cx, cy."""
-Rig = dict[tuple[int, int], RawCamera]
+Rig = Dict[Tuple[int, int], RawCamera]
 """The cameras of one panorama by (tilt, turn)."""
 
 

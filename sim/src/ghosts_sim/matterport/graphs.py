@@ -6,7 +6,7 @@ A root can grow scan by scan: what it has of other scans stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from ghosts_sim.dataroot import check_path
@@ -57,7 +57,7 @@ def take_episodes(source: Path, root: Path, scans: Sequence[str]) -> dict[str, t
         DataError: there are no such files, or one is malformed or does not fit the graphs.
     """
     taken = {}
-    known, graph_of = set(scans), cache(load_graph)
+    known, graph_of = set(scans), lru_cache(maxsize=None)(load_graph)
     for path in sorted(source.glob("R2R_*.json")):
         records = read_json(path)
         for episode in parse_episodes(records, path):
@@ -65,7 +65,7 @@ def take_episodes(source: Path, root: Path, scans: Sequence[str]) -> dict[str, t
             if episode.scan in known and graph.is_file():
                 check_path(episode, graph_of(graph), path)
         kept = [item for item in records if item["scan"] in known]
-        taken[path.stem.removeprefix("R2R_")] = len(kept), len(records)
+        taken[path.stem[len("R2R_") :]] = len(kept), len(records)
         target = root / "r2r" / path.name
         if target.resolve() == path.resolve():
             continue

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Tuple
 
 import cv2
 import numpy as np
@@ -46,7 +46,7 @@ _NO_IMAGES = (
 )
 WAITING = "not made yet"
 """The problem of a panorama that another process has to make, or has failed to."""
-Unit = tuple[str, str]
+Unit = Tuple[str, str]
 """Scan and viewpoint."""
 
 

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Optional, Tuple
 
 from ghosts_sim.errors import DataError, UnknownNameError
 from ghosts_sim.limits import open_file, read_file, read_member
@@ -42,7 +43,7 @@ _LARGEST = 1 << 28
 """Bytes of the largest file believed (real images have 2 MB, camera parameters 1 MB)."""
 _DEPTH_OF_FOLDERS = 5  # v1/scans/<scan>/<kind>/<file>
 
-Place = tuple[Path, str | None]
+Place = Tuple[Path, Optional[str]]
 """A file, or a zip file and the name inside it."""
 
 

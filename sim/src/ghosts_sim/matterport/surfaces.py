@@ -213,9 +213,9 @@ class _Hole:
         pairs = [(number[:, :-1], number[:, 1:], 1.0), (number[:-1], number[1:], 1.0)]
         pairs += [(number[:-1, :-1], number[1:, 1:], 0.7), (number[:-1, 1:], number[1:, :-1], 0.7)]
         both = [(one >= 0) & (other >= 0) for one, other, _ in pairs]
-        first = np.concatenate([one[some] for (one, _, _), some in zip(pairs, both, strict=True)])
-        second = np.concatenate([other[some] for (_, other, _), some in zip(pairs, both, strict=True)])
-        length = np.concatenate([np.full(some.sum(), share) for (_, _, share), some in zip(pairs, both, strict=True)])
+        first = np.concatenate([one[some] for (one, _, _), some in zip(pairs, both)])
+        second = np.concatenate([other[some] for (_, other, _), some in zip(pairs, both)])
+        length = np.concatenate([np.full(some.sum(), share) for (_, _, share), some in zip(pairs, both)])
         shade, height = self.colour[nodes].astype(np.float64), heights[:, nodes].T
         contrast = np.square(shade[first] - shade[second]).sum(1)
         likeness = np.exp(-contrast / (2.0 * max(float(contrast.mean()), 1.0)))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import operator
 import os
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, SupportsFloat, SupportsIndex
+from typing import Any, Sequence, SupportsFloat, SupportsIndex, Union
 
 import numpy as np
 
@@ -21,9 +20,9 @@ from ghosts_sim.mattersim.walker import Painter, Walker
 from ghosts_sim.navigation import View
 from ghosts_sim.store import Panorama, PanoramaStore
 
-Texts = Sequence[str | bytes] | np.ndarray
-Numbers = Sequence[SupportsFloat] | np.ndarray
-Indices = Sequence[SupportsIndex] | np.ndarray
+Texts = Union[Sequence[Union[str, bytes]], np.ndarray]
+Numbers = Union[Sequence[SupportsFloat], np.ndarray]
+Indices = Union[Sequence[SupportsIndex], np.ndarray]
 
 
 class ViewPoint(Location):
@@ -260,7 +259,7 @@ class Simulator(Settings):
         else:
             return
         for name, values in zip(names.split(), lists):
-            if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__"):
+            if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__len__"):
                 raise TypeError(
                     f"MatterSim: {name} must be a list with an entry for each environment, got {values!r} (plain "
                     "values are the older interface's, of programs that call init() instead of initialize())"

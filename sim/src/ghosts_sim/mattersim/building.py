@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from typing import Tuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -15,7 +16,7 @@ from ghosts_sim.graph import NavGraph, load_graph
 from ghosts_sim.navigation import Ranked
 from ghosts_sim.store import ByteCache, Panorama
 
-Place = tuple[str, int, float, float, float]
+Place = Tuple[str, int, float, float, float]
 """Viewpoint, its row, and its position in the single precision of the originals."""
 
 

@@ -109,7 +109,7 @@ class Simulator(Settings):
         """
         if not self._initialised:
             Simulator.init(self)  # as in C++, not what a subclass may have overridden
-        if isinstance(scanId, list | tuple):
+        if isinstance(scanId, (list, tuple)):
             raise TypeError(
                 f"MatterSim: scanId must be a text, got {scanId!r} (lists are the newer interface's, of "
                 "programs that call initialize() instead of init())"

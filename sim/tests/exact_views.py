@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ghosts_sim import geometry
+from ghosts_sim.camera import FacesInView, sample_rgbd
 from ghosts_sim.store import Panorama
 from ghosts_sim.types import Intrinsics
 
@@ -48,3 +49,10 @@ def bilinear(panorama: Panorama, column: np.ndarray, row: np.ndarray) -> np.ndar
     x, y = (column - left)[..., None], (row - top)[..., None]
     upper = strip[top, left] * (1 - x) + strip[top, right] * x
     return upper * (1 - y) + (strip[bottom, left] * (1 - x) + strip[bottom, right] * x) * y
+
+
+def sample_depth(panorama: Panorama, view: FacesInView) -> np.ndarray:
+    """Distances along the optical axis alone, in file units: the package draws them together with colour."""
+    out = np.empty((view.intrinsics.height, view.intrinsics.width), np.uint16)
+    sample_rgbd(panorama, view, None, out)
+    return out
