@@ -59,12 +59,12 @@ class Native:
             depth: uint16, written to: distances in file units, times `factor` (float32) where given.
             factor: see `depth`.
         """
-        width, side = view.intrinsics.width, panorama.faces_rgbx.shape[1]
-        faces_depth = panorama.faces_depth
+        width, faces_depth = view.intrinsics.width, panorama.faces_depth
         assert depth is None or faces_depth is not None, "the panorama was loaded without depth"
         # The kernel goes by addresses: what it is given must lie as it expects.
         assert panorama.faces_rgbx.flags.c_contiguous
-        assert faces_depth is None or (faces_depth.flags.c_contiguous and faces_depth.shape[1] == side)
+        side = (panorama.faces_rgbx if rgb is not None else faces_depth).shape[1]  # type: ignore[union-attr]
+        assert depth is None or (faces_depth.flags.c_contiguous and faces_depth.shape[1] == side)  # type: ignore[union-attr]
         starts = []
         for array in (rgb, depth, factor):
             assert array is None or (array.flags.c_contiguous and array.size % (len(rows) * width) == 0)

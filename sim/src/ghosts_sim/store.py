@@ -93,6 +93,12 @@ class Panorama:
         return self.faces_rgbx.shape[1] - 2 * FACE_BORDER_PX
 
     @property
+    def depth_px(self) -> int:
+        """The same of depth, which may differ."""
+        assert self.faces_depth is not None, "the panorama was loaded without depth"
+        return self.faces_depth.shape[1] - 2 * FACE_BORDER_PX
+
+    @property
     def nbytes(self) -> int:
         """Bytes in memory."""
         return self.faces_rgbx.nbytes + (self.faces_depth.nbytes if self.faces_depth is not None else 0)
@@ -137,10 +143,13 @@ class PanoramaStore:
         scans: the folder that holds a folder for every scan.
         depth: whether depth is read as well.
         cache_bytes: bound on the panoramas kept decoded.
+        one_size: whether colour and depth must have faces of one size.
     """
 
-    def __init__(self, scans: Path, *, depth: bool = True, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
-        self.scans, self.depth = Path(scans), depth
+    def __init__(
+        self, scans: Path, *, depth: bool = True, cache_bytes: int = DEFAULT_CACHE_BYTES, one_size: bool = True
+    ) -> None:
+        self.scans, self.depth, self._one_size = Path(scans), depth, one_size
         self.cache: ByteCache[Panorama] = ByteCache(cache_bytes, lambda panorama: panorama.nbytes)
 
     def paths(self, scan: str, viewpoint: str) -> SkyboxPaths:
@@ -180,7 +189,7 @@ class PanoramaStore:
         if not self.depth:
             return Panorama.from_rgb(rgb, None)
         depth = read_skybox_depth(distance, hint=_hint("depth", scan, viewpoint))
-        if depth.shape != rgb.shape[:2]:
+        if self._one_size and depth.shape != rgb.shape[:2]:
             raise DataError(
                 f"the depth skybox has faces of {depth.shape[0]} pixels, the colour one of {rgb.shape[0]}",
                 file=distance,

@@ -50,7 +50,8 @@ def warp_colour(
             column, row = pixels(view, scale, eye.offset)
             warped = cv2.remap(small, column * x + (0.5 * x - 0.5), row * y + (0.5 * y - 0.5), cv2.INTER_LINEAR)
             warped[view.ahead <= 0.0] = 0.0
-            total[(face, *view.box)] += warped
+            place = (face, *view.box)
+            total[place] += warped
     weight = total[..., 3:]
     # The feather ends at 0 on an image's border; the skybox takes over from there without a seam.
     share = np.minimum(weight * 16.0, 1.0)

@@ -111,6 +111,7 @@ class Simulator(Settings):
         self._batch, self._cache_size, self._seed = 1, 200, 1
         self._states: list[SimState] = []
         self._scans: set[str] | None = None
+        self._painter: Painter | None = None
         Simulator.resetTimers(self)
 
     def setDatasetPath(self, path: str) -> None:
@@ -152,10 +153,11 @@ class Simulator(Settings):
         self._states = [SimState(self._height, self._width) for _ in range(self._batch)]
         self._buildings: dict[str, Building] = {}
         self._random = Minstd(self._seed)
-        scans, count = Path(self._dataset_path), max(self._cache_size, 1)
-        read = partial(_read, PanoramaStore(scans, depth=self._depth, cache_bytes=0))
-        panoramas = open_panoramas(scans, (self._depth, count), lambda: Panoramas(read, count, lambda _: 1))
-        self._painter = Painter(panoramas, self._camera(), keep=self._discretised)
+        if self._rendering:  # without pictures any field of view will do, such as 60 rad
+            scans, count = Path(self._dataset_path), max(self._cache_size, 1)
+            read = partial(_read, PanoramaStore(scans, depth=self._depth, cache_bytes=0, one_size=False))
+            panoramas = open_panoramas(scans, (self._depth, count), lambda: Panoramas(read, count, lambda _: 1))
+            self._painter = Painter(panoramas, self._camera(), keep=self._discretised)
         self._initialised = True
 
     def newEpisode(self, scanId: Texts, viewpointId: Texts, heading: Numbers, elevation: Numbers) -> None:
@@ -234,7 +236,8 @@ class Simulator(Settings):
         """Let go of buildings and panoramas; settings may be changed again afterwards."""
         if self._initialised:
             self._initialised, self._scans = False, None
-            del self._buildings, self._painter
+            self._painter = None
+            del self._buildings
 
     def resetTimers(self) -> None:
         """Start timing anew."""
@@ -292,21 +295,21 @@ class Simulator(Settings):
         return self._scans
 
     def _draw(self, start: float) -> None:
-        if self._rendering:
-            self._render()
+        if self._painter is not None:
+            self._render(self._painter)
         self._total_s += time.perf_counter() - start
 
-    def _render(self) -> None:
+    def _render(self, painter: Painter) -> None:
         began = time.perf_counter()
         if self._preloading:
             for state in self._states:
                 building = state._walker.building
                 assert building is not None, "an episode has begun"
-                self._painter.panoramas.preload(state._walker.scan, building.names)
+                painter.panoramas.preload(state._walker.scan, building.names)
         loaded = time.perf_counter()
         images = [state._images() for state in self._states]
         depth = [depth[..., 0] for _, depth in images] if self._depth else None
-        self._painter.draw([state._walker for state in self._states], [rgb for rgb, _ in images], depth)
+        painter.draw([state._walker for state in self._states], [rgb for rgb, _ in images], depth)
         self._frames += len(self._states)
         self._load_s += loaded - began
         self._render_s += time.perf_counter() - loaded

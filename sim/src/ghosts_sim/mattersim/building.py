@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -12,7 +13,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ghosts_sim.errors import DataError
 from ghosts_sim.graph import NavGraph, load_graph
+from ghosts_sim.mattersim.odd_graphs import read_odd_graph
 from ghosts_sim.navigation import Ranked
 from ghosts_sim.store import ByteCache, Panorama
 
@@ -56,7 +59,7 @@ class Building:
         self.graph = graph
         position = graph.position_m.astype(np.float32).tolist()
         self.places: list[Place] = [(name, row, *xyz) for row, (name, xyz) in enumerate(zip(graph.ids, position))]
-        self._rows = {name: row for row, name in enumerate(graph.ids)}
+        self._rows = {place[0]: place[1] for place in reversed(self.places)}  # of equal names the first counts
 
     def row(self, viewpoint: str) -> int:
         """Row of an included viewpoint.
@@ -103,8 +106,17 @@ def open_building(path: Path, advice: str) -> Building:
     key = (path.name, found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)  # a changed file is another one
     building = _buildings.get(key)
     if building is None:
-        building = _buildings[key] = Building(load_graph(path))
+        building = _buildings[key] = Building(_read_graph(path))
     return building
+
+
+def _read_graph(path: Path) -> NavGraph:
+    try:
+        return load_graph(path)
+    except DataError as error:
+        graph = read_odd_graph(path)
+        warnings.warn(f"MatterSim: read as the original reads it: {error}", stacklevel=2)
+        return graph
 
 
 class Panoramas:

@@ -61,13 +61,14 @@ class Simulator(Settings):
     def __init__(self) -> None:
         super().__init__("./data")
         self._walker = Walker()
+        self._painter: Painter | None = None
         self._buildings: dict[str, Building] = {}
         self._random = Minstd(int(time.time()))
 
     def setDatasetPath(self, path: str) -> None:
         """Folder that holds `v1/scans/<scan>/matterport_skybox_images`."""
         self._dataset_path = os.fsdecode(path)
-        if self._initialised:
+        if self._painter is not None:
             self._open(self._painter.camera)
 
     def setNavGraphPath(self, path: str) -> None:
@@ -81,7 +82,8 @@ class Simulator(Settings):
     def init(self) -> None:
         """Fix the settings; again, with a camera that was changed. Called by `newEpisode` if need be."""
         self._rgb = np.zeros((self._height, self._width, 3), np.uint8)
-        self._open(self._camera())
+        if self._rendering:
+            self._open(self._camera())
         self._initialised = True
 
     def _open(self, camera: Intrinsics) -> None:
@@ -155,8 +157,7 @@ class Simulator(Settings):
     def close(self) -> None:
         """Let go of panoramas; settings may be changed again afterwards."""
         if self._initialised:
-            self._initialised = False
-            del self._painter
+            self._initialised, self._painter = False, None
 
     def _building(self, scan: str) -> Building:
         if scan not in self._buildings:
@@ -165,7 +166,7 @@ class Simulator(Settings):
         return self._buildings[scan]
 
     def _draw(self) -> None:
-        if self._rendering:
+        if self._painter is not None:
             self._painter.draw([self._walker], [self._rgb], None)
 
 

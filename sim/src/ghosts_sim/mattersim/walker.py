@@ -12,6 +12,7 @@ from ghosts_sim.camera import FacesInView, bands, faces_in_view, sample_rgbd
 from ghosts_sim.mattersim.building import Building, Panoramas, Place
 from ghosts_sim.navigation import Ranked, View, ranked
 from ghosts_sim.renderer import for_each
+from ghosts_sim.store import Panorama
 from ghosts_sim.types import Intrinsics
 
 
@@ -48,6 +49,8 @@ class Walker:
         assert self.building is not None, "only a walker that has started sees"
         heading, elevation, _ = self.view
         rotation = self.building.graph.rotation[self.row]
+        if not rotation.any():  # as in HM3D's graphs: the original's cube is a point then
+            return FacesInView(camera, ())
         if not keep:
             return faces_in_view(camera, rotation, heading, elevation, face_px)
         return _kept_faces(camera, rotation.tobytes(), heading, elevation, face_px)
@@ -80,18 +83,29 @@ class Painter:
             rgb: for each, height × width × BGR, uint8, written to.
             depth: for each, height × width, uint16, written to; None where it is not asked for.
         """
-        seen = []
-        for walker in walkers:
+        # For each walker what it sees in colour and, unless depth is drawn with it, in depth.
+        seen: list[tuple[Panorama, FacesInView, FacesInView | None]] = []
+        for number, walker in enumerate(walkers):
             assert walker.building is not None, "only a walker that has started sees"
             panorama = self.panoramas.get(walker.scan, walker.building.graph.ids[walker.row])
-            seen.append((panorama, walker.faces(self.camera, panorama.face_px, self.keep).ready()))
+            view, apart = walker.faces(self.camera, panorama.face_px, self.keep).ready(), None
+            if depth is not None and panorama.depth_px != panorama.face_px:
+                apart = walker.faces(self.camera, panorama.depth_px, self.keep).ready()
+            if not view.parts:
+                for picture in (rgb[number], *([depth[number]] if depth is not None else [])):
+                    picture[...] = 0
+            seen.append((panorama, view, apart))
 
         whole = len(walkers) >= (os.cpu_count() or 1)
         rows: list[range | None] = [None] if whole else [*bands(self.camera)]
 
         def one(item: int) -> None:
             number, band = divmod(item, len(rows))
+            panorama, view, apart = seen[number]
             distance = None if depth is None else depth[number]
-            sample_rgbd(*seen[number], rgb[number], distance, bgr=True, rows=rows[band])
+            if apart is not None:
+                sample_rgbd(panorama, apart, None, distance, rows=rows[band])
+                distance = None
+            sample_rgbd(panorama, view, rgb[number], distance, bgr=True, rows=rows[band])
 
         for_each(one, len(walkers) * len(rows))
