@@ -31,7 +31,7 @@ def test_figures_of_graph_and_words_stand_beside_r2rs(handmade: House) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("building", "message"),
     [
         (None, "field 'building': expected an object (got nothing)"),
         ({"flaws": FLAWS}, "field 'building.rooms': expected a kind and two numbers of every room (got nothing)"),
@@ -48,8 +48,8 @@ def test_figures_of_graph_and_words_stand_beside_r2rs(handmade: House) -> None:
         ),
     ],
 )
-def test_spoilt_facts_are_told(told: Any, message: str) -> None:
+def test_spoilt_facts_are_told(building: Any, message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)) as caught:
-        check_building(told, partial(DataError, file=Path("h.json"), hint="remove the file"))
+        check_building(building, partial(DataError, file=Path("h.json"), hint="remove the file"))
     assert str(caught.value).startswith("h.json")
     assert str(caught.value).endswith("remove the file")

@@ -104,7 +104,7 @@ def test_a_stopped_run_goes_on(root: Path, tmp_path: Path, monkeypatch: pytest.M
         make_world(tmp_path, SMALL, images=False)
     assert not (tmp_path / "world.json").exists()
     again: list[int] = []
-    monkeypatch.setattr(world, "describe", lambda *told: (again.append(told[0]), real(*told))[1])
+    monkeypatch.setattr(world, "describe", lambda *arguments: (again.append(arguments[0]), real(*arguments))[1])
     with unchecked():
         make_world(tmp_path, SMALL, images=False)
     assert not set(made) & set(again)
@@ -173,12 +173,12 @@ def test_statistics(root: Path) -> None:
 def test_summary_tells_of_buildings_and_figures(root: Path) -> None:
     summary, plans = read_json(root / "summary.json"), read_json(root / "world.json")["houses"]
     with unchecked():
-        houses = [make_house(told["seed"], SMALL.size) for told in plans.values()]
+        houses = [make_house(plan["seed"], SMALL.size) for plan in plans.values()]
     rooms = [room for plan in houses for room in plan.rooms]
-    told = summary["buildings"]["rooms"]
-    assert {kind: item["count"] for kind, item in told.items()} == Counter(room.kind for room in rooms)
+    figures = summary["buildings"]["rooms"]
+    assert {kind: item["count"] for kind, item in figures.items()} == Counter(room.kind for room in rooms)
     baths = [room.area_m2 for room in rooms if room.kind == "bathroom"]
-    assert told["bathroom"]["floor (m²)"]["most"] == pytest.approx(max(baths), abs=0.01)
+    assert figures["bathroom"]["floor (m²)"]["most"] == pytest.approx(max(baths), abs=0.01)
     assert set(summary["buildings"]["flaws"].values()) == {0}
     assert sum(summary["buildings"]["houses by storeys"].values()) == 2
     figures = read_json(root / "world.json")["statistics"]

@@ -17,7 +17,7 @@ from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.question import FIXED_WALK, Question
 from ghosts.view.record import EpisodeRecord
-from ghosts_houses.draw.scene import route
+from ghosts_houses.draw.floor_plan import route
 from ghosts_sim.errors import ConfigError, DataError
 from landmark_world import small_experiment
 from view_fixtures import save_untrained

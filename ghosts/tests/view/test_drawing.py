@@ -31,7 +31,7 @@ from ghosts.view.report import Assets, Evaluation, Shown, build_report
 from ghosts.view.report_scores import Listed, calibration_points, choose_episodes, evaluation_html
 from ghosts.view.rerun_log import log_goal, require_rerun, write_rerun
 from ghosts_houses.draw.canvas import new_figure, save_figure
-from ghosts_houses.draw.scene import make_scene, storey_levels
+from ghosts_houses.draw.floor_plan import make_floor_plan, storey_levels
 from ghosts_houses.draw.style import AGENT, DEMONSTRATOR, GOAL, GUIDED
 from ghosts_houses.world import WorldConfig, load_house, make_world
 from ghosts_sim.dataroot import DataRoot
@@ -60,7 +60,7 @@ def test_a_house_scene(tmp_path: Path) -> None:
     with unchecked():
         make_world(root, WorldConfig(houses=1, seed=3, paths=3, storeys=(2, 2), rooms=(9, 12)), images=False)
     data = DataRoot(root)
-    scene, house = make_scene(data, data.scans[0]), load_house(root, data.scans[0])
+    scene, house = make_floor_plan(data, data.scans[0]), load_house(root, data.scans[0])
     assert scene["kind"] == "house"
     assert not scene["images"]
     assert len(scene["storeys"]) == len({room.storey for room in house.rooms})

@@ -78,7 +78,7 @@ def houses(home: Path, combs: Path, pictured: Path, run: Path) -> Iterator[tuple
     agent = ContinuousAgent(tracker, onwards, Habits(looks=LOOKS))
     house = handmade_house()
     with pytest.MonkeyPatch.context() as patch, unchecked():
-        for module in ("ghosts_houses.draw.scene", "ghosts.view.house3d", "ghosts_houses.task.simulator"):
+        for module in ("ghosts_houses.draw.floor_plan", "ghosts.view.house3d", "ghosts_houses.task.simulator"):
             patch.setattr(f"{module}.load_house", lambda root, scan: house)
         patch.setattr("ghosts.view.house3d.make_agent", lambda run, backbone, planner: agent)
         library = Library([home, combs], [pictured, run])

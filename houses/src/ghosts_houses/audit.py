@@ -27,7 +27,7 @@ _BEFORE_M = 0.5
 
 @dataclass(frozen=True)
 class Flaw:
-    """Something of a house that nobody would believe."""
+    """Something that no real house has."""
 
     rule: Rule
     room: int

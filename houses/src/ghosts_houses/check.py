@@ -35,11 +35,11 @@ def check_words(root: DataRoot, command: str) -> tuple[int, list[Finding]]:
         version = read_object(world).get("version")
         if version != __version__:
             raise DataError(f"made by ghosts {version}; the houses of {__version__} may differ")
-        told: dict[str, list[tuple[str, Instruction]]] = defaultdict(list)
+        instructions: dict[str, list[tuple[str, Instruction]]] = defaultdict(list)
         for split in root.splits:
             for item in each_instruction(root.episodes(split)):
-                told[item.episode.scan].append((split, item))
-        for scan, items in told.items():
+                instructions[item.episode.scan].append((split, item))
+        for scan, items in instructions.items():
             house = load_house(root.path, scan)
             for flaw in flaws(house):
                 problem = f"house {scan}, room {flaw.room}: {flaw.text}"

@@ -105,7 +105,7 @@ def world_summary(root: Path, config: WorldConfig, records: list[dict[str, Any]]
     if config.shards:
         trained = [record for record in records if record["index"] not in unseen_houses(config)]
         splits["train"] = sorted(record["scan"] for record in trained)
-        figures |= {"paths, train": sum(record["told"] for record in trained), "houses": len(records)}
+        figures |= {"paths, train": sum(record["path_count"] for record in trained), "houses": len(records)}
     values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     options = " ".join(_option(name, value) for name, value in values.items() if value is not False)
     return {
@@ -117,7 +117,7 @@ def world_summary(root: Path, config: WorldConfig, records: list[dict[str, Any]]
         "splits": splits,
         "houses": {
             record["scan"]: {name: record[name] for name in ("seed", "rooms", "storeys", "things")}
-            | {"viewpoints": len(record["viewpoints"]), "paths": record["told"]}
+            | {"viewpoints": len(record["viewpoints"]), "paths": record["path_count"]}
             for record in records
         },
         "statistics": figures,

@@ -124,7 +124,7 @@ def _stairs(slots: list[Slot], rooms: tuple[Room, ...], rng: np.random.Generator
 def _closed(
     rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...], rng: np.random.Generator
 ) -> frozenset[Opening]:
-    """Doors that are shut: some of those that nobody needs to reach a room."""
+    """Doors that are shut: some of those without which every room is still reached."""
     shut: set[Opening] = set()
     for opening in openings:
         if opening.inner and opening.kind == "door" and rng.random() < _SHUT:

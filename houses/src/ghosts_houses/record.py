@@ -19,7 +19,7 @@ from ghosts_houses.house import House
 from ghosts_houses.make import ANY_SIZE, make_house
 from ghosts_houses.plan.slots import HouseSize
 from ghosts_houses.summary import check_building
-from ghosts_houses.words.instructions import Teller
+from ghosts_houses.words.instructions import InstructionWriter
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import is_finite, read_object
 
@@ -29,7 +29,7 @@ _PATH = {"distance", "path_id", "path", "heading", "instructions"}
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """A house with its graph and what is said of it."""
+    """A house with its graph and its instructions."""
 
     house: House
     graph: HouseGraph
@@ -45,18 +45,18 @@ def describe(seed: int, count: int, size: HouseSize = ANY_SIZE) -> Described:
     graph = make_graph(house)
     seen = things_seen(house, graph.positions_m)
     rng = np.random.default_rng([seed, 0x7061_7468])
-    teller, paths = Teller(house, graph, seen), []
+    writer, paths = InstructionWriter(house, graph, seen), []
     for path in sample_paths(house, graph, count, rng):
-        told = teller.tell(path, rng)
+        written = writer.write(path, rng)
         paths.append(
             {
                 "distance": path.length_m,
                 "path": [graph.viewpoints[step].name for step in path.steps],
                 "heading": path.heading_rad,
-                "instructions": [item.text for item in told],
-                "styles": [item.style for item in told],
-                "others": [item.others for item in told],
-                "facts": [[_plain_fact(fact) for fact in item.facts] for item in told],
+                "instructions": [item.text for item in written],
+                "styles": [item.style for item in written],
+                "others": [item.others for item in written],
+                "facts": [[_plain_fact(fact) for fact in item.facts] for item in written],
             }
         )
     return Described(house, graph, seen, paths)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ghosts_houses.words.style import style_figures, words
+from ghosts_houses.words.variety import style_figures, words
 from ghosts_sim.dataroot import check_path
 from ghosts_sim.episodes import Episode, load_episodes
 from ghosts_sim.errors import DataError
@@ -42,8 +42,8 @@ def statistics(root: Path) -> dict[str, Any]:
     scans = sorted({episode.scan for split in episodes.values() for episode in split})
     paths = {scan: root / "connectivity" / f"{scan}_connectivity.json" for scan in scans}
     graphs = {scan: parse_graph(scan, read_json(path), path) for scan, path in paths.items()}
-    for path, told in read.items():
-        for episode in told:
+    for path, items in read.items():
+        for episode in items:
             check_path(episode, graphs[episode.scan], path)
     every = [episode for split in episodes.values() for episode in split if episode.has_goal]
     result: dict[str, Any] = {f"paths, {split}": len(split_episodes) for split, split_episodes in episodes.items()}
@@ -109,7 +109,7 @@ def _language_figures(episodes: list[Episode], train: list[Episode]) -> dict[str
     texts = [text for episode in train for text in episode.instructions]
     tokens = [words(text) for text in texts]
     counted = Counter(itertools.chain.from_iterable(tokens))
-    pairs = {pair for told in tokens for pair in itertools.pairwise(told)}
+    pairs = {pair for token in tokens for pair in itertools.pairwise(token)}
     figures = {
         "instructions": len(counts),
         "words per instruction, mean": float(counts.mean()),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ghosts_houses.audit import RULES, flaws
 from ghosts_houses.house import House
-from ghosts_houses.words import style
+from ghosts_houses.words import variety
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import is_finite
 
@@ -35,7 +35,7 @@ R2R: dict[str, float] = {
     "of these ≥ 5 times": 975,
     "different word pairs in train": 22621,
     "instructions written only once (%)": 99.7,
-    **style.R2R,
+    **variety.R2R,
 }
 """Figures of R2R's 61 training buildings, by the names of `statistics` (`ghosts world --stats ROOT`)."""
 
@@ -52,23 +52,23 @@ def building_facts(house: House) -> dict[str, Any]:
     }
 
 
-def check_building(told: Any, wrong: Callable[..., DataError]) -> None:
-    """Refuse facts of a building, told by a record, that `summarise` could not read.
+def check_building(building: Any, wrong: Callable[..., DataError]) -> None:
+    """Refuse what a record says of a building where `summarise` could not read.
 
     Raises:
         DataError: they are not those of `building_facts`; made by `wrong`, which knows the file.
     """
-    if not isinstance(told, dict):
-        raise wrong("expected an object", field="building", value=told)
-    rooms, broken = told.get("rooms"), told.get("flaws")
+    if not isinstance(building, dict):
+        raise wrong("expected an object", field="building", value=building)
+    rooms, broken = building.get("rooms"), building.get("flaws")
     if not isinstance(rooms, list) or not rooms or not all(map(_is_room, rooms)):
         raise wrong("expected a kind and two numbers of every room", field="building.rooms", value=rooms)
     if not isinstance(broken, dict) or not all(isinstance(broken.get(rule), int) for rule in RULES):
         raise wrong(f"expected whole numbers for {', '.join(RULES)}", field="building.flaws", value=broken)
 
 
-def _is_room(told: Any) -> bool:
-    return isinstance(told, list) and len(told) == 3 and isinstance(told[0], str) and all(map(is_finite, told[1:]))
+def _is_room(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and isinstance(value[0], str) and all(map(is_finite, value[1:]))
 
 
 def summarise(records: list[dict[str, Any]], figures: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def make_world(
             jobs = [(root, config, device, record, (part, parts)) for record in drawn for part in range(parts)]
             _run(renderers, [(_render_house, job) for job in jobs], report, "panorama")
     if not alone:
-        everyone = [_told_before(root, config, index) for index in range(config.houses)]
+        everyone = [_known_record(root, config, index) for index in range(config.houses)]
         records = [record for record in everyone if record is not None and not _lacking(root, config, record)]
         if len(records) < config.houses:
             return None
@@ -107,11 +107,11 @@ def load_house(root: Path, scan: str) -> House:
         raise DataError("expected an object for every house", file=path, field="houses", value=houses)
     if scan not in houses:
         raise UnknownNameError("scan", scan, houses, str(root))
-    told = houses[scan]
-    if not isinstance(told.get("seed"), int):
-        raise DataError("expected a whole number", file=path, record=scan, field="seed", value=told.get("seed"))
-    house = make_house(told["seed"], _size_of(path, world.get("config")))
-    if house.name != scan or (len(house.rooms), len(house.things)) != (told.get("rooms"), told.get("things")):
+    entry = houses[scan]
+    if not isinstance(entry.get("seed"), int):
+        raise DataError("expected a whole number", file=path, record=scan, field="seed", value=entry.get("seed"))
+    house = make_house(entry["seed"], _size_of(path, world.get("config")))
+    if house.name != scan or (len(house.rooms), len(house.things)) != (entry.get("rooms"), entry.get("things")):
         raise DataError(
             f"house {scan!r} was made by another version of ghosts and cannot be made again",
             file=path,
@@ -141,7 +141,7 @@ def _seeds(config: WorldConfig, index: int) -> list[int]:
     return [first + attempt * _PER_SEED for attempt in range(_SEEDS_PER_WORLD // _PER_SEED)]
 
 
-def _told_before(root: Path, config: WorldConfig, index: int) -> dict[str, Any] | None:
+def _known_record(root: Path, config: WorldConfig, index: int) -> dict[str, Any] | None:
     """What is needed of the record of a house that is there."""
     for seed in _seeds(config, index):
         stored = root / "houses" / f"{house_name(seed)}.json"
@@ -158,13 +158,13 @@ def _lacking(root: Path, config: WorldConfig, record: dict[str, Any]) -> bool:
 def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, Any]:
     """Write one house's connectivity file, its paths and its landmarks, unless they are there. Returns what is needed
     of its record."""
-    told = _told_before(root, config, index)
-    if told is not None:
-        if _lacking(root, config, told):
-            house = make_house(told["seed"], config.size)
+    known = _known_record(root, config, index)
+    if known is not None:
+        if _lacking(root, config, known):
+            house = make_house(known["seed"], config.size)
             graph = make_graph(house)
             _write_landmarks(root, house, graph, things_seen(house, graph.positions_m))
-        return told
+        return known
     seeds = _seeds(config, index)
     for seed in seeds:
         try:
@@ -208,7 +208,7 @@ def _light(config: WorldConfig, record: dict[str, Any]) -> dict[str, Any]:
     """What a world's files of all houses need of a record: thousands of houses are held together."""
     kept = [] if config.shards and record["index"] not in unseen_houses(config) else record["paths"]
     fields = ("scan", "index", "seed", "rooms", "storeys", "things", "building", "viewpoints")
-    light = {name: record[name] for name in fields} | {"told": len(record["paths"])}
+    light = {name: record[name] for name in fields} | {"path_count": len(record["paths"])}
     return light | {"paths": [r2r_record(record, path) for path in kept]}
 
 

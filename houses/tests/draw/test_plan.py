@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from checks import unchecked
+from ghosts_houses.draw.floor_plan import house_floor_plan
 from ghosts_houses.draw.plan import house_figure
-from ghosts_houses.draw.scene import house_scene
 from ghosts_houses.draw.style import DEMONSTRATOR, GOAL, START
 from ghosts_houses.graph.viewpoints import connectivity, make_graph
 from ghosts_houses.house import House
@@ -40,7 +40,7 @@ def drawn(axes: Any, color: str) -> list[Any]:
 
 def test_rooms_things_path_and_words_are_drawn(house: House, graph: NavGraph) -> None:
     pytest.importorskip("matplotlib", reason="figures need ghosts-houses[viz]")
-    scene = house_scene(house, graph)
+    scene = house_floor_plan(house, graph)
     storey = {point["id"]: point["s"] for point in scene["viewpoints"]}
     start, goal = (next(row for row, name in enumerate(graph.ids) if storey[name] == level) for level in (0, 1))
     path = [graph.ids[row] for row in graph.path(start, goal)]
@@ -60,4 +60,4 @@ def test_rooms_things_path_and_words_are_drawn(house: House, graph: NavGraph) ->
 def test_without_matplotlib_the_extra_is_named(house: House, graph: NavGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"pip install '\./houses\[viz\]'"):
-        house_figure(house_scene(house, graph), "a house")
+        house_figure(house_floor_plan(house, graph), "a house")

@@ -12,20 +12,20 @@ from scipy.sparse.csgraph import connected_components
 
 import made
 from checks import unchecked
-from ghosts_houses.graph.viewpoints import (
-    EDGE_MAX_M,
-    HouseGraph,
-    connectivity,
-    distances_m,
-    make_graph,
-)
-from ghosts_houses.graph.walk import (
+from ghosts_houses.graph.obstacles import (
     Obstacles,
     lattice_room_m,
     stair_coordinates,
     stair_length_m,
     standing_room_m,
     walkable_stair,
+)
+from ghosts_houses.graph.viewpoints import (
+    EDGE_MAX_M,
+    HouseGraph,
+    connectivity,
+    distances_m,
+    make_graph,
 )
 from ghosts_houses.house import POSE_ROTATION, House, Primitive
 from ghosts_sim.graph import parse_graph

@@ -139,11 +139,11 @@ def test_triangles_face_outwards_and_their_texture_is_where_the_lookup_says() ->
     middle = corner.mean(1)
     assert ((outward * (middle - faces.solids.center[mesh.face // SLOTS])).sum(1) > 0).all()
     places = Lookup.of(faces.solids, atlas).places(mesh.face.astype(int), middle.astype(np.float32))
-    told = mesh.uv[mesh.triangle].mean(1) * (atlas.width, atlas.height) - 0.5
+    drawn = mesh.uv[mesh.triangle].mean(1) * (atlas.width, atlas.height) - 0.5
     flat = (faces.solids.form[mesh.face // SLOTS] < 2) | (mesh.face % SLOTS >= 4)
-    np.testing.assert_allclose(places[flat], told[flat], atol=1e-3)
+    np.testing.assert_allclose(places[flat], drawn[flat], atol=1e-3)
     # The middle of a facet of a round solid is not quite on it.
-    np.testing.assert_allclose(places[~flat], told[~flat], atol=0.6)
+    np.testing.assert_allclose(places[~flat], drawn[~flat], atol=0.6)
 
 
 def test_points_of_a_sloping_rail_lie_on_its_faces_and_its_normals_stand_on_them() -> None:

@@ -18,9 +18,9 @@ from residing import simulators
 
 def test_episodes_and_ground_truth(world: Path, tmp_path: Path) -> None:
     root = houses_of(world)
-    told, truth = write_vlnce(root, simulators(world), "val_seen", tmp_path)
-    assert told == tmp_path / "val_seen" / "val_seen.json.gz"
-    written = json.loads(gzip.decompress(told.read_bytes()))
+    published, truth = write_vlnce(root, simulators(world), "val_seen", tmp_path)
+    assert published == tmp_path / "val_seen" / "val_seen.json.gz"
+    written = json.loads(gzip.decompress(published.read_bytes()))
     truths = json.loads(gzip.decompress(truth.read_bytes()))
     items = list(each_instruction(root.episodes("val_seen")))
     assert len(written["episodes"]) == len(truths) == len(items)

@@ -13,20 +13,20 @@ from ghosts_houses.graph.paths import HousePath, sample_paths
 from ghosts_houses.graph.sight import things_seen
 from ghosts_houses.graph.viewpoints import HouseGraph
 from ghosts_houses.house import House
+from ghosts_houses.words.author import STYLES
 from ghosts_houses.words.facts import Fact
-from ghosts_houses.words.instructions import Teller, WrittenInstruction
+from ghosts_houses.words.instructions import InstructionWriter, WrittenInstruction
 from ghosts_houses.words.reader import read
-from ghosts_houses.words.style import style_figures, words
 from ghosts_houses.words.truth import contradictions, fits
+from ghosts_houses.words.variety import style_figures, words
 from ghosts_houses.words.vocabulary import UNSPOKEN, nouns
-from ghosts_houses.words.voice import STYLES
 from ghosts_sim.geometry import heading_of, turn_rad
 from made import graph, house
 
 SEEDS = (9, 12)
 
 
-class Told:
+class WrittenHouse:
     """A house with paths and first drafts of their instructions, three per path, as they come to mind."""
 
     def __init__(self, house: House, graph: HouseGraph, count: int) -> None:
@@ -34,13 +34,13 @@ class Told:
         self.seen = things_seen(house, self.graph.positions_m)
         self.rng = np.random.default_rng(house.seed)
         self.paths = sample_paths(house, self.graph, count, self.rng)
-        self.teller = Teller(house, self.graph, self.seen)
-        self.facts = [self.teller.facts(path) for path in self.paths]
+        self.writer = InstructionWriter(house, self.graph, self.seen)
+        self.facts = [self.writer.facts(path) for path in self.paths]
         self.texts = [self._drafts(path, facts) for path, facts in zip(self.paths, self.facts)]
 
     def _drafts(self, path: HousePath, facts: list[Fact]) -> list[WrittenInstruction]:
         styles = self.rng.permutation(len(STYLES))[:3]
-        return [self.teller.draft(path, facts, STYLES[k], self.rng) for k in styles]
+        return [self.writer.draft(path, facts, STYLES[k], self.rng) for k in styles]
 
     def check(self, path: HousePath, text: str) -> list[str]:
         steps = list(path.steps)
@@ -49,25 +49,25 @@ class Told:
         return contradictions(self.house, ground, path.heading_rad, self.seen[steps], text)
 
     def each(self) -> list[tuple[HousePath, WrittenInstruction]]:
-        return [(path, told) for path, three in zip(self.paths, self.texts) for told in three]
+        return [(path, item) for path, three in zip(self.paths, self.texts) for item in three]
 
 
 @pytest.fixture(scope="module")
-def told(handmade: House, handmade_graph: HouseGraph) -> list[Told]:
-    first = Told(handmade, handmade_graph, 40)
+def written(handmade: House, handmade_graph: HouseGraph) -> list[WrittenHouse]:
+    first = WrittenHouse(handmade, handmade_graph, 40)
     with unchecked():
-        return [first] + [Told(house(seed), graph(seed), 77) for seed in SEEDS]
+        return [first] + [WrittenHouse(house(seed), graph(seed), 77) for seed in SEEDS]
 
 
-def test_drafts_hardly_ever_contradict_200_random_paths(told: list[Told]) -> None:
+def test_drafts_hardly_ever_contradict_200_random_paths(written: list[WrittenHouse]) -> None:
     checked, wrong = 0, list[str]()
     with unchecked():
-        for world in told:
+        for world in written:
             for path, item in world.each():
-                wrong += [f"{item.text} {told}" for told in [world.check(path, item.text)] if told]
+                wrong += [f"{item.text} {found}" for found in [world.check(path, item.text)] if found]
                 checked += 1
     assert checked >= 500
-    # Drafts in which writer and reader count doors or take turns differently are written again by `Teller.tell`.
+    # Drafts in which writer and reader count doors or take turns differently are written again.
     assert len(wrong) <= 0.01 * checked, wrong
 
 
@@ -82,9 +82,9 @@ def swapped(text: str) -> str:
 
 
 @unchecked()
-def test_swapped_sides_are_caught(told: list[Told]) -> None:
+def test_swapped_sides_are_caught(written: list[WrittenHouse]) -> None:
     caught, tried, caught_sure, sure = 0, 0, 0, 0
-    for world in told:
+    for world in written:
         for path, item in world.each():
             claims = read(item.text, {t.kind for t in world.house.things}, {t.color_word for t in world.house.things})
             if not any(claim.side in ("left", "right") for claim in claims):
@@ -107,9 +107,9 @@ def test_swapped_sides_are_caught(told: list[Told]) -> None:
 
 
 @unchecked()
-def test_a_wrong_room_is_caught(told: list[Told]) -> None:
+def test_a_wrong_room_is_caught(written: list[WrittenHouse]) -> None:
     caught, tried = 0, 0
-    for world in told:
+    for world in written:
         for path, item in world.each():
             kinds = {world.house.rooms[world.graph.viewpoints[s].room].kind for s in path.steps}
             wrong = "garage"
@@ -121,8 +121,8 @@ def test_a_wrong_room_is_caught(told: list[Told]) -> None:
     assert caught == tried
 
 
-def test_a_thing_out_of_sight_is_caught(told: list[Told]) -> None:
-    world = told[0]
+def test_a_thing_out_of_sight_is_caught(written: list[WrittenHouse]) -> None:
+    world = written[0]
     caught = 0
     for path, item in world.each():
         steps = list(path.steps)
@@ -137,9 +137,9 @@ def test_a_thing_out_of_sight_is_caught(told: list[Told]) -> None:
     assert caught == len(world.each())
 
 
-def test_facts_agree_with_the_geometry(told: list[Told]) -> None:
+def test_facts_agree_with_the_geometry(written: list[WrittenHouse]) -> None:
     """The facts kept with every instruction: things in sight of the step they belong to, turns as the path bends."""
-    for world in told:
+    for world in written:
         for path, item in world.each():
             assert item.facts[-1].kind == "stop"
             for fact in item.facts:
@@ -151,10 +151,10 @@ def test_facts_agree_with_the_geometry(told: list[Told]) -> None:
                     assert (fact.side == "right") == (fact.turn_rad > 0)
 
 
-def test_things_are_told_apart(told: list[Told]) -> None:
+def test_things_are_told_apart(written: list[WrittenHouse]) -> None:
     """The noun of a thing named plainly as the stopping place fits no other thing in sight there."""
     checked = 0
-    for world in told:
+    for world in written:
         for path, item in world.each():
             fact = item.facts[-1]
             if fact.thing < 0 or fact.name.how != "plain":
@@ -174,23 +174,23 @@ def test_things_are_told_apart(told: list[Told]) -> None:
     assert checked > 100
 
 
-def test_lengths(told: list[Told]) -> None:
-    counts = np.array([len(item.text.split()) for world in told for _, item in world.each()])
+def test_lengths(written: list[WrittenHouse]) -> None:
+    counts = np.array([len(item.text.split()) for world in written for _, item in world.each()])
     assert 22 <= counts.mean() <= 31  # R2R: 26
     assert 8 <= counts.std() <= 15  # R2R: 12
 
 
-def test_what_is_told_is_true_and_singles_out_its_goal(told: list[Told]) -> None:
+def test_what_is_told_is_true_and_singles_out_its_goal(written: list[WrittenHouse]) -> None:
     """Read from the same start, few texts lead anywhere else than within reach of their goal; none is untrue."""
     others, first = [], []
     with unchecked():
-        for world in told[1:]:
+        for world in written[1:]:
             for path, drafts in list(zip(world.paths, world.texts))[:20]:
-                three = world.teller.tell(path, world.rng)
+                three = world.writer.write(path, world.rng)
                 assert len({item.style for item in three}) == len({item.text for item in three}) == 3
                 for item in three:
                     assert world.check(path, item.text) == [], item.text
-                    goals = world.teller.goals
+                    goals = world.writer.goals
                     assert item.others == len(goals.others(path, goals.read(item.text)))
                     others.append(item.others)
                 first += [len(goals.others(path, goals.read(draft.text))) for draft in drafts]
@@ -199,10 +199,10 @@ def test_what_is_told_is_true_and_singles_out_its_goal(told: list[Told]) -> None
     assert np.mean(first) > 1.5 * np.mean(others)  # what choosing among drafts is for
 
 
-def test_a_walk_inside_doorways_alone_fits_no_words(told: list[Told]) -> None:
+def test_a_walk_inside_doorways_alone_fits_no_words(written: list[WrittenHouse]) -> None:
     """Two viewpoints can stand in one doorway: what is said of rooms holds nowhere between them."""
-    world = told[0]
-    goals, path = world.teller.goals, world.paths[0]
+    world = written[0]
+    goals, path = world.writer.goals, world.paths[0]
     walk = goals.walk(path.steps[0], path.steps[-1])
     claims = goals.read("Stop in the kitchen.")
     between = replace(walk, held={})
@@ -211,9 +211,9 @@ def test_a_walk_inside_doorways_alone_fits_no_words(told: list[Told]) -> None:
     assert not fits(world.house, between, path.heading_rad, claims)
 
 
-def test_a_straight_flight_is_told_with_the_floor_it_leads_to(told: list[Told]) -> None:
+def test_a_straight_flight_is_told_with_the_floor_it_leads_to(written: list[WrittenHouse]) -> None:
     floors = []
-    for world in told:
+    for world in written:
         for path, facts in zip(world.paths, world.facts):
             last = world.graph.viewpoints[path.steps[-1]]
             climbs = [fact for fact in facts if fact.kind == "climb"]
@@ -224,9 +224,9 @@ def test_a_straight_flight_is_told_with_the_floor_it_leads_to(told: list[Told]) 
     assert sum(said > 0 for said, _ in floors) > 0.8 * len(floors)
 
 
-def test_variety_of_people(told: list[Told]) -> None:
+def test_variety_of_people(written: list[WrittenHouse]) -> None:
     """Lower bounds for some 460 instructions of two houses; `ghosts world --stats` measures whole worlds beside R2R."""
-    texts = [item.text for world in told[1:] for _, item in world.each()]
+    texts = [item.text for world in written[1:] for _, item in world.each()]
     figures = {name.split(" in ")[0]: value for name, value in style_figures(texts).items()}
     assert figures["different words"] >= 430
     assert figures["different word pairs"] >= 2300
@@ -238,9 +238,9 @@ def test_variety_of_people(told: list[Told]) -> None:
     assert {"two", "three", "four", "2", "3", "4", "both", "pair", "couple"} & said
 
 
-def test_a_room_is_never_named_by_what_all_its_kind_have(told: list[Told]) -> None:
+def test_a_room_is_never_named_by_what_all_its_kind_have(written: list[WrittenHouse]) -> None:
     tagged = 0
-    for world in told:
+    for world in written:
         things, rooms = world.house.things, world.house.rooms
         for facts in world.facts:
             for fact in facts:

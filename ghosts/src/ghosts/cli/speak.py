@@ -121,8 +121,8 @@ def main(arguments: list[str]) -> None:
 def _draw(out: Path, data: Dataset, options: Options, heading_rad: float | None, text: str) -> None:
     from ghosts.run.speak import walk_through
     from ghosts_houses.draw.canvas import save_figure
+    from ghosts_houses.draw.floor_plan import make_floor_plan
     from ghosts_houses.draw.plan import house_figure
-    from ghosts_houses.draw.scene import make_scene
     from ghosts_sim.geometry import heading_of
 
     graph = data.root.graph(options.scan)
@@ -130,7 +130,7 @@ def _draw(out: Path, data: Dataset, options: Options, heading_rad: float | None,
     if heading_rad is None:
         heading_rad = float(heading_of(graph.position_m[rows[1]] - graph.position_m[rows[0]]))
     names = [graph.ids[row] for row in rows]
-    save_figure(house_figure(make_scene(data.root, options.scan), options.scan, names, heading_rad, text), out)
+    save_figure(house_figure(make_floor_plan(data.root, options.scan), options.scan, names, heading_rad, text), out)
     print(out)
 
 

@@ -14,7 +14,7 @@ from ghosts.view.question import FIXED_WALK, VISITOR
 from ghosts.view.record import Choice, EpisodeRecord, Frame, corner_m, extent_m
 from ghosts_houses.draw import style
 from ghosts_houses.draw.canvas import dashes, draw_arrow, draw_demonstrator, draw_graph, draw_plan, draw_scale, outline
-from ghosts_houses.draw.scene import places_of, route
+from ghosts_houses.draw.floor_plan import places_of, route
 from ghosts_sim.geometry import direction
 from ghosts_sim.types import Grid
 

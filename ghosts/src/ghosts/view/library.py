@@ -26,7 +26,7 @@ from ghosts.view.panorama import equirect, jpeg, straight_ahead
 from ghosts.view.question import Question
 from ghosts.view.record import EpisodeRecord
 from ghosts.view.watch import Watched
-from ghosts_houses.draw.scene import make_scene, places_of
+from ghosts_houses.draw.floor_plan import make_floor_plan, places_of
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import nearest_episodes
 from ghosts_sim.errors import ConfigError, DataError, GhostsError, UnknownNameError
@@ -228,7 +228,7 @@ class Library:
         return self._stores[world]
 
     def _scene(self, world: str, scan: str) -> dict[str, Any]:
-        return make_scene(self.root(world), scan)
+        return make_floor_plan(self.root(world), scan)
 
     def _painting(self, world: str, scan: str, storey: int) -> Painting:
         return paint(self.root(world).graph(scan), self._store(world), storey)

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from ghosts.view.panorama import cube_texels, equirect_rays
-from ghosts_houses.draw.scene import storey_levels
+from ghosts_houses.draw.floor_plan import storey_levels
 from ghosts_sim.errors import DataError
 from ghosts_sim.graph import NavGraph
 from ghosts_sim.images import DEPTH_UNITS_PER_M

@@ -14,7 +14,7 @@ import numpy as np
 from ghosts.view.motion import motion_from_json, motion_to_json
 from ghosts.view.packed import EXPORT, LARGEST, pack, unpack
 from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
-from ghosts_houses.draw.scene import scene_from_json
+from ghosts_houses.draw.floor_plan import floor_plan_from_json
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.files import is_finite, read_json
 from ghosts_sim.types import Grid
@@ -114,7 +114,11 @@ def from_json(value: Any) -> EpisodeRecord:
             motion=motion_from_json(value["motion"]),
         )
         _check_sizes(record)
-        return replace(record, scene=scene_from_json(value["scene"], record.viewpoints)) if "scene" in value else record
+        return (
+            replace(record, scene=floor_plan_from_json(value["scene"], record.viewpoints))
+            if "scene" in value
+            else record
+        )
     except KeyError as error:
         raise DataError("missing in the episode record", field=str(error.args[0]), hint=EXPORT) from None
     except ConfigError as error:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from ghosts.agent.estimate import GoalEstimate
 from ghosts.view.canvas import choice_label, walk_colour
 from ghosts.view.record import EpisodeRecord, corner_m
-from ghosts_houses.draw.scene import route
+from ghosts_houses.draw.floor_plan import route
 from ghosts_houses.draw.style import AGENT, CANDIDATE, DEMONSTRATOR, EDGE, GOAL, PREDICTED, heat_rgba, rgb
 from ghosts_sim.errors import MissingExtraError
 from ghosts_sim.files import atomic_path

@@ -9,7 +9,7 @@ import numpy as np
 
 from ghosts.data.dataset import Dataset
 from ghosts.mapping.landmark_views import viewpoints_in_sight
-from ghosts_houses.draw.scene import placed
+from ghosts_houses.draw.floor_plan import placed
 from ghosts_sim.landmarks.format import read_landmarks
 from ghosts_sim.landmarks.regions import ROOM_NAMES
 

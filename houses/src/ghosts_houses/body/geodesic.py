@@ -11,7 +11,7 @@ from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 from ghosts_houses.body.ground import CELL_M, JOINT_M, Ground
-from ghosts_houses.graph.walk import stair_coordinates, stair_ground_m, stair_length_m
+from ghosts_houses.graph.obstacles import stair_coordinates, stair_ground_m, stair_length_m
 from ghosts_sim.errors import DataError
 
 # Knight's moves too: ways over eight neighbours are up to 8 % too long, over sixteen at most 3 %.

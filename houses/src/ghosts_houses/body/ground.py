@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float32
 
-from ghosts_houses.graph.walk import STAIR_BOTTOM_M, stair_coordinates, stair_ground_m, stair_length_m
+from ghosts_houses.graph.obstacles import STAIR_BOTTOM_M, stair_coordinates, stair_ground_m, stair_length_m
 from ghosts_houses.house import House, Primitive, Stair
 from ghosts_sim.motion import Body
 

@@ -15,6 +15,7 @@ _PIECE_M = 0.025
 _CLIMB_M = 0.1
 """Highest change of the ground in one piece; a flight's is 0.02 m."""
 _OFF_M = 1e-3
+"""Sliding keeps this much more clearance, since clearance between cells is not quite even along a wall."""
 _BUMP_M = 1e-3
 """A step that is shorter than it should be by more than this is a collision."""
 
@@ -100,5 +101,4 @@ def _slide(ground: Ground, pose: BodyPose, dx: float, dy: float) -> BodyPose | N
     into = dx * nx + dy * ny
     if into >= 0.0:
         return None
-    # A hair's breadth off, because clearance between cells is not quite even along a wall.
     return _try(ground, pose, dx + (_OFF_M - into) * nx, dy + (_OFF_M - into) * ny)

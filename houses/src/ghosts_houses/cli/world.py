@@ -123,13 +123,13 @@ def _print_statistics(root: Path) -> None:
 
 def _show(options: Options) -> None:
     from ghosts_houses.draw.canvas import save_figure
+    from ghosts_houses.draw.floor_plan import house_floor_plan
     from ghosts_houses.draw.plan import house_figure
-    from ghosts_houses.draw.scene import house_scene
     from ghosts_houses.graph.paths import sample_paths
     from ghosts_houses.graph.sight import things_seen
     from ghosts_houses.graph.viewpoints import connectivity, make_graph
     from ghosts_houses.make import make_house
-    from ghosts_houses.words.instructions import Teller
+    from ghosts_houses.words.instructions import InstructionWriter
     from ghosts_sim.graph import parse_graph
 
     target = options.out or Path(f"house-{options.seed}.png")
@@ -143,12 +143,12 @@ def _show(options: Options) -> None:
         save_figure(sheet_figure(house, graph, known, render_device(options.device)), target)
         print(f"{target}: {known}")
         return
-    scene = house_scene(house, parse_graph(house.name, connectivity(graph), target))
+    scene = house_floor_plan(house, parse_graph(house.name, connectivity(graph), target))
     names, heading_rad, text = [], 0.0, ""
     if options.path >= 0:
         rng = np.random.default_rng([options.seed, options.path])
         path = sample_paths(house, graph, options.path + 1, rng)[-1]
-        text = Teller(house, graph, things_seen(house, graph.positions_m)).tell(path, rng, 1)[0].text
+        text = InstructionWriter(house, graph, things_seen(house, graph.positions_m)).write(path, rng, 1)[0].text
         names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
     save_figure(house_figure(scene, known, names, heading_rad, text), target)
     print(f"{target}: {known}" + (f"; {text}" if text else ""))

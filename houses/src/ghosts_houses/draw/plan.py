@@ -11,7 +11,7 @@ import numpy as np
 
 from ghosts_houses.draw import style
 from ghosts_houses.draw.canvas import draw_arrow, draw_demonstrator, draw_graph, draw_plan, draw_scale, new_figure
-from ghosts_houses.draw.scene import places_of
+from ghosts_houses.draw.floor_plan import places_of
 from ghosts_sim.geometry import direction
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def house_figure(
     """Draw a whole house, or the surroundings of a path in a building whose walls are not known.
 
     Args:
-        scene: the building (`scene.house_scene`, `scene.make_scene`).
+        scene: the building (`scene.house_floor_plan`, `scene.make_floor_plan`).
         title: above it.
         path: viewpoints to walk over; none by default.
         heading_rad: heading at the start of the path.

@@ -31,8 +31,8 @@ class Need:
     least: int = 1
 
     def __str__(self) -> str:
-        told = " or ".join(self.kinds)
-        return f"{self.least} × {told}" if self.least > 1 else told
+        kinds = " or ".join(self.kinds)
+        return f"{self.least} × {kinds}" if self.least > 1 else kinds
 
 
 ESSENTIALS: dict[str, tuple[Need, ...]] = {

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
-from ghosts_houses.graph.sight import sees
-from ghosts_houses.graph.walk import (
+from ghosts_houses.graph.obstacles import (
     BODY_RADIUS_M,
     Obstacles,
     lattice_room_m,
@@ -19,6 +18,7 @@ from ghosts_houses.graph.walk import (
     standing_room_m,
     walkable_floor,
 )
+from ghosts_houses.graph.sight import sees
 from ghosts_houses.house import House, Room
 from ghosts_houses.solids import Solids
 from ghosts_sim.errors import DataError

@@ -15,9 +15,9 @@ from jaxtyping import Bool, Float
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, dijkstra
 
+from ghosts_houses.graph.obstacles import Obstacles, walkable_floor, walkable_stair
 from ghosts_houses.graph.sight import sees
 from ghosts_houses.graph.sites import Lattices, Site, bridge_sites, first_sites
-from ghosts_houses.graph.walk import Obstacles, walkable_floor, walkable_stair
 from ghosts_houses.house import POSE_ROTATION, House
 from ghosts_houses.solids import Solids
 from ghosts_sim.errors import DataError

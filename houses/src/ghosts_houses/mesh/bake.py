@@ -66,8 +66,8 @@ def bake(house: House, texel_m: float = TEXEL_M, device: object = "cpu", folder:
 
 def _key(house: House, texel_m: float) -> str:
     """Changes with anything that the picture depends on."""
-    told = repr((__version__, texel_m, house.primitives, house.rooms, house.openings))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    state = repr((__version__, texel_m, house.primitives, house.rooms, house.openings))
+    return hashlib.sha256(state.encode()).hexdigest()[:16]
 
 
 def _read(path: Path, atlas: Atlas) -> np.ndarray | None:

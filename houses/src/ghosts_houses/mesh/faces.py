@@ -40,7 +40,7 @@ class Faces:
     """What can be seen of a house's solids."""
 
     solids: Solids
-    """NumPy arrays."""
+    """The house's primitives as NumPy arrays, in double precision."""
     pieces: dict[int, tuple[Piece, ...]]
     """Visible rectangles of each flat face of a box, by its number; buried ones are left out."""
     lids: Int[np.ndarray, " k"]
@@ -62,7 +62,7 @@ def axes_of(slot: int) -> tuple[int, int, int]:
 
 
 def visible_faces(house: House) -> Faces:
-    """Cut away what nobody inside a house can see: buried faces, and those that look outdoors."""
+    """Cut away what cannot be seen from inside a house: buried faces, and those that face outdoors."""
     solids = Solids.of(house.primitives)
     rank = np.empty(len(solids.form), int)
     # The order in which the ray caster meets them, which is how it breaks ties.
@@ -220,7 +220,7 @@ def _in_own_frame(pieces: list[Piece], here: int, slot: int, quarter: int, cente
 
 @dataclass(frozen=True)
 class _Lids:
-    """What decides which lids are seen: bounding boxes of all solids, and who goes first."""
+    """Decides which lids are seen: bounding boxes of all solids, and which of two in one plane is drawn."""
 
     solids: Solids
     low: np.ndarray

@@ -37,7 +37,7 @@ RENDERERS = ("exact", "baked", "fast")
 
 @runtime_checkable
 class Renderer(Protocol):
-    """Draws a house."""
+    """Draws pictures of a house, whatever the way."""
 
     def render(self, poses: Sequence[Pose], camera: Intrinsics) -> Pictures:
         """RGB, euclidean depth and labels of one camera at some poses, in their order."""

@@ -10,7 +10,7 @@ from ghosts_houses.plan.rooms import HALLS, ROOM_KINDS
 from ghosts_houses.plan.slots import Slot, shared_walls
 
 _DEAD_ENDS = ("bathroom", "closet", "pantry", "laundry room")
-"""Nobody walks through these to another room."""
+"""Rooms that must not lie on the way to another room."""
 
 
 def assign_kinds(slots: list[Slot], rng: np.random.Generator) -> list[str] | None:

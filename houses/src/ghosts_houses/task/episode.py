@@ -43,22 +43,22 @@ class ContinuousEpisode:
 
     @property
     def body(self) -> Body:
-        """Size and steps."""
+        """The body's size and steps."""
         return self.simulator.config.body
 
     @property
     def camera(self) -> Intrinsics:
-        """Of the depth image, which has the size of the colours."""
+        """The camera of the depth image; colours have the same size."""
         return self.simulator.config.camera
 
     @property
     def steps(self) -> int:
-        """Actions taken."""
+        """How many actions were taken."""
         return len(self.walk) - 1
 
     @property
     def actions_left(self) -> int:
-        """That may still be taken."""
+        """How many actions may still be taken."""
         return self.max_steps - self.steps
 
     @property
@@ -68,12 +68,12 @@ class ContinuousEpisode:
 
     @property
     def scores(self) -> CeScores:
-        """So far."""
+        """Scores of the walk so far."""
         return self._keeper.scores()
 
     @property
     def pose(self) -> Pose:
-        """Of the camera."""
+        """The camera's pose."""
         return self.simulator.camera_pose(self.body_pose)
 
     def act(self, action: SupportsIndex) -> None:
@@ -87,8 +87,8 @@ class ContinuousEpisode:
         except TypeError:  # no whole number
             number = -1
         if number not in range(len(ACTIONS)):
-            told = ", ".join(f"{number} {name}" for number, name in enumerate(ACTIONS))
-            raise ConfigError(f"unknown action {action!r}; choose one of {told}")
+            choices = ", ".join(f"{number} {name}" for number, name in enumerate(ACTIONS))
+            raise ConfigError(f"unknown action {action!r}; choose one of {choices}")
         if self.over:
             raise ConfigError("the episode is over; call reset to begin another")
         self.collided = False

@@ -19,7 +19,7 @@ from ghosts_sim.types import SUCCESS_M
 
 @dataclass(frozen=True)
 class CeScores:
-    """VLN-CE's names."""
+    """VLN-CE's metrics by its names: metres, shares, and counts."""
 
     distance_to_goal: float
     success: float
@@ -74,7 +74,7 @@ class ScoreKeeper:
         self._cost = np.array(row)
 
     def scores(self) -> CeScores:
-        """So far."""
+        """Scores of the walk so far."""
         success = float(self._stopped and self._left_m < SUCCESS_M)
         longest = max(self._shortest_m, self._length_m)
         ndtw = float(np.exp(-self._cost[-1] / (len(self._reference) * SUCCESS_M)))

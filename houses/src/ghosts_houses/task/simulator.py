@@ -1,4 +1,4 @@
-"""A house with what an episode in it needs: geometry, where a body fits, renderer. The last few are kept."""
+"""Simulators of houses: where a body fits, how far it is to walk, and a renderer. The last few are kept open."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from ghosts_sim.types import Intrinsics, Pose
 from ghosts_sim.values import require
 
 _MOST_FIELDS = 200
+"""Goals per house whose distances are kept."""
 _BERTHS_M = (0.2, 0.08)
-"""Demonstrations keep this far from obstacles, beyond the body's radius; less where no way is wide enough."""
+"""Space between body and obstacles on demonstrated ways: the first, or the second where no way is that wide."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ TRAINED_CAMERA = SimulatorConfig(elevation_rad=math.radians(-30.0), hfov_rad=mat
 
 
 class HouseSimulator:
-    """A house with everything that an episode in it needs."""
+    """A house that a body moves in, and what an episode needs of it."""
 
     def __init__(self, house: House, config: SimulatorConfig) -> None:
         self.house, self.config = house, config
@@ -87,8 +88,8 @@ class HouseSimulator:
         self.geodesic = Geodesic(self.ground)
         self._roomy = [Geodesic(self.ground, config.body.radius_m + berth_m) for berth_m in _BERTHS_M]
         self._field = lru_cache(maxsize=_MOST_FIELDS)(self.geodesic.field)
-        # Whoever learns begins the same episodes again and again; a walk takes 1 kB, and 15 to 30 ms to find.
-        self._shown: dict[tuple[tuple[BodyPose, ...], float], np.ndarray] = {}
+        # Training begins the same episodes again and again; a walk takes 1 kB, and 15 to 30 ms to find.
+        self._demonstrated: dict[tuple[tuple[BodyPose, ...], float], np.ndarray] = {}
 
     @cached_property
     def renderer(self) -> Renderer:
@@ -119,9 +120,9 @@ class HouseSimulator:
     def demonstration_m(self, places: list[BodyPose], spacing_m: float) -> Float[np.ndarray, "n 3"]:
         """A walk through places along the shortest ways that keep off walls: points on the ground, so far apart."""
         walk = tuple(places), spacing_m
-        if walk not in self._shown:
-            self._shown[walk] = self._demonstration_m(places, spacing_m)
-        return self._shown[walk].copy()
+        if walk not in self._demonstrated:
+            self._demonstrated[walk] = self._demonstration_m(places, spacing_m)
+        return self._demonstrated[walk].copy()
 
     def _demonstration_m(self, places: list[BodyPose], spacing_m: float) -> np.ndarray:
         first = places[0]

@@ -41,9 +41,9 @@ def write_vlnce(root: DataRoot, houses: HouseSimulators, split: str, folder: Pat
         episode = open_episode(houses, root, item, _MOST)
         episodes.append(_record(number, item, episode, words))
         truths[str(number)] = _truth(episode)
-    told = {"episodes": episodes, "instruction_vocab": _vocabulary(words)}
+    published = {"episodes": episodes, "instruction_vocab": _vocabulary(words)}
     files = folder / split / f"{split}.json.gz", folder / split / f"{split}_gt.json.gz"
-    for path, value in zip(files, (told, truths), strict=True):
+    for path, value in zip(files, (published, truths), strict=True):
         with atomic_path(path) as temporary:
             # No time stamp: equal episodes give equal bytes.
             temporary.write_bytes(gzip.compress(json.dumps(value).encode(), mtime=0))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ghosts_houses.plan.rooms import HALLS
 from ghosts_houses.words import endings, phrases, ways
+from ghosts_houses.words.author import Author
 from ghosts_houses.words.facts import Fact
 from ghosts_houses.words.inflect import NUMBERS, ORDINALS
-from ghosts_houses.words.voice import Voice
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,20 @@ def turn_size(angle_rad: float, first: bool = False) -> str:
     return "around"
 
 
-def make_clauses(voice: Voice, told: list[Fact]) -> list[Clause]:
+def make_clauses(author: Author, stated: list[Fact]) -> list[Clause]:
     """Clauses for facts in order."""
     clauses: list[Clause] = []
-    rest = list(told)
+    rest = list(stated)
     while rest:
         fact = rest.pop(0)
-        both = _pair(voice, fact, rest[0]) if rest else None
+        both = _pair(author, fact, rest[0]) if rest else None
         if both is not None:
             clauses.append(both)
             rest.pop(0)
             continue
-        if fact.kind == "walk" and fact.side == "through" and clauses and voice.chance(0.75):
+        if fact.kind == "walk" and fact.side == "through" and clauses and author.chance(0.75):
             clauses = _without_entry(clauses, fact.room)
-        clause = _single(voice, fact, clauses)
+        clause = _single(author, fact, clauses)
         if clause is not None:
             clauses.append(clause)
     return clauses
@@ -58,176 +58,176 @@ def _without_entry(clauses: list[Clause], room: int) -> list[Clause]:
     return clauses[:-1] if plain and len(clauses) > 1 else clauses
 
 
-def _pair(voice: Voice, fact: Fact, after: Fact) -> Clause | None:
+def _pair(author: Author, fact: Fact, after: Fact) -> Clause | None:
     """Two facts in one clause, where people would tell them together."""
     text = None
     if fact.kind == "turn" and after.kind == "door" and after.turn_rad == fact.turn_rad:
-        text = _turn_enter(voice, after)
+        text = _turn_enter(author, after)
     elif fact.kind == "facing" and after.kind == "turn":
-        text = voice.expand(voice.pick(phrases.FACING), thing=_thing(voice, fact), turn=_turn(voice, after))
-    elif fact.kind == "turn" and after.kind == "walk" and after.side != "through" and voice.chance(0.5):
-        text = voice.expand(voice.pick(ways.TURN_WALK), turn=_turn(voice, fact), room=voice.room(after.room))
-    elif fact.kind == "walk" and fact.side == "end" and after.kind == "turn" and voice.chance(0.6):
-        text = voice.expand(voice.pick(ways.END_TURN), turn=_turn(voice, after), room=voice.room(fact.room))
-    elif fact.kind == "walk" and after.kind in ("pass", "toward") and after.thing >= 0 and voice.chance(0.6):
-        text = _until(voice, fact, after)
-    elif fact.kind == "walk" and after.kind == "door" and not after.side and voice.chance(0.7):
-        slots = {"walk": _walk(voice, fact), "room": voice.entered(after)}
-        text = voice.expand(voice.pick(ways.UNTIL_ROOM), **slots)
-    elif fact.kind == after.kind == "pass" and after.at_m - fact.at_m < 2.0 and voice.chance(0.7):
-        slots = {"thing": _thing(voice, fact), "other": _thing(voice, after), "on": voice.on(after.side)}
-        text = voice.expand(voice.pick(ways.PASS_TWO[: 4 if fact.side == after.side else 3]), **slots)
+        text = author.expand(author.pick(phrases.FACING), thing=_thing(author, fact), turn=_turn(author, after))
+    elif fact.kind == "turn" and after.kind == "walk" and after.side != "through" and author.chance(0.5):
+        text = author.expand(author.pick(ways.TURN_WALK), turn=_turn(author, fact), room=author.room(after.room))
+    elif fact.kind == "walk" and fact.side == "end" and after.kind == "turn" and author.chance(0.6):
+        text = author.expand(author.pick(ways.END_TURN), turn=_turn(author, after), room=author.room(fact.room))
+    elif fact.kind == "walk" and after.kind in ("pass", "toward") and after.thing >= 0 and author.chance(0.6):
+        text = _until(author, fact, after)
+    elif fact.kind == "walk" and after.kind == "door" and not after.side and author.chance(0.7):
+        slots = {"walk": _walk(author, fact), "room": author.entered(after)}
+        text = author.say(ways.UNTIL_ROOM, **slots)
+    elif fact.kind == after.kind == "pass" and after.at_m - fact.at_m < 2.0 and author.chance(0.7):
+        slots = {"thing": _thing(author, fact), "other": _thing(author, after), "on": author.on(after.side)}
+        text = author.say(ways.PASS_TWO[: 4 if fact.side == after.side else 3], **slots)
     return Clause(text, (fact, after)) if text is not None else None
 
 
-def _single(voice: Voice, fact: Fact, before: list[Clause]) -> Clause | None:
+def _single(author: Author, fact: Fact, before: list[Clause]) -> Clause | None:
     """Say one fact."""
     slots: dict[str, str] = {}
     if fact.thing >= 0 and fact.kind != "door":
-        slots["thing"] = _thing(voice, fact)
+        slots["thing"] = _thing(author, fact)
     if fact.kind == "turn":
         door = before[-1].facts[-1] if before else None
         look = ""
         if door is not None and door.kind == "door" and not fact.side:
-            look = voice.expand(
-                voice.pick(endings.LOOK),
-                room="the " + voice.room_name(door.room),
-                left="the " + voice.room_name(door.other_room),
+            look = author.expand(
+                author.pick(endings.LOOK),
+                room="the " + author.room_name(door.room),
+                left="the " + author.room_name(door.other_room),
             )
         return Clause(
-            _turn(voice, fact, at_stairs=any(f.kind == "climb" for c in before for f in c.facts)), (fact,), look
+            _turn(author, fact, at_stairs=any(f.kind == "climb" for c in before for f in c.facts)), (fact,), look
         )
     if fact.kind == "door":
-        text = _door(voice, fact, before)
+        text = _door(author, fact, before)
         return Clause(text, (fact,)) if text else None
     if fact.kind == "walk":
-        return Clause(_walk(voice, fact, to_end=True), (fact,))
+        return Clause(_walk(author, fact, to_end=True), (fact,))
     if fact.kind == "climb":
-        return Clause(_climb(voice, fact), (fact,))
+        return Clause(_climb(author, fact), (fact,))
     if fact.kind == "between":
-        slots["other"] = voice.thing(fact.other_thing, fact.other_name)
-        return Clause(voice.expand(voice.pick(ways.BETWEEN), **slots), (fact,))
+        slots["other"] = author.thing(fact.other_thing, fact.other_name)
+        return Clause(author.say(ways.BETWEEN, **slots), (fact,))
     if fact.kind == "passdoor":
-        slots = {"room": voice.room(fact.room), "way": voice.way(fact), "on": voice.on(fact.side)}
-        return Clause(voice.expand(voice.pick(ways.PASS_DOOR), **slots), (fact,))
+        slots = {"room": author.room(fact.room), "way": author.way(fact), "on": author.on(fact.side)}
+        return Clause(author.say(ways.PASS_DOOR, **slots), (fact,))
     if fact.kind == "toward":
-        slots.setdefault("thing", voice.pick(("the window", "the window", "the windows")))
-        return Clause(voice.expand(voice.pick(ways.TOWARD), **slots), (fact,))
+        slots.setdefault("thing", author.pick(("the window", "the window", "the windows")))
+        return Clause(author.say(ways.TOWARD, **slots), (fact,))
     if fact.kind == "pass":
         slots["one"] = slots["thing"].replace("the ", "a ", 1) if fact.name.how != "plural" else slots["thing"]
         slots["one"] = re.sub(r"^a (?=[aeiou])", "an ", slots["one"])
-        return Clause(voice.expand(voice.pick(ways.PASS), on=voice.on(fact.side), **slots), (fact,))
+        return Clause(author.expand(author.pick(ways.PASS), on=author.on(fact.side), **slots), (fact,))
     if fact.kind == "away":
-        return Clause(voice.expand(voice.pick(phrases.AWAY), **slots), (fact,))
+        return Clause(author.say(phrases.AWAY, **slots), (fact,))
     if fact.kind == "facing":
         return None
-    around = voice.expand(phrases.AROUND[fact.side])
-    text = voice.expand(voice.pick(phrases.ORIENT), around=around, **slots)
-    return Clause(text.replace(f" is {around}", f" {voice.is_are(fact.thing, fact.name)} {around}"), (fact,))
+    around = author.expand(phrases.AROUND[fact.side])
+    text = author.say(phrases.ORIENT, around=around, **slots)
+    return Clause(text.replace(f" is {around}", f" {author.is_are(fact.thing, fact.name)} {around}"), (fact,))
 
 
-def _thing(voice: Voice, fact: Fact) -> str:
-    return voice.thing(fact.thing, fact.name)
+def _thing(author: Author, fact: Fact) -> str:
+    return author.thing(fact.thing, fact.name)
 
 
-def _turn(voice: Voice, fact: Fact, at_stairs: bool = False) -> str:
+def _turn(author: Author, fact: Fact, at_stairs: bool = False) -> str:
     size = turn_size(fact.turn_rad, fact.step == 0) or "slight"  # a bend that is told because nothing else is
     table = phrases.FIRST_TURN if fact.step == 0 else phrases.TURN
-    text = voice.expand(voice.pick(table[size]), hand="right" if fact.turn_rad > 0 else "left")
+    text = author.say(table[size], hand="right" if fact.turn_rad > 0 else "left")
     if size == "plain" and "degrees" in text and not 70 < abs(math.degrees(fact.turn_rad)) < 110:
         text = f"turn {'right' if fact.turn_rad > 0 else 'left'}"
-    if fact.side and at_stairs and voice.chance(0.5):
-        return voice.expand(voice.pick(ways.AT_STAIRS), turn=text, end=fact.side)
+    if fact.side and at_stairs and author.chance(0.5):
+        return author.say(ways.AT_STAIRS, turn=text, end=fact.side)
     return text
 
 
-def _far(voice: Voice, length_m: float) -> str:
+def _far(author: Author, length_m: float) -> str:
     """A length as people give it."""
     unit, size_m, step = (("feet", 0.305, 5), ("meters", 1.0, 1), ("steps", 0.7, 1), ("paces", 0.8, 1))[
-        int(voice.rng.choice(4, p=(0.5, 0.2, 0.2, 0.1)))
+        int(author.rng.choice(4, p=(0.5, 0.2, 0.2, 0.1)))
     ]
     count = max(step, step * round(length_m / size_m / step))
-    return f"{NUMBERS[count] if count < len(NUMBERS) and voice.chance(0.7) else count} {unit}"
+    return f"{NUMBERS[count] if count < len(NUMBERS) and author.chance(0.7) else count} {unit}"
 
 
-def _walk(voice: Voice, fact: Fact, to_end: bool = False) -> str:
-    if to_end and fact.length_m and voice.chance(0.12):
-        return voice.expand(voice.pick(ways.WALK_FAR), room=voice.room(fact.room), far=_far(voice, fact.length_m))
+def _walk(author: Author, fact: Fact, to_end: bool = False) -> str:
+    if to_end and fact.length_m and author.chance(0.12):
+        return author.expand(author.pick(ways.WALK_FAR), room=author.room(fact.room), far=_far(author, fact.length_m))
     options = ways.WALK_THROUGH if fact.side == "through" else ways.WALK_ALONG
-    if to_end and fact.side == "end" and voice.chance(0.6):
+    if to_end and fact.side == "end" and author.chance(0.6):
         options = ways.WALK_END
-    return voice.expand(voice.pick(options), room=voice.room(fact.room))
+    return author.expand(author.pick(options), room=author.room(fact.room))
 
 
-def _climb(voice: Voice, fact: Fact) -> str:
+def _climb(author: Author, fact: Fact) -> str:
     whole = fact.ordinal > 0
     options = ways.CLIMB[fact.side]
     if not whole:
         options = tuple(text for text in options if not any(word in text for word in ("top", "bottom", "all the way")))
-    text = voice.expand(voice.pick(options))
+    text = author.say(options)
     # Where there are three floors, their numbers tell more.
-    tall = max(room.storey for room in voice.house.rooms) > 1
+    tall = max(room.storey for room in author.house.rooms) > 1
     ended = text.endswith(("top", "bottom")) or " of the" in text
-    if whole and not ended and voice.chance(0.5 if tall else 0.3):
-        floor = voice.pick(("first", "ground", "main") if fact.ordinal == 1 else (ORDINALS[fact.ordinal],))
-        text += " " + voice.expand(voice.pick(ways.FLOORS[fact.side]), floor=floor)
+    if whole and not ended and author.chance(0.5 if tall else 0.3):
+        floor = author.pick(("first", "ground", "main") if fact.ordinal == 1 else (ORDINALS[fact.ordinal],))
+        text += " " + author.say(ways.FLOORS[fact.side], floor=floor)
     return text
 
 
-def _until(voice: Voice, walk: Fact, after: Fact) -> str:
+def _until(author: Author, walk: Fact, after: Fact) -> str:
     options = ways.UNTIL if after.kind == "pass" and after.side else ways.UNTIL[:2] + ways.UNTIL[3:]
-    slots = {"walk": _walk(voice, walk), "thing": _thing(voice, after), "on": voice.on(after.side)}
+    slots = {"walk": _walk(author, walk), "thing": _thing(author, after), "on": author.on(after.side)}
     if after.kind == "toward":
-        return voice.expand("{walk} (toward|towards|in the direction of) {thing}", **slots)
-    text = voice.expand(voice.pick(options), **slots)
-    return text.replace(" is " + slots["on"], f" {voice.is_are(after.thing, after.name)} {slots['on']}")
+        return author.expand("{walk} (toward|towards|in the direction of) {thing}", **slots)
+    text = author.say(options, **slots)
+    return text.replace(" is " + slots["on"], f" {author.is_are(after.thing, after.name)} {slots['on']}")
 
 
-def _door(voice: Voice, fact: Fact, before: list[Clause]) -> str | None:
+def _door(author: Author, fact: Fact, before: list[Clause]) -> str | None:
     """From one room to the next, when no turn goes with it."""
-    slots = {"left": voice.room(fact.other_room), "way": voice.way(fact)}
-    from_hall, to_hall = (voice.house.rooms[k].kind in HALLS for k in (fact.other_room, fact.room))
+    slots = {"left": author.room(fact.other_room), "way": author.way(fact)}
+    from_hall, to_hall = (author.house.rooms[k].kind in HALLS for k in (fact.other_room, fact.room))
     if to_hall and from_hall:
-        return (
-            voice.expand(voice.pick(phrases.ENTER), room=voice.room(fact.room), **slots) if voice.chance(0.4) else None
-        )
-    if to_hall and voice.chance(0.75):
-        return voice.expand(voice.pick(phrases.LEAVE), **slots)
-    slots["room"] = voice.entered(fact)
+        if not author.chance(0.4):
+            return None
+        return author.expand(author.pick(phrases.ENTER), room=author.room(fact.room), **slots)
+    if to_hall and author.chance(0.75):
+        return author.say(phrases.LEAVE, **slots)
+    slots["room"] = author.entered(fact)
     first = not any(f.kind == "door" for clause in before for f in clause.facts)
-    if to_hall or (not from_hall and first and voice.chance(0.5)):
-        return voice.expand(voice.pick(phrases.LEAVE_TO), **slots)
-    return voice.expand(voice.pick(phrases.ENTER), **slots)
+    if to_hall or (not from_hall and first and author.chance(0.5)):
+        return author.say(phrases.LEAVE_TO, **slots)
+    return author.say(phrases.ENTER, **slots)
 
 
-def _turn_enter(voice: Voice, door: Fact) -> str:
+def _turn_enter(author: Author, door: Fact) -> str:
     """A turn straight into a room, by the number of its door where that is known."""
-    slots = {"room": voice.entered(door), "hand": door.side, "on": voice.on(door.side), "way": voice.way(door)}
-    if 0 < door.ordinal < len(ORDINALS) and voice.chance(0.55):
-        inner = [o for o in voice.house.openings if o.inner and door.other_room in o.rooms]
+    slots = {"room": author.entered(door), "hand": door.side, "on": author.on(door.side), "way": author.way(door)}
+    if 0 < door.ordinal < len(ORDINALS) and author.chance(0.55):
+        inner = [o for o in author.house.openings if o.inner and door.other_room in o.rooms]
         count = ("door", "doorway") if all(o.kind == "door" for o in inner) else ("opening", "doorway")
-        nth = ORDINALS[door.ordinal] if voice.chance(0.8) else ("", "1st", "2nd", "3rd", "4th", "5th")[door.ordinal]
-        slots |= {"nth": nth, "count": voice.pick(count)}
-        return voice.expand(voice.pick(phrases.ORDINAL_ENTER), **slots)
-    return voice.expand(voice.pick(phrases.TURN_ENTER), **slots)
+        nth = ORDINALS[door.ordinal] if author.chance(0.8) else ("", "1st", "2nd", "3rd", "4th", "5th")[door.ordinal]
+        slots |= {"nth": nth, "count": author.pick(count)}
+        return author.say(phrases.ORDINAL_ENTER, **slots)
+    return author.say(phrases.TURN_ENTER, **slots)
 
 
-def stop_clause(voice: Voice, choice: Fact, clauses: list[Clause]) -> Clause:
+def stop_clause(author: Author, choice: Fact, clauses: list[Clause]) -> Clause:
     """Where to stop, and the room unless it has just been entered in words."""
-    told = [fact for clause in clauses for fact in clause.facts]
-    last = next((fact.room for fact in reversed(told) if fact.kind in ("door", "walk")), -1)
+    stated = [fact for clause in clauses for fact in clause.facts]
+    last = next((fact.room for fact in reversed(stated) if fact.kind in ("door", "walk")), -1)
     manner = "there" if choice.side == "room" and last == choice.room else choice.side
-    slots = {"room": "the " + voice.room_name(choice.room), "way": voice.way(choice)}
+    slots = {"room": "the " + author.room_name(choice.room), "way": author.way(choice)}
     if manner in ("outside", "doorway"):
-        slots["other"] = "the " + voice.room_name(choice.other_room)
+        slots["other"] = "the " + author.room_name(choice.other_room)
     if choice.thing >= 0:
-        slots["thing"] = _thing(voice, choice)
+        slots["thing"] = _thing(author, choice)
     if choice.other_thing >= 0:
-        slots["other"] = voice.thing(choice.other_thing, choice.other_name)
+        slots["other"] = author.thing(choice.other_thing, choice.other_name)
     # After an order to enter, no order to stop before the door.
     ways = tuple(way for way in endings.STOPS[manner] if last != choice.room or "before (entering" not in way)
-    text = voice.expand(voice.pick(ways), **slots)
-    named = voice.room_name(choice.room) in text or manner in ("doorway", "on", "outside", "top", "bottom")
+    text = author.say(ways, **slots)
+    named = author.room_name(choice.room) in text or manner in ("doorway", "on", "outside", "top", "bottom")
     if not named and last != choice.room:
-        text += f" in the {voice.room_name(choice.room)}"
+        text += f" in the {author.room_name(choice.room)}"
     return Clause(text, (choice,))

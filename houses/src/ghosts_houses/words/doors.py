@@ -9,7 +9,7 @@ import numpy as np
 
 from ghosts_houses.plan.rooms import HALLS
 from ghosts_houses.words.facts import Fact, Name, Setting
-from ghosts_houses.words.route import Stay
+from ghosts_houses.words.route import Visit
 from ghosts_houses.words.vocabulary import nouns
 from ghosts_sim.geometry import heading_of, turn_rad
 
@@ -18,29 +18,34 @@ _ABEAM_M = 1.8
 
 def doors(setting: Setting) -> list[Fact]:
     """One fact for every change of room through an opening."""
-    stays = setting.route.stays
-    return [_furnished(setting, _door(setting, k)) for k in range(1, len(stays)) if stays[k].by >= 0]
+    visits = setting.route.visits
+    return [_furnished(setting, _door(setting, k)) for k in range(1, len(visits)) if visits[k].by >= 0]
 
 
 def _door(setting: Setting, k: int) -> Fact:
     """Going from one room to the next, with the side it lies on and its number among the doors of a hallway."""
     route = setting.route
-    stay, last = route.stays[k], route.stays[k - 1]
+    visit, last = route.visits[k], route.visits[k - 1]
     fact = Fact(
-        "door", route.step_at(stay.from_m - 0.05), stay.from_m, room=stay.room, other_room=last.room, opening=stay.by
+        "door",
+        route.step_at(visit.from_m - 0.05),
+        visit.from_m,
+        room=visit.room,
+        other_room=last.room,
+        opening=visit.by,
     )
-    turn = next((t for t in reversed(route.turns) if 0.3 <= stay.from_m - t.at_m <= 1.8 and t.step > 0), None)
+    turn = next((t for t in reversed(route.turns) if 0.3 <= visit.from_m - t.at_m <= 1.8 and t.step > 0), None)
     if turn is None or not math.radians(50) <= abs(turn.angle_rad) <= math.radians(125) or turn.at_m < last.from_m:
         return fact
     side = "right" if turn.angle_rad > 0 else "left"
-    opening = setting.house.openings[stay.by]
+    opening = setting.house.openings[visit.by]
     # The door must lie on that side for somebody who has not turned yet, else it is simply ahead.
     corner = int(np.searchsorted(route.along_m, turn.at_m - 1e-6))
     to_door = heading_of(np.array([opening.x_m, opening.y_m]) - route.points_m[corner])
     bearing = float(turn_rad(route.headings_rad[corner - 1], to_door))
     if bearing * turn.angle_rad <= 0 or not math.radians(35) <= abs(bearing) <= math.radians(135):
         return fact
-    ordinal = _ordinal(setting, last, stay.by, turn.at_m, side)
+    ordinal = _ordinal(setting, last, visit.by, turn.at_m, side)
     return replace(fact, side=side, turn_rad=turn.angle_rad, ordinal=ordinal)
 
 
@@ -65,15 +70,15 @@ def _furnished(setting: Setting, door: Fact) -> Fact:
     return replace(door, thing=largest, name=Name("plain", nouns(things[largest].kind)))
 
 
-def _ordinal(setting: Setting, stay: Stay, target: int, turn_at_m: float, side: str) -> int:
+def _ordinal(setting: Setting, visit: Visit, target: int, turn_at_m: float, side: str) -> int:
     """Number of a door among those on its side of a hallway, counted along the straight walk up to it; 0 if unclear."""
     house, route = setting.house, setting.route
-    if house.rooms[stay.room].kind not in HALLS:
+    if house.rooms[visit.room].kind not in HALLS:
         return 0
-    bends = [t.at_m for t in route.turns if stay.from_m - 0.6 <= t.at_m < turn_at_m - 1e-6 and abs(t.angle_rad) > 0.5]
-    if any(at > stay.from_m + 0.9 for at in bends):  # readers may count from the door they came by or from the bend
+    bends = [t.at_m for t in route.turns if visit.from_m - 0.6 <= t.at_m < turn_at_m - 1e-6 and abs(t.angle_rad) > 0.5]
+    if any(at > visit.from_m + 0.9 for at in bends):  # readers may count from the door they came by or from the bend
         return 0
-    from_m = max([stay.from_m, *bends])
+    from_m = max([visit.from_m, *bends])
     if turn_at_m - from_m < 0.8:
         return 0
     start, end = (route.place_at(at) for at in (from_m, turn_at_m))
@@ -81,7 +86,7 @@ def _ordinal(setting: Setting, stay: Stay, target: int, turn_at_m: float, side: 
     left = np.array([-forward[1], forward[0]])
     number, reach = 0, 0.0
     for index, opening in enumerate(house.openings):
-        if not opening.inner or stay.room not in opening.rooms or index == stay.by:
+        if not opening.inner or visit.room not in opening.rooms or index == visit.by:
             continue
         delta = np.array([opening.x_m, opening.y_m]) - start
         ahead, aside = float(delta @ forward), float(delta @ left)
@@ -103,7 +108,7 @@ def _ordinal(setting: Setting, stay: Stay, target: int, turn_at_m: float, side: 
 def passed_doors(setting: Setting) -> list[Fact]:
     """Doors of other rooms that come abeam on the way and are not taken."""
     house, route = setting.house, setting.route
-    taken = {stay.by for stay in route.stays} | {setting.graph.viewpoints[k].opening for k in route.steps}
+    taken = {visit.by for visit in route.visits} | {setting.graph.viewpoints[k].opening for k in route.steps}
     facts = []
     for index, opening in enumerate(house.openings):
         if not opening.inner or index in taken:

@@ -163,7 +163,7 @@ OPENERS = lines("""
     alright
     starting here
 """)
-"""How a talkative annotator begins."""
+"""How a talkative author begins."""
 
 STARTS = lines("""
     starting in {room},
@@ -173,16 +173,16 @@ STARTS = lines("""
     start in {room}.
     start out in {room} and
 """)
-"""How an annotator says where the reader is."""
+"""How an author says where the reader is."""
 
 MODALS = names(
     "you will want to, you should, you need to, you will, please, be sure to, you can, you have to, make sure to, "
     "carefully, simply, just, you are going to, I want you to, you must, slowly, you might want to"
 )
-"""How a talkative annotator softens an order."""
+"""How a talkative author softens an order."""
 
 LAST = (". Finally, ", ". Lastly, ", " and finally ", ". To finish, ")
-"""What a talkative annotator may say before the last clause."""
+"""What a talkative author may say before the last clause."""
 
 CLOSERS = lines("""
     That is your destination
@@ -211,7 +211,7 @@ CLOSERS = lines("""
     That completes the walk
     You are now at the correct location
 """)
-"""How a talkative annotator ends."""
+"""How a talkative author ends."""
 
 LOOK = lines("""
     (once|when|after) you are in {room},

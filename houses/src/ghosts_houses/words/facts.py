@@ -16,7 +16,7 @@ from ghosts_houses.graph.viewpoints import HouseGraph
 from ghosts_houses.house import House, Thing
 from ghosts_houses.plan.rooms import HALLS
 from ghosts_houses.words.route import Route
-from ghosts_houses.words.traits import Looks
+from ghosts_houses.words.traits import Appearance
 from ghosts_houses.words.vocabulary import UNSPOKEN, namesakes, nouns
 
 FactKind = Literal[
@@ -29,10 +29,10 @@ _HIGH_M = 2.0  # above this a thing hangs over the walker rather than beside him
 
 @dataclass(frozen=True)
 class Name:
-    """How a thing must be named to be told from others in sight."""
+    """How a thing must be named so that a reader can tell it from others in sight."""
 
     how: str = ""
-    """"plain", "color", "trait", "place", "room", "plural"; "" when it cannot be told apart."""
+    """"plain", "color", "trait", "place", "room", "plural"; "" where no name singles it out."""
     words: tuple[str, ...] = ()
     """Nouns that fit."""
     trait: str = ""
@@ -67,7 +67,7 @@ class Fact:
     """Which door on its side of the hallway, counted along the walk; 0 where counting says nothing. For a climb the
     floor it leads to, counted from 1."""
     length_m: float = 0.0
-    """Length of a walk along a hallway; 0 where it cannot be told."""
+    """Length of a walk along a hallway; 0 where no length is known."""
     name: Name = Name()
     other_name: Name = Name()
 
@@ -79,20 +79,22 @@ class Setting:
     house: House
     graph: HouseGraph
     route: Route
-    looks: Looks
+    appearance: Appearance
     near: Bool[np.ndarray, "k things"]
     """Things in sight and near, for every viewpoint of the path."""
     _names: dict[tuple[int, int], Name] = field(default_factory=dict)
     """Names that were asked for, by thing and step."""
 
     @staticmethod
-    def of(house: House, graph: HouseGraph, route: Route, looks: Looks, seen: Bool[np.ndarray, "n things"]) -> Setting:
+    def of(
+        house: House, graph: HouseGraph, route: Route, appearance: Appearance, seen: Bool[np.ndarray, "n things"]
+    ) -> Setting:
         """The setting of a route; `seen` tells which thing is in sight of which viewpoint (`sight.things_seen`)."""
         eyes = graph.positions_m[list(route.steps)]
         centers = np.array([thing.center_m for thing in house.things], float).reshape(-1, 3)
         distance = np.linalg.norm(eyes[:, None] - centers[None], axis=-1)
         spoken = np.array([thing.kind not in UNSPOKEN for thing in house.things], bool)
-        return Setting(house, graph, route, looks, seen[list(route.steps)] & (distance <= NEAR_M) & spoken)
+        return Setting(house, graph, route, appearance, seen[list(route.steps)] & (distance <= NEAR_M) & spoken)
 
     def around(self, step: int) -> Bool[np.ndarray, " things"]:
         """Things near the viewpoints about a step."""
@@ -118,11 +120,11 @@ class Setting:
             return Name("plain", free)
         if mine.color_word and all(things[k].color_word != mine.color_word for k in rivals):
             return Name("color", words)
-        for trait in self.looks.traits[thing]:
-            if all(trait not in self.looks.traits[k] for k in rivals):
+        for trait in self.appearance.traits[thing]:
+            if all(trait not in self.appearance.traits[k] for k in rivals):
                 return Name("trait", words, trait)
-        for place in self.looks.places[thing]:
-            if place in ("corner", "window") and not any(place in self.looks.places[k] for k in rivals):
+        for place in self.appearance.places[thing]:
+            if place in ("corner", "window") and not any(place in self.appearance.places[k] for k in rivals):
                 return Name("place", words, place)
         kind = self.house.rooms[mine.room].kind
         if kind not in HALLS and all(self.house.rooms[things[k].room].kind != kind for k in rivals):

@@ -10,13 +10,13 @@ from jaxtyping import Bool
 from ghosts_houses.graph.paths import HousePath
 from ghosts_houses.graph.viewpoints import HouseGraph
 from ghosts_houses.house import House
+from ghosts_houses.words.author import STYLES, Author, Style
 from ghosts_houses.words.facts import Fact, Setting
 from ghosts_houses.words.gather import gather
 from ghosts_houses.words.goals import Goals
 from ghosts_houses.words.grammar import write
 from ghosts_houses.words.route import make_route
-from ghosts_houses.words.traits import Looks
-from ghosts_houses.words.voice import STYLES, Style, Voice
+from ghosts_houses.words.traits import Appearance
 
 INSTRUCTIONS = 3
 _DRAFTS = 9
@@ -24,7 +24,7 @@ _DRAFTS = 9
 
 @dataclass(frozen=True)
 class WrittenInstruction:
-    """A text, who would write so, and what it states."""
+    """A text, the style it is written in, and the facts it states."""
 
     text: str
     style: str
@@ -33,17 +33,17 @@ class WrittenInstruction:
     """How many other goals, more than 3 m from the true one, the text fits too (`goals.Goals.others`)."""
 
 
-class Teller:
+class InstructionWriter:
     """Describes paths of one house, so that every text is true and tells its goal from the others of the house."""
 
     def __init__(self, house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n things"]) -> None:
         self.house, self.graph, self.seen = house, graph, seen
-        self.looks, self.goals = Looks.of(house), Goals(house, graph, seen)
+        self.appearance, self.goals = Appearance.of(house), Goals(house, graph, seen)
 
-    def tell(
+    def write(
         self, path: HousePath, rng: np.random.Generator, count: int = INSTRUCTIONS
     ) -> tuple[WrittenInstruction, ...]:
-        """Describe a path several times, each time as a different annotator."""
+        """Describe a path several times, each time as a different author."""
         facts = self.facts(path)
         order = [STYLES[k] for k in rng.permutation(len(STYLES))]
         return tuple(self._best(path, facts, order[k % len(order)], rng) for k in range(count))
@@ -51,7 +51,7 @@ class Teller:
     def facts(self, path: HousePath) -> list[Fact]:
         """Everything true that can be said along a path."""
         route = make_route(self.house, self.graph, path)
-        return gather(Setting.of(self.house, self.graph, route, self.looks, self.seen))
+        return gather(Setting.of(self.house, self.graph, route, self.appearance, self.seen))
 
     def draft(
         self, path: HousePath, facts: list[Fact], style: Style, rng: np.random.Generator, detail: float = 0.0
@@ -59,15 +59,15 @@ class Teller:
         """One first draft, not checked."""
         start = next((fact.other_room for fact in facts if fact.kind == "door"), -1)
         start = start if self.graph.viewpoints[path.steps[0]].room == start else -1
-        voice = Voice(self.house, self.looks, style, rng, float(rng.uniform(detail, 1.0)), start)
-        text, told = write(voice, facts)
-        return WrittenInstruction(text, style.name, told)
+        author = Author(self.house, self.appearance, style, rng, float(rng.uniform(detail, 1.0)), start)
+        text, stated = write(author, facts)
+        return WrittenInstruction(text, style.name, stated)
 
     def _best(self, path: HousePath, facts: list[Fact], style: Style, rng: np.random.Generator) -> WrittenInstruction:
         """The first of a few drafts that is true and leads to one goal only, else the one that leads to fewest."""
         best, fewest = None, len(self.graph.viewpoints)
         for attempt in range(_DRAFTS):
-            # Who has not been understood says more.
+            # A draft that fits several goals is followed by one with more detail.
             draft = self.draft(path, facts, style, rng, detail=min(1.0, 0.25 * attempt))
             claims = self.goals.read(draft.text)
             others = len(self.goals.others(path, claims, most=fewest)) if self.goals.true(path, claims) else fewest

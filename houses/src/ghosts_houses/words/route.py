@@ -31,7 +31,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Stay:
+class Visit:
     """A stretch of the path within one room."""
 
     room: int
@@ -61,7 +61,7 @@ class Route:
     headings_rad: Float[np.ndarray, " moves"]
     start_heading_rad: float
     turns: tuple[Turn, ...]
-    stays: tuple[Stay, ...]
+    visits: tuple[Visit, ...]
     climbs: tuple[Climb, ...]
 
     @property
@@ -79,7 +79,7 @@ class Route:
 
     def room_at(self, at_m: float) -> int:
         """The room at a distance along the path."""
-        return next((stay.room for stay in self.stays if at_m <= stay.to_m), self.stays[-1].room)
+        return next((visit.room for visit in self.visits if at_m <= visit.to_m), self.visits[-1].room)
 
 
 def make_route(house: House, graph: HouseGraph, path: HousePath) -> Route:
@@ -93,9 +93,9 @@ def make_route(house: House, graph: HouseGraph, path: HousePath) -> Route:
     angles = [float(turn_rad(path.heading_rad, headings[0]))]
     angles += [float(turn_rad(a, b)) for a, b in itertools.pairwise(headings)]
     turns = _merge([Turn(k, float(along[k]), angle) for k, angle in enumerate(angles)])
-    stays = _stays(house, points[0].room, xy, ground, along)
+    visits = _visits(house, points[0].room, xy, ground, along)
     climbs = _climbs(ground, along)
-    return Route(path.steps, xy, ground, along, headings, path.heading_rad, turns, stays, climbs)
+    return Route(path.steps, xy, ground, along, headings, path.heading_rad, turns, visits, climbs)
 
 
 def _merge(turns: list[Turn]) -> tuple[Turn, ...]:
@@ -116,27 +116,27 @@ def _merge(turns: list[Turn]) -> tuple[Turn, ...]:
     return tuple(merged)
 
 
-def _stays(house: House, first_room: int, xy: np.ndarray, ground: np.ndarray, along: np.ndarray) -> tuple[Stay, ...]:
+def _visits(house: House, first_room: int, xy: np.ndarray, ground: np.ndarray, along: np.ndarray) -> tuple[Visit, ...]:
     """Rooms in order. Inside a wall (in a doorway) the walker is still in the room he comes from."""
     count = max(2, math.ceil(float(along[-1]) / _SAMPLE_M) + 1)
     places = np.linspace(0.0, float(along[-1]), count)
     xs, ys, zs = (np.interp(places, along, values) for values in (xy[:, 0], xy[:, 1], ground))
-    stays = [Stay(first_room, 0.0, 0.0, -1)]
+    visits = [Visit(first_room, 0.0, 0.0, -1)]
     gap_from = 0.0
     for at, room in zip(places, house.rooms_at(np.stack([xs, ys, zs + 0.3], 1)).tolist()):
         if room < 0:
             continue
-        if room != stays[-1].room:
+        if room != visits[-1].room:
             middle = (gap_from + float(at)) / 2
             px, py, pz = (float(np.interp(middle, along, values)) for values in (xy[:, 0], xy[:, 1], ground))
-            stays[-1] = replace(stays[-1], to_m=middle)
-            stays.append(Stay(room, middle, middle, opening_at(house, px, py, pz, 0.5)))
+            visits[-1] = replace(visits[-1], to_m=middle)
+            visits.append(Visit(room, middle, middle, opening_at(house, px, py, pz, 0.5)))
         gap_from = float(at)
-    stays[-1] = replace(stays[-1], to_m=float(along[-1]))
+    visits[-1] = replace(visits[-1], to_m=float(along[-1]))
     # A start in a doorway may be booked to the room it leaves with the very first step.
-    if len(stays) > 1 and stays[0].to_m < 0.3:
-        stays = [Stay(stays[1].room, 0.0, stays[1].to_m, -1), *stays[2:]]
-    return tuple(stays)
+    if len(visits) > 1 and visits[0].to_m < 0.3:
+        visits = [Visit(visits[1].room, 0.0, visits[1].to_m, -1), *visits[2:]]
+    return tuple(visits)
 
 
 def _climbs(ground: np.ndarray, along: np.ndarray) -> tuple[Climb, ...]:

@@ -23,37 +23,37 @@ _APART_RAD = math.radians(130)
 def stops(setting: Setting) -> list[Fact]:
     """Every way to say where the path ends; the plain room comes first where it can be said."""
     route = setting.route
-    stay, point = route.stays[-1], setting.graph.viewpoints[route.steps[-1]]
+    visit, point = route.visits[-1], setting.graph.viewpoints[route.steps[-1]]
     if point.opening >= 0:
         pair = setting.house.openings[point.opening].rooms
-        came_from = stay.room if stay.to_m - stay.from_m > 0.3 or len(route.stays) == 1 else route.stays[-2].room
+        came_from = visit.room if visit.to_m - visit.from_m > 0.3 or len(route.visits) == 1 else route.visits[-2].room
         beyond = pair[1] if pair[0] == came_from else pair[0]
         return [_stop(setting, "doorway", room=beyond, other_room=came_from, opening=point.opening)]
     if point.stair >= 0:
         return [_stop(setting, "on")]
     facts = [_stop(setting, "room")]
-    if len(route.stays) > 1 and stay.by >= 0 and stay.to_m - stay.from_m <= 1.8:
-        facts.append(_stop(setting, "inside", opening=stay.by))
+    if len(route.visits) > 1 and visit.by >= 0 and visit.to_m - visit.from_m <= 1.8:
+        facts.append(_stop(setting, "inside", opening=visit.by))
     stair, which = beside_stair(setting.house, point.xy_m, float(route.ground_m[-1]))
     if stair >= 0:
         facts.append(_stop(setting, which))
     return facts + _in_room(setting) + _at_openings(setting) + _at_things(setting)
 
 
-def _stop(setting: Setting, manner: str, **told: Any) -> Fact:
+def _stop(setting: Setting, manner: str, **known: Any) -> Fact:
     route = setting.route
-    told = {"room": route.stays[-1].room, **told}
-    return Fact("stop", len(route.steps) - 1, route.length_m, manner, **told)
+    known = {"room": route.visits[-1].room, **known}
+    return Fact("stop", len(route.steps) - 1, route.length_m, manner, **known)
 
 
 def _in_room(setting: Setting) -> list[Fact]:
     """Where in the room: at the end of a hallway, in a corner, in the middle."""
-    stay = setting.route.stays[-1]
-    room = setting.house.rooms[stay.room]
+    visit = setting.route.visits[-1]
+    room = setting.house.rooms[visit.room]
     x, y = setting.route.points_m[-1].tolist()
     least = min(room.x1_m - room.x0_m, room.y1_m - room.y0_m)
     if room.kind in HALLS:
-        return [_stop(setting, "end")] if reaches_end(setting, stay) else []
+        return [_stop(setting, "end")] if reaches_end(setting, visit) else []
     manners = {
         "corner": max(room.gaps_m(x, y)) < 1.1 and least > 2.6,
         "middle": room.notch_m is None and least > 2.4 and math.dist((x, y), room.center_m) < 0.2 * least,
@@ -64,15 +64,15 @@ def _in_room(setting: Setting) -> list[Fact]:
 def _at_openings(setting: Setting) -> list[Fact]:
     """Outside a room's door, or by a window."""
     route, facts = setting.route, []
-    stay = route.stays[-1]
+    visit = route.visits[-1]
     for index, opening in enumerate(setting.house.openings):
-        if stay.room not in opening.rooms or abs(opening.bottom_z_m - route.ground_m[-1]) > 1.6:
+        if visit.room not in opening.rooms or abs(opening.bottom_z_m - route.ground_m[-1]) > 1.6:
             continue
         distance = math.dist(route.points_m[-1], (opening.x_m, opening.y_m))
         if opening.kind == "window" and distance < 1.5:
             facts.append(_stop(setting, "window", opening=index))
-        if opening.inner and distance < 1.3 and index != stay.by:
-            other = opening.rooms[0] if opening.rooms[1] == stay.room else opening.rooms[1]
+        if opening.inner and distance < 1.3 and index != visit.by:
+            other = opening.rooms[0] if opening.rooms[1] == visit.room else opening.rooms[1]
             if setting.house.rooms[other].kind not in HALLS:
                 facts.append(_stop(setting, "outside", other_room=other, opening=index))
     return facts
@@ -81,7 +81,7 @@ def _at_openings(setting: Setting) -> list[Fact]:
 def _at_things(setting: Setting) -> list[Fact]:
     """By a thing, in front of it, on it, between two of them, or facing one."""
     route, facts = setting.route, []
-    here, last, room = route.points_m[-1], len(route.steps) - 1, route.stays[-1].room
+    here, last, room = route.points_m[-1], len(route.steps) - 1, route.visits[-1].room
     things = setting.house.things
     beside: list[Fact] = []
     for thing in np.flatnonzero(setting.near[-1]).tolist():

@@ -9,7 +9,7 @@ import numpy as np
 from ghosts_houses.house import House
 from ghosts_houses.plan.rooms import HALLS
 from ghosts_houses.words.facts import Fact, Setting
-from ghosts_houses.words.route import Stay
+from ghosts_houses.words.route import Visit
 
 _END_M = 1.5
 _STRAIGHT_RAD = math.radians(15)
@@ -34,29 +34,29 @@ def _leaves_stairs(setting: Setting, at_m: float) -> bool:
 def walks(setting: Setting) -> list[Fact]:
     """Stretches through rooms: down a hallway (2.5 m or more), or across a room from one door to another."""
     route, facts = setting.route, []
-    for k, stay in enumerate(route.stays):
-        length = stay.to_m - stay.from_m
-        climbing = any(c.from_m < stay.to_m - 0.1 and c.to_m > stay.from_m + 0.1 for c in route.climbs)
-        hall = setting.house.rooms[stay.room].kind in HALLS
-        if length >= (2.5 if hall else 2.0) and not climbing and (hall or 0 < k < len(route.stays) - 1):
-            side = ("end" if reaches_end(setting, stay) else "along") if hall else "through"
+    for k, visit in enumerate(route.visits):
+        length = visit.to_m - visit.from_m
+        climbing = any(c.from_m < visit.to_m - 0.1 and c.to_m > visit.from_m + 0.1 for c in route.climbs)
+        hall = setting.house.rooms[visit.room].kind in HALLS
+        if length >= (2.5 if hall else 2.0) and not climbing and (hall or 0 < k < len(route.visits) - 1):
+            side = ("end" if reaches_end(setting, visit) else "along") if hall else "through"
             # The end of a hallway comes after all that lies along it, and before a turn there.
-            bends = [turn.at_m - 0.05 for turn in route.turns if stay.to_m - 2.0 < turn.at_m < stay.to_m + 0.1]
-            at = min([stay.to_m - 0.7, *bends]) if side == "end" else stay.from_m + 0.6
+            bends = [turn.at_m - 0.05 for turn in route.turns if visit.to_m - 2.0 < turn.at_m < visit.to_m + 0.1]
+            at = min([visit.to_m - 0.7, *bends]) if side == "end" else visit.from_m + 0.6
             facts.append(
-                Fact("walk", route.step_at(at), at, side, room=stay.room, length_m=length if side == "along" else 0.0)
+                Fact("walk", route.step_at(at), at, side, room=visit.room, length_m=length if side == "along" else 0.0)
             )
     return facts
 
 
-def reaches_end(setting: Setting, stay: Stay) -> bool:
-    """Whether a stay in a hallway leads along it up to its far end."""
-    room = setting.house.rooms[stay.room]
+def reaches_end(setting: Setting, visit: Visit) -> bool:
+    """Whether a visit in a hallway leads along it up to its far end."""
+    room = setting.house.rooms[visit.room]
     low, high = np.array([room.x0_m, room.y0_m]), np.array([room.x1_m, room.y1_m])
     axis = int(np.argmax(high - low))
     if (high - low)[axis] < max(4.0, 2.0 * (high - low)[1 - axis]):
         return False
-    start, end = (setting.route.place_at(at)[axis] for at in (stay.from_m, stay.to_m))
+    start, end = (setting.route.place_at(at)[axis] for at in (visit.from_m, visit.to_m))
     end_wall = high[axis] if end > start else low[axis]
     return bool(abs(end - start) > 2.5 and abs(end_wall - end) < _END_M)
 

@@ -189,7 +189,7 @@ def _lines(part: Primitive, room: Room) -> bool:
 
 
 @dataclass(frozen=True)
-class Looks:
+class Appearance:
     """What every thing and room of a house looks like, worked out once."""
 
     traits: tuple[tuple[str, ...], ...]
@@ -202,7 +202,7 @@ class Looks:
     """Names of a room's floor and walls where no other room of its kind has the same."""
 
     @staticmethod
-    def of(house: House) -> Looks:
+    def of(house: House) -> Appearance:
         """Look at a house."""
         made = [materials(house, room) for room in house.rooms]
         surfaces = []
@@ -213,7 +213,7 @@ class Looks:
                 if others and all(other[at] != mine[at] for other in others):
                     names += table.get(mine[at], ())
             surfaces.append(names)
-        return Looks(
+        return Appearance(
             tuple(traits(house, thing) for thing in house.things),
             tuple(places(house, thing) for thing in house.things),
             tuple(room_traits(house, room) for room in house.rooms),

@@ -97,7 +97,7 @@ _NOUNS = entries("""
     yoga mat: yoga mat, exercise mat, mat, workout mat, fitness mat
 """)
 UNSPOKEN = frozenset({"door", "ceiling lamp", "pendant lamp", "chandelier", "range hood"})
-"""Kinds nobody gives directions by: overhead or everywhere."""
+"""Kinds that directions never mention, because they hang overhead or stand everywhere."""
 SMALL = frozenset({"vase", "clock", "towel rack", "curtains", "table lamp", "microwave", "wall cabinet"})
 """Kinds people mention only now and then: small, or never alone."""
 FRONTED = frozenset(

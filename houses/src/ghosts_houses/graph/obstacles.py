@@ -22,7 +22,7 @@ BODY_BOTTOM_M, BODY_TOP_M = 0.08, 1.75
 # A body on the straight line from foot to head has the nose of a step before it at most 0.43 m higher.
 STAIR_BOTTOM_M = 0.45
 _ROOMY_M = 1.0
-"""Nobody asks for more room to stand than this."""
+"""Clearance is measured up to this."""
 _FLAT_LABELS = ("floor", "ceiling")
 
 
@@ -34,7 +34,7 @@ class Obstacles:
     half_m: Float[np.ndarray, "o 2"]
     yaw_rad: Float[np.ndarray, " o"]
     z_m: Float[np.ndarray, "o 2"]
-    """Bottom and top."""
+    """Heights of bottom and top."""
     flat: Bool[np.ndarray, " o"]
     """Floors and ceilings, which only matter on stairs."""
     hole: Bool[np.ndarray, " o"]

@@ -1,4 +1,4 @@
-"""One annotator writing one instruction: his style, his dice, and the words he keeps to."""
+"""An author who writes one instruction: a style, a random generator, and the words kept to so far."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ghosts_houses.words import phrases
 from ghosts_houses.words.facts import Fact, Name
 from ghosts_houses.words.inflect import MANY, NUMBERS, article, countable, plural
 from ghosts_houses.words.tables import names
-from ghosts_houses.words.traits import COLOR_WORDS, PLACES, SIZES, WORDS, Looks
+from ghosts_houses.words.traits import COLOR_WORDS, PLACES, SIZES, WORDS, Appearance
 from ghosts_houses.words.vocabulary import nouns, room_names
 
 
 @dataclass(frozen=True)
 class Style:
-    """How an annotator writes: what he mentions (probabilities) and how he joins it."""
+    """How an author writes: probabilities of what is mentioned, and how clauses are joined."""
 
     name: str
     join: str
@@ -34,7 +34,7 @@ class Style:
     """Mentions a thing or a door passed."""
     toward: float
     """Mentions a thing walked towards."""
-    looks: float
+    adjectives: float
     """Adds a colour, size or material that is not needed."""
     orient: float
     """Starts by placing the reader among the things around."""
@@ -52,11 +52,11 @@ STYLES = (
 
 
 @dataclass
-class Voice:
-    """An annotator at work."""
+class Author:
+    """Turns facts into words in one style; draws at random, and keeps to a word once chosen."""
 
     house: House
-    looks: Looks
+    appearance: Appearance
     style: Style
     rng: np.random.Generator
     detail: float
@@ -80,6 +80,10 @@ class Voice:
         template = re.sub(r"<(\w+)>", lambda match: self.pick(phrases.WORDS[match[1]]), template)
         return re.sub(r" +", " ", template.format(**slots)).strip()
 
+    def say(self, templates: tuple[str, ...], **slots: str) -> str:
+        """One of several templates, filled with slots that are known already."""
+        return self.expand(self.pick(templates), **slots)
+
     def word(self, kind: str, options: tuple[str, ...]) -> str:
         """A synonym, kept to for the whole instruction where it fits."""
         if self.chosen.get(kind) not in options:
@@ -94,8 +98,8 @@ class Voice:
 
     def room(self, index: int) -> str:
         """A room with its article; the first time perhaps with a word on its size."""
-        name, traits = self.room_name(index), self.looks.rooms[index]
-        if traits and f"said {index}" not in self.chosen and self.chance(0.3 * self.style.looks):
+        name, traits = self.room_name(index), self.appearance.rooms[index]
+        if traits and f"said {index}" not in self.chosen and self.chance(0.3 * self.style.adjectives):
             name = f"{self.pick(WORDS[self.pick(traits)])} {name}"
         self.chosen[f"said {index}"] = name
         return "the " + name
@@ -103,7 +107,7 @@ class Voice:
     def entered(self, fact: Fact) -> str:
         """The room entered, perhaps by what stands in it or by its floor where that tells it from others."""
         kind = self.house.rooms[fact.room].kind
-        thing, surfaces = self.house.things[fact.thing], self.looks.surfaces[fact.room]
+        thing, surfaces = self.house.things[fact.thing], self.appearance.surfaces[fact.room]
         if kind not in HALLS and fact.thing >= 0 and self.chance(0.3):
             return f"{self.room(fact.room)} with {self.one(thing.kind, fact.name)}"
         if kind not in HALLS and surfaces and self.chance(0.25):
@@ -132,25 +136,25 @@ class Voice:
             if number == "two" and self.chance(0.3):
                 return self.pick((f"the pair of {plural(noun)}", f"both {plural(noun)}", f"a couple of {plural(noun)}"))
             colors = {t.color_word for t in self.house.things if t.room == item.room and t.kind == item.kind}
-            shade = item.color_word if len(colors) == 1 and self.chance(self.style.looks) else ""
+            shade = item.color_word if len(colors) == 1 and self.chance(self.style.adjectives) else ""
             return re.sub(" +", " ", f"the {number} {shade} {plural(noun)}")
         text = "the " + " ".join([*self._adjectives(index, name, noun), noun])
         if name.how == "room":
             return f"{text} in {self.room(item.room)}"
-        places = tuple(place for place in self.looks.places[index] if place not in noun)
+        places = tuple(place for place in self.appearance.places[index] if place not in noun)
         if name.how == "place":
             return f"{text} {self.pick(PLACES[name.trait])}"
-        if places and self.chance(0.35 * self.style.looks):
+        if places and self.chance(0.35 * self.style.adjectives):
             return f"{text} {self.pick(PLACES[self.pick(places)])}"
         return text
 
     def _adjectives(self, index: int, name: Name, noun: str) -> list[str]:
         """Words on a thing's size, colour and material: those needed, and sometimes one more."""
-        item, traits = self.house.things[index], self.looks.traits[index]
+        item, traits = self.house.things[index], self.appearance.traits[index]
         wanted = {name.trait} if name.how == "trait" else set()
-        if traits and self.chance(0.6 * self.style.looks):
+        if traits and self.chance(0.6 * self.style.adjectives):
             wanted.add(self.pick(traits))
-        color = item.color_word and (name.how == "color" or self.chance(self.style.looks))
+        color = item.color_word and (name.how == "color" or self.chance(self.style.adjectives))
         wanted = {trait for trait in wanted if not set(WORDS[trait]) & set(noun.split())}
         words = [self.pick(WORDS[trait]) for trait in WORDS if trait in wanted]
         shade = [self.word("color " + item.color_word, COLOR_WORDS.get(item.color_word, (item.color_word,)))]

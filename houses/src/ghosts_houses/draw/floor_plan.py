@@ -37,12 +37,12 @@ Shape = dict[str, Any]
 """`s` storey, `p` corners in metres, `f` fill, `k` kind; optional `t` text at its middle, `a` its area in m²."""
 
 
-def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
+def make_floor_plan(root: DataRoot, scan: str) -> dict[str, Any]:
     """All that can be drawn of a building, as plain JSON values."""
     graph = root.graph(scan)
     if (root.path / "world.json").is_file():
         try:
-            return house_scene(load_house(root.path, scan), graph, root.has_images)
+            return house_floor_plan(load_house(root.path, scan), graph, root.has_images)
         except GhostsError:
             pass  # made by another version: its pictures and graph are still good
     elif (root.path / "landmarks" / f"{scan}.json").is_file():
@@ -53,7 +53,7 @@ def make_scene(root: DataRoot, scan: str) -> dict[str, Any]:
     return _scene("graph", graph, images=root.has_images)
 
 
-def scene_from_json(value: Any, names: Sequence[str]) -> dict[str, Any]:
+def floor_plan_from_json(value: Any, names: Sequence[str]) -> dict[str, Any]:
     """A building's plan out of a file that anybody may have written.
 
     Raises:
@@ -94,7 +94,7 @@ def scene_from_json(value: Any, names: Sequence[str]) -> dict[str, Any]:
     return {**value, "images": False}
 
 
-def house_scene(house: House, graph: NavGraph, images: bool = False) -> dict[str, Any]:
+def house_floor_plan(house: House, graph: NavGraph, images: bool = False) -> dict[str, Any]:
     """The scene of a house, which needs no data root; `images` says whether there are panoramas of it."""
     rooms = [_room_at(house, *place) for place in graph.position_m.tolist()]
     return _scene("house", graph, _house_shapes(house, storey_levels(graph)), rooms=rooms, images=images)
