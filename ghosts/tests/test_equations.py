@@ -32,6 +32,7 @@ from ghosts.equations import (
 from ghosts.mapping.points import Points, points_from_rgbd
 from ghosts_sim.geometry import camera_to_world
 from ghosts_sim.types import Grid, Intrinsics
+from mapping.whole_maps import recorded_points
 
 
 def random(*shape: int, seed: int = 0) -> Tensor:
@@ -156,13 +157,7 @@ def test_points_of_images_lie_where_the_pinhole_camera_says() -> None:
 )
 def test_golden_projection(golden: Path, prefix: str, grid: Grid, clip_m: float) -> None:
     """The recorded features are not negative and every pooled depth exists, so both definitions agree."""
-    recorded = np.load(golden / "model" / "projection.npz")
-    views = {
-        name: torch.from_numpy(recorded[name].reshape(3, 2, *recorded[name].shape[1:])).transpose(0, 1)
-        for name in ("T_w", "depth", "features_nchw")
-    }
-    lens = Intrinsics(width=40, height=32, vfov_rad=math.pi / 3)
-    seen = points_from_rgbd(views["features_nchw"], views["depth"][:, :, 0] / 4000.0, views["T_w"], lens, clip_m)
+    seen, recorded = recorded_points(golden, clip_m)
     features, observed = project(seen, torch.from_numpy(recorded["xyzhe_start"][:, :2]), grid)
     expected = torch.from_numpy(recorded[f"{prefix}spatial_map_nhwc"]).permute(0, 3, 1, 2)
     assert_close(features, expected, rtol=1e-5, atol=0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +9,12 @@ import pytest
 import torch
 
 from ghosts.equations import project
-from ghosts.mapping.points import Points, points_from_rgbd
+from ghosts.mapping.points import Points
 from ghosts.mapping.tiles import Tiles, join_tiles, place_tiles, tiles_from_points
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import snap_origin
-from ghosts_sim.types import Grid, Intrinsics
-from mapping.whole_maps import maps_from_cells
+from ghosts_sim.types import Grid
+from mapping.whole_maps import maps_from_cells, recorded_points
 
 
 def sight(seed: int, batch: int = 6) -> Points:
@@ -42,13 +41,7 @@ def test_placed_tiles_equal_projection(grid: Grid) -> None:
 )
 def test_golden(golden: Path, prefix: str, grid: Grid, clip_m: float) -> None:
     """The released code's maps start anywhere: the world is shifted so that they lie on the lattice."""
-    recorded = np.load(golden / "model" / "projection.npz")
-    views = {
-        name: torch.from_numpy(recorded[name].reshape(3, 2, *recorded[name].shape[1:])).transpose(0, 1)
-        for name in ("T_w", "depth", "features_nchw")
-    }
-    lens = Intrinsics(width=40, height=32, vfov_rad=math.pi / 3)
-    points = points_from_rgbd(views["features_nchw"], views["depth"][:, :, 0] / 4000.0, views["T_w"], lens, clip_m)
+    points, recorded = recorded_points(golden, clip_m)
     origin = snap_origin(np.zeros((2, 2)), grid)
     shift = torch.from_numpy(origin - recorded["xyzhe_start"][:, :2])
     xyz_m = points.xyz_m + torch.cat([shift, torch.zeros(2, 1)], 1)[:, None]

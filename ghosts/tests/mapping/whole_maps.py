@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -9,6 +13,8 @@ from torch import Tensor
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import Mapper, MapState, Masks
 from ghosts.mapping.observations import observations_of
+from ghosts.mapping.points import Points, points_from_rgbd
+from ghosts_sim.types import Intrinsics
 
 
 def cells_from_maps(features: Float[Tensor, "b s c y x"], observed: Bool[Tensor, "b s 1 y x"]) -> MapCells:
@@ -63,3 +69,14 @@ def update(
     """One step on maps that are there."""
     cells = cells_from_maps(features[:, None], observed[:, None])
     return mapper(observations_of(cells, mapper.config.kernel, 1, state.observed), state, masks).last()
+
+
+def recorded_points(golden: Path, clip_m: float) -> tuple[Points, dict[str, np.ndarray]]:
+    """What the released code projected: the points of two maps, three views each, and everything that was recorded."""
+    recorded = dict(np.load(golden / "model" / "projection.npz"))
+    features, depth, poses = (
+        torch.from_numpy(recorded[name].reshape(3, 2, *recorded[name].shape[1:])).transpose(0, 1)
+        for name in ("features_nchw", "depth", "T_w")
+    )
+    lens = Intrinsics(width=40, height=32, vfov_rad=math.pi / 3)
+    return points_from_rgbd(features, depth[:, :, 0] / 4000.0, poses, lens, clip_m), recorded

@@ -68,7 +68,7 @@ class EncodedInstruction:
 
 @dataclass(frozen=True)
 class GoalTrace:
-    """Everything the model thought, for the maps of s agent steps of b episodes."""
+    """Everything the model computes, for the maps of s agent steps of b episodes."""
 
     latents: Latents
     """Latent observations and actions, and the words they attend to."""
