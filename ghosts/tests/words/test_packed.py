@@ -39,9 +39,9 @@ def test_a_table_is_written_and_read_again(tmp_path: Path) -> None:
     write_table(path, "table-1", {"b": {"a": -1.0, "c": 0.0}, "a": others})
     table = read_table(path, "table-1", "a table")
     assert table.words == ("a", "b", "c", *others)
-    assert table.entries("b") == pytest.approx({"a": np.exp(-1.0), "c": 1.0}, rel=0.02)
-    assert table.entries("a") == pytest.approx({word: np.exp(value) for word, value in others.items()}, rel=0.02)
-    assert table.entries("c") == table.entries("xqzt") == {}
+    assert table.entry("b") == pytest.approx({"a": np.exp(-1.0), "c": 1.0}, rel=0.02)
+    assert table.entry("a") == pytest.approx({word: np.exp(value) for word, value in others.items()}, rel=0.02)
+    assert table.entry("c") == table.entry("xqzt") == {}
     assert ("b" in table, "c" in table) == (True, False)
 
 
@@ -54,7 +54,7 @@ def test_a_table_is_looked_up_the_other_way(tmp_path: Path) -> None:
     assert table.words == tuple("abcdefg")
     for word in table.words:
         assert table.headwords(word) == {
-            owner: table.entries(owner)[word] for owner in table.words if word in table.entries(owner)
+            owner: table.entry(owner)[word] for owner in table.words if word in table.entry(owner)
         }
     assert table.headwords("a") == pytest.approx({"b": np.exp(-1.0), "d": np.exp(-2.0), "f": 1.0})
     assert table.headwords("A") == table.headwords("bb") == table.headwords("h") == table.headwords("") == {}
@@ -64,8 +64,8 @@ def test_the_thesaurus_is_looked_up_the_other_way() -> None:
     table = thesaurus.shipped_thesaurus()
     for word in (table.words[0], "bathroom", "room", table.words[-1]):
         found = table.headwords(word)
-        assert all(table.entries(owner)[word] == value for owner, value in found.items())
-    assert table.headwords("bathroom")["lavatory"] == table.entries("lavatory")["bathroom"]
+        assert all(table.entry(owner)[word] == value for owner, value in found.items())
+    assert table.headwords("bathroom")["lavatory"] == table.entry("lavatory")["bathroom"]
     assert len(table.headwords("room")) > len(table.headwords("bathroom")) > 10
 
 

@@ -86,8 +86,8 @@ def test_context_decides_between_meanings() -> None:
 def test_two_words_before_decide_where_one_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
     """After `the` kitchens are far likelier than stoves; after `by the` they are not."""
     order, texts = shipped_word_order(), ("walk by the cookery .", "walk into the cookery .")
-    assert order.entries("the")["kitchen"] > 10 * order.entries("the")["stove"]
-    assert order.entries("by the")["kitchen"] < 2 * order.entries("by the")["stove"]
+    assert order.entry("the")["kitchen"] > 10 * order.entry("the")["stove"]
+    assert order.entry("by the")["kitchen"] < 2 * order.entry("by the")["stove"]
     assert [*map(told_again, texts)] == ["walk by the stove .", "walk into the kitchen ."]
     monkeypatch.setattr(stand_ins, "PAIR", 1.0)  # the word before alone
     assert [*map(told_again, texts)] == ["walk by the kitchen .", "walk into the kitchen ."]
@@ -178,15 +178,15 @@ def test_the_shipped_word_order() -> None:
     assert known is shipped_word_order()  # read once
     assert weights.WORD_ORDER.stat().st_size < 100_000
     assert "word-order" not in weights.shipped()
-    assert known.entries("turn")["left"] > 0.3 > known.entries("turn")["around"] > 0.01
-    assert known.entries("up the")["stairs"] > 0.3 > 0.1 > known.entries("the")["stairs"]
+    assert known.entry("turn")["left"] > 0.3 > known.entry("turn")["around"] > 0.01
+    assert known.entry("up the")["stairs"] > 0.3 > 0.1 > known.entry("the")["stairs"]
 
 
 def test_shares_of_the_shipped_word_order_sum_to_one_at_most() -> None:
     """Nearly: logarithms are rounded. Shares below the least that a table can keep (3 in 10 000) are kept as that."""
     known = shipped_word_order()
     least = 1.01 * math.exp(-255 / PER_NAT)
-    sums = {words: sum(share for share in known.entries(words).values() if share > least) for words in known.words}
+    sums = {words: sum(share for share in known.entry(words).values() if share > least) for words in known.words}
     assert {words: total for words, total in sums.items() if total > 1.05} == {}
 
 

@@ -50,7 +50,7 @@ class LabelSet:
     """Labels in the order of their ids."""
 
     labels: tuple[Label, ...]
-    """Those of training."""
+    """Labels of training."""
     new: tuple[Label, ...] = field(default=(), compare=False, repr=False)
     """New objects, with ids after those of training; only the meaning of their words is known. Not saved."""
 

@@ -44,20 +44,20 @@ def read_packed(
 
 
 PER_NAT = 32
-"""Steps in which a `WordTable` keeps natural logarithms."""
+"""A `WordTable` keeps natural logarithms in steps of 1 / this."""
 _PARTS = ("count", "kin", "far", "words")
 
 
 @dataclass(frozen=True, eq=False)
 class WordTable:
-    """For each word other words, each with a number from 0 to 1."""
+    """Entries of words: for each headword other words, each with a number from 0 to 1."""
 
     words: tuple[str, ...]
-    """In alphabetical order."""
+    """All words, in alphabetical order."""
     count: UInt8[np.ndarray, " n"] | UInt16[np.ndarray, " n"]
-    """Number of other words of each word; they follow each other in `kin`."""
+    """Length of each word's entry; the entries follow each other in `kin`."""
     kin: UInt16[np.ndarray, " k"]
-    """Rows of `words`."""
+    """The words of all entries, as rows of `words`."""
     far: UInt8[np.ndarray, " k"]
     """− ln of the number, in steps of 1 / `PER_NAT`."""
 
@@ -69,14 +69,14 @@ class WordTable:
     def __contains__(self, word: str) -> bool:
         return word in self._rows
 
-    def entries(self, word: str) -> dict[str, float]:
-        """Other words of a word, with their numbers."""
+    def entry(self, word: str) -> dict[str, float]:
+        """The entry of a headword: other words, with their numbers."""
         start, end = self._rows.get(word, (0, 0))
         near = np.exp(self.far[start:end] / -PER_NAT).tolist()
         return {self.words[row]: value for row, value in zip(self.kin[start:end].tolist(), near)}
 
     def headwords(self, word: str) -> dict[str, float]:
-        """Words that have a word among their others, with their numbers: `entries`, looked up the other way."""
+        """Headwords whose entries have a word, with its numbers there: `entry`, looked up the other way."""
         row = bisect_left(self.words, word)
         places = np.flatnonzero(self.kin == row) if word in self.words[row : row + 1] else np.zeros(0, np.int64)
         owners = np.searchsorted(self.count.cumsum(dtype=np.int64), places, "right").tolist()

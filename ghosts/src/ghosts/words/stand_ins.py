@@ -22,34 +22,35 @@ from ghosts.words.vectors import shipped_vectors
 
 FORMAT = "ghosts-word-order-2"
 STOP = "."
-"""Taken to stand before the first word of an instruction, and after the last one where it does not."""
+"""An instruction is read as if this stood before its first word, and after its last one if it does not end so."""
 ALIKE = 5.0
 """Weight of two words' cosine beside logarithms of probabilities. This and the weights below are the likeliest ones for
 five lists of synonyms by different authors; docs/ideas.md tests them with others."""
 NEAREST = 0.25
-"""Words can stand in for one that are its kin, have at least this cosine, or are spelt like it."""
+"""A known word can stand in for another if the thesaurus calls them kin, their vectors have at least this cosine, or
+they are spelt alike."""
 SPELT = 7.0
 """Weight of spelling: of the share of pairs of letters that two words have in common, beyond `SPELT_ALIKE`."""
 SPELT_ALIKE = 0.45
 ENDED = 1.9
-"""What it costs if two words have different endings: who says *portals* means *doors*."""
+"""Cost of a stand-in with another ending: who says *portals* means *doors* rather than *door*."""
 MOST = 24
-"""Words that are considered in place of one."""
+"""Most stand-ins that are considered for a word."""
 STAYS = -4.0
-"""Score of reading a word by its vector, if it has one, and not as a known word."""
+"""Score of reading a word by its own vector, if it has one, instead of as a known word."""
 ANY_ORDER = 0.1
 """Probability that a word does not depend on those before it; then frequent words come more often (Zipf's law)."""
 PAIR = 0.3
-"""Weight of the word before beside that of the two words before."""
+"""Weight of the last word alone, beside the last two words, in telling the next one."""
 RARE = 10
-"""Known words before this one count as equally frequent there."""
+"""In Zipf's law the most frequent words, up to about this rank, are taken to be equally frequent."""
 _TOTAL = sum(1.0 / (RARE + rank) for rank in range(1000))
 BEAM = 60
-"""Readings that are followed at a time."""
+"""Readings of an instruction that the beam search keeps."""
 MAX_CACHED = 50_000
 """Words whose candidates are kept."""
 MAX_READ = 400
-"""Words of a text, longer than any that a model reads; those that follow stay what they are."""
+"""Words of a text that are read as known ones; more than any model reads. Later words stay as they are."""
 
 _NONE = ""
 """Stands for "no known word"."""
@@ -224,7 +225,7 @@ def between_stops(words: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def _followers(words: str) -> dict[str, float]:
-    return shipped_word_order().entries(words)
+    return shipped_word_order().entry(words)
 
 
 @lru_cache(maxsize=1)

@@ -17,9 +17,10 @@ FORMAT = "ghosts-thesaurus-2"
 STRANGER = math.exp(-11.0)
 """Kinship of words that the thesaurus does not call kin."""
 _ENDINGS = {"ies": "y", "ves": "f", "es": "", "s": "", "ing": "", "ied": "y", "ed": "", "ward": "", "wards": ""}
-"""Of inflected forms and directions, and what the word itself has instead; after `ing` and `ed` perhaps another `e`."""
+"""Endings of inflected forms and directions, and what replaces them in the base form; after `ing` and `ed` that may
+also be an `e`."""
 _SHORTEST = 3
-"""Letters of a word without its ending."""
+"""Fewest letters of a word without its ending."""
 
 
 def kin_of(word: str) -> dict[str, float]:
@@ -27,7 +28,7 @@ def kin_of(word: str) -> dict[str, float]:
     table = shipped_thesaurus()
     found: dict[str, float] = {}
     for base in (word, *bases(word)):
-        for other, near in ({base: 1.0} | table.entries(base) if base in table else {}).items():
+        for other, near in ({base: 1.0} | table.entry(base) if base in table else {}).items():
             found[other] = max(found.get(other, 0.0), near)
     found.pop(word, None)
     return found

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 80
 MENTIONED = 6
-"""Unknown words that are named when there are many; and so for words that training never met."""
+"""Where a message lists many words, it names so many of them."""
 MISREAD = 64
-"""Draws that stand for what may be read for a word."""
+"""Ids drawn per word for training with misread words: what the model would read for synonyms of it."""
 MAX_CACHED = 50_000
-"""Instructions whose ids a vocabulary keeps."""
+"""Instructions whose ids a vocabulary keeps in memory."""
 
 _PUNCTUATION = set(string.punctuation)
 
