@@ -9,11 +9,19 @@ from torch.testing import assert_close
 
 from ghosts.belief.displacements import egocentric_rotation
 from ghosts.belief.filter import BayesFilter, FilterTrace, build_filter
-from ghosts.belief.histogram import pose_belief
+from ghosts.belief.histogram import pose_belief, update
 from ghosts.belief.kernel import KernelAt
 from ghosts.belief.motion import factorised_kernels, joint_kernel
+from ghosts.belief.observation import likelihood
 from ghosts.config import FilterConfig, LingUNetConfig, MotionConfig, Precision
-from ghosts.equations import factorised_kernel, filter_beliefs, motion_kernel, smooth_beliefs, transition_matrix
+from ghosts.equations import (
+    factorised_kernel,
+    filter_beliefs,
+    motion_kernel,
+    observe,
+    smooth_beliefs,
+    transition_matrix,
+)
 from ghosts.precision import network_type, networks_in
 from ghosts_sim.types import Grid
 
@@ -94,6 +102,11 @@ def test_trace_shows_every_intermediate() -> None:
     assert_close(after, weighed / weighed.sum())
     assert_close(trace.goal, trace.posteriors[:, :, -1])
     assert_close(trace.beliefs[0, 1, 0], trace.start[0])
+
+
+def test_the_observation_update_is_equation_5() -> None:
+    prediction, scores = torch.rand(2, 4, ROWS, COLS).double(), 9.0 * torch.randn(2, 4, ROWS, COLS).double()
+    assert_close(update(prediction, likelihood(scores, 0.004)), observe(prediction, scores, 0.004))
 
 
 @pytest.mark.parametrize("headings", [4, 8])
