@@ -15,6 +15,7 @@ import pytest
 
 from checks import unchecked
 from ghosts_houses import world
+from ghosts_houses.cli.world import main
 from ghosts_houses.make import make_house
 from ghosts_houses.plan.slots import HouseSize
 from ghosts_houses.render import scene
@@ -25,6 +26,7 @@ from ghosts_sim.episodes import load_episodes
 from ghosts_sim.errors import ConfigError, DataError, UnknownNameError
 from ghosts_sim.files import read_json, write_json
 from ghosts_sim.graph import parse_graph
+from ghosts_sim.remedy import landmarks_command
 from made import SMALL
 from makers import walked_episodes
 
@@ -258,3 +260,17 @@ def test_images_are_written_once(tmp_path: Path, root: Path, monkeypatch: pytest
 def test_bad_settings_are_named(fields: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         WorldConfig(**fields)
+
+
+def test_what_makes_landmarks_later_is_said(tmp_path: Path) -> None:
+    """The command that `ghosts doctor` advises for a world without landmarks adds them, and changes nothing else."""
+    root = tmp_path / "world"
+    main(
+        ["--out", str(root), "--houses", "2", "--paths", "2", "--no-images", "--storeys", "1", "1", "--rooms", "5", "6"]
+    )
+    before = {path: path.read_bytes() for path in (root / "houses").iterdir()}
+    command = landmarks_command(root)
+    assert command.startswith(f"ghosts world --out {root} --houses 2 ")
+    main(command.split()[2:])
+    assert {path.stem for path in (root / "landmarks").iterdir()} == {path.stem for path in before}
+    assert before == {path: path.read_bytes() for path in (root / "houses").iterdir()}

@@ -17,9 +17,11 @@ from ghosts_houses.assets.mjcf import mjcf
 from ghosts_houses.assets.usd import write_usd
 from ghosts_houses.cli import world as world_command
 from ghosts_houses.house import House
+from ghosts_houses.make import make_house
 from ghosts_houses.mesh.atlas import pack
 from ghosts_houses.mesh.bake import Baked
 from ghosts_houses.mesh.faces import visible_faces
+from ghosts_houses.plan.slots import HouseSize
 from ghosts_sim.errors import ConfigError, UnknownNameError
 from made import house
 
@@ -122,6 +124,17 @@ def test_the_command_writes_a_house(tmp_path: Path, capsys: pytest.CaptureFixtur
         world_command.main(["--export", "mjcf", "--seed", "14", "--out", str(path)])
     assert len(list(ET.parse(path).iter("geom"))) == len(house(14).primitives)
     assert f"{path}: house {house(14).name}" in capsys.readouterr().out
+
+
+def test_the_command_writes_a_house_of_the_size_asked_for(tmp_path: Path) -> None:
+    path, size = tmp_path / "house.xml", HouseSize((1, 1), (5, 6))
+    with unchecked():
+        world_command.main(
+            ["--export", "mjcf", "--seed", "7", "--storeys", "1", "1", "--rooms", "5", "6", "--out", str(path)]
+        )
+        expected = make_house(7, size)
+    assert len(list(ET.parse(path).iter("geom"))) == len(expected.primitives)
+    assert len(expected.rooms) in size.rooms
 
 
 def test_what_cannot_be_exported_is_told(tmp_path: Path) -> None:

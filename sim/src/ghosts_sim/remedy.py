@@ -75,4 +75,7 @@ def _summary_config(path: Path) -> PrepareConfig:
 
 def landmarks_command(path: Path) -> str:
     """The command that makes a root's landmarks."""
+    if (path / "world.json").is_file():
+        made = _world_command(path)
+        return " ".join([made, *(word for word in ("--landmarks", "--no-images") if word not in made.split())])
     return f"ghosts landmarks --connectivity FOLDER --bbox FOLDER --regions FOLDER --out {path} (see docs/landmarks.md)"

@@ -10,13 +10,21 @@ from ghosts_sim.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from ghosts_houses.house import House
+    from ghosts_houses.plan.slots import HouseSize
 
 SUFFIXES = {"glb": ".glb", "mjcf": ".xml", "usd": ".usda"}
 FORMATS = (*SUFFIXES, "vlnce")
 
 
-def export(form: str, seed: int, root: Path | None, out: Path | None, texel_m: float) -> None:
-    """Write the house of a seed to a file, or all houses or the episodes of a data root to a folder.
+def export(form: str, house: tuple[int, HouseSize], root: Path | None, out: Path | None, texel_m: float) -> None:
+    """Write a house to a file, or all houses or the episodes of a data root to a folder.
+
+    Args:
+        form: one of `FORMATS`.
+        house: seed and size, where no root is given.
+        root: made by `ghosts world`.
+        out: file or folder.
+        texel_m: side of a texel of the baked light.
 
     Raises:
         UnknownNameError: there is no such format.
@@ -29,10 +37,10 @@ def export(form: str, seed: int, root: Path | None, out: Path | None, texel_m: f
     elif root is None:
         from ghosts_houses.make import make_house
 
-        house = make_house(seed)
-        path = out or Path(f"{house.name}{SUFFIXES[form]}")
+        made = make_house(*house)
+        path = out or Path(f"{made.name}{SUFFIXES[form]}")
         check_out_file(path, f"a house as {form}", (SUFFIXES[form], *([".usdc"] if form == "usd" else [])))
-        _write(form, house, path, texel_m)
+        _write(form, made, path, texel_m)
     else:
         from ghosts_houses.task.episode import houses_of
         from ghosts_houses.world import load_house

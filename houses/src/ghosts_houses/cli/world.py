@@ -51,7 +51,7 @@ class Options(WorldConfig):
     stats: Path | None = None
     """Print statistics of this data root."""
     export: str | None = None
-    """Write the house of --seed to --out as glb, mjcf or usd, or a root's episodes as vlnce."""
+    """Write the house of --seed and the sizes to --out as glb, mjcf or usd, or a root's episodes as vlnce."""
     of: Path | None = None
     """With --export, a data root made by ghosts world: all its houses, or its episodes, go to the folder --out."""
     texel: float = 0.025
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> None:
     elif options.show:
         _show(options)
     elif options.export is not None:
-        export(options.export, options.seed, options.of, options.out, options.texel)
+        export(options.export, (options.seed, options.size), options.of, options.out, options.texel)
     elif options.out is None:
         raise ConfigError("say where to write the world: --out DIR (or use --show, --export or --stats ROOT)")
     else:
