@@ -74,6 +74,7 @@ def test_commands_are_found_in_every_kind_of_block() -> None:
     assert command_lines("```text\nghosts said: no\n```\n") == []
 
 
+@pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("page", [page for page in PAGES if command_lines(page.read_text())], ids=page_name)
 def test_commands_and_their_options_exist(page: Path) -> None:
     known = commands()

@@ -9,12 +9,13 @@ import torch
 from lightning_fabric import Fabric
 
 import ghosts_benchmarks.growth
-from ghosts.config import GoalExperiment
+from experiments import task_of
+from ghosts.config import DataConfig, Experiment
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import TRAIN
-from ghosts.presets import tiny
-from ghosts.train.goal import GoalTask, goal_task
+from ghosts.methods.ghost.presets import tiny
+from ghosts.train.goal import GoalTask
 from ghosts.train.task import Share
 from ghosts_benchmarks.growth import AXES, Point, Ranges, measure_growth, restrict
 from ghosts_benchmarks.growth_plot import draw_growth
@@ -37,8 +38,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return synthetic_data(tiny(), 3, tmp_path_factory.mktemp("synthetic") / "root")
 
 
-def batch_of(experiment: GoalExperiment, data: Dataset) -> Batch:
-    return goal_task(experiment, data).draw(0, Share())
+def batch_of(experiment: Experiment, data: Dataset) -> Batch:
+    return task_of(experiment, data).draw(0, Share())
 
 
 def test_made_up_data_has_the_sizes_of_real_data(data: Dataset) -> None:
@@ -54,7 +55,7 @@ def test_made_up_data_has_the_sizes_of_real_data(data: Dataset) -> None:
 
 
 def test_made_up_images_have_features_on_every_cell_around(tmp_path: Path) -> None:
-    experiment = replace(tiny(), observation="images")
+    experiment = replace(tiny(), data=DataConfig("images"))
     data = synthetic_data(experiment, 1, tmp_path / "root")
     assert data.labels is None
     assert data.bank.features is not None

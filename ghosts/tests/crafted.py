@@ -17,10 +17,12 @@ from ghosts.weights.checkpoint import FORMAT
 
 def write_checkpoint(path: Path, tensors: Mapping[str, Tensor], about: object, **metadata: str) -> Path:
     """A checkpoint of any tensors and any description, its checksum right."""
-    total = 0
+    text = json.dumps(about)
+    # Before format 4 the description had no part in it.
+    total = zlib.crc32(text.encode() if metadata.get("format") not in ("2", "3") else b"")
     for name in sorted(tensors):
         total = zlib.crc32(tensors[name].contiguous().numpy().tobytes(), total)
-    known = {"format": str(FORMAT), "about": json.dumps(about), "checksum": str(total)}
+    known = {"format": str(FORMAT), "about": text, "checksum": str(total)}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(save({name: value.contiguous() for name, value in tensors.items()}, known | metadata))
     return path

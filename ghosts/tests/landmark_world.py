@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from ghosts.config import (
+    Experiment,
     FilterConfig,
-    GoalExperiment,
     LanguageConfig,
     LingUNetConfig,
     MapperConfig,
@@ -22,7 +22,8 @@ from ghosts.config import (
 )
 from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.reading import Reading, reading_of
-from ghosts.presets import tiny
+from ghosts.methods.ghost.presets import tiny
+from ghosts.methods.ghost.settings import FilterExperiment
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.landmarks.format import Landmark, SceneLandmarks, write_landmarks
 from ghosts_sim.landmarks.regions import Region
@@ -110,7 +111,7 @@ def make_landmark_root(folder: Path) -> Path:
     return folder
 
 
-def small_experiment(**train: object) -> GoalExperiment:
+def small_experiment(**train: object) -> FilterExperiment:
     """The tiny preset, smaller still; `train` changes how it is trained."""
     model = ModelConfig(
         language=LanguageConfig(vocabulary=40, embedding=8, hidden=8, position=4, steps=4, dropout=0.0),
@@ -126,7 +127,7 @@ def small_experiment(**train: object) -> GoalExperiment:
     return replace(base, model=model, train=replace(base.train, **settings))
 
 
-def load(folder: Path, experiment: GoalExperiment) -> Dataset:
+def load(folder: Path, experiment: Experiment) -> Dataset:
     """The data that an experiment is trained on, of the root in a folder, which stays as it is."""
     return _opened(folder, reading_of(experiment, training=True))
 

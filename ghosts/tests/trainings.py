@@ -8,11 +8,12 @@ from typing import Any
 
 from lightning_fabric import Fabric
 
-from ghosts.config import NavigationConfig, Seq2SeqConfig, VlnExperiment
+from experiments import acting, seq2seq_of
 from ghosts.data.examples import Selection
 from ghosts.evaluate.goal import Execution, evaluate_goal
-from ghosts.presets import tiny_agent
-from ghosts.train.goal import FilterTask
+from ghosts.methods.ghost.goal import FilterTask
+from ghosts.methods.ghost.settings import AgentExperiment
+from ghosts.methods.seq2seq.settings import DecoderConfig, Seq2SeqExperiment
 from landmark_world import load, small_experiment
 
 
@@ -34,9 +35,13 @@ def scored_task(root: Path, settings: dict[str, Any], split: str = "val_seen") -
     return ScoredTask(experiment, data, Selection(split, data.examples(split)[::3]))
 
 
-def vln_experiment(navigation: dict[str, Any], train: dict[str, Any]) -> VlnExperiment:
-    """A small agent that reads the regions beyond its candidates."""
-    base = small_experiment(agent_steps=4, batch=8, **train)
+def agent_experiment(**train: Any) -> AgentExperiment:
+    """A small agent that reads the regions beyond its candidates; `train` changes how it is trained."""
+    base = small_experiment(agent_steps=4, batch=8)
     model = replace(base.model, policy=replace(base.model.policy, beyond=True))
-    settings = NavigationConfig(step_limit=8, seq2seq=Seq2SeqConfig(16, 4, 0.0), **navigation)
-    return replace(tiny_agent(), model=model, train=base.train, navigation=settings)
+    return acting(base, model, step_limit=8, **train)
+
+
+def seq2seq_experiment(**train: Any) -> Seq2SeqExperiment:
+    """A small sequence-to-sequence agent; `train` changes how it is trained."""
+    return seq2seq_of(small_experiment(agent_steps=4, batch=8), DecoderConfig(16, 4, 0.0), **train)

@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from ghosts.config import GoalExperiment, SpeakerExperiment, VlnExperiment
+from experiments import acting, lingunet_of, task_of
+from ghosts.config import DataConfig, Experiment
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import FOLDER, TileSettings
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import weights_hash
-from ghosts.train.goal import goal_task
-from ghosts.train.speaker import SpeakerTask
-from ghosts.train.task import EpisodeTask
-from ghosts.train.vln import navigation_task
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
 from ghosts.view.record import EpisodeRecord
@@ -31,17 +27,10 @@ from landmark_world import load, make_landmark_root, small_experiment
 SEED = 5
 
 
-def save_untrained(path: Path, root: Path, experiment: GoalExperiment, seed: int = SEED) -> Path:
+def save_untrained(path: Path, root: Path, experiment: Experiment, seed: int = SEED) -> Path:
     """A checkpoint of random weights: what is shown does not depend on how good a model is."""
     experiment = replace(experiment, train=replace(experiment.train, seed=seed))
-    data = load(root, experiment)
-    task: EpisodeTask[Any, Any]
-    if isinstance(experiment, SpeakerExperiment):
-        task = SpeakerTask(experiment, data)
-    else:
-        task = (
-            navigation_task(experiment, data) if isinstance(experiment, VlnExperiment) else goal_task(experiment, data)
-        )
+    task = task_of(experiment, load(root, experiment))
     weights = {f"model/{name}": value for name, value in task.model.state_dict().items()}
     save_checkpoint(path, weights, {"iteration": 0, **task.about()})
     return path
@@ -62,15 +51,16 @@ def run(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def baseline(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of a model without a filter."""
-    experiment = replace(small_experiment(), name="lingunet", kind="lingunet")
+    experiment = replace(lingunet_of(small_experiment()), name="lingunet")
     return save_untrained(tmp_path_factory.mktemp("run") / "plain.safetensors", combs, experiment)
 
 
 @pytest.fixture(scope="session")
 def agent(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of a run that was trained to act, of another seed."""
-    experiment = VlnExperiment(**vars(small_experiment()))
-    return save_untrained(tmp_path_factory.mktemp("run") / "agent.safetensors", combs, experiment, seed=7)
+    return save_untrained(
+        tmp_path_factory.mktemp("run") / "agent.safetensors", combs, acting(small_experiment()), seed=7
+    )
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +84,7 @@ def make_tiles(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def pictured(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint that reads it."""
-    experiment = replace(small_experiment(), observation="images")
+    experiment = replace(small_experiment(), data=DataConfig("images"))
     return save_untrained(tmp_path_factory.mktemp("run") / "pictured.safetensors", photos, experiment)
 
 

@@ -19,6 +19,7 @@ from ghosts import __version__
 from ghosts.cli._launch import launch
 from ghosts_sim.cli._options import parse_kind
 from ghosts_sim.cli._out import check_out_file
+from ghosts_sim.errors import ConfigError
 from ghosts_sim.files import write_json
 from ghosts_sim.values import require
 
@@ -321,7 +322,8 @@ def growth_rows(options: Growth) -> list[dict[str, Any]]:
     """Measure, print and draw the growth of training's cost."""
     import torch
 
-    from ghosts.presets import preset
+    from ghosts.methods import preset
+    from ghosts.methods.ghost.settings import FilterExperiment
     from ghosts_benchmarks.growth import AXES, TINY_RANGES, Ranges, measure_growth
     from ghosts_benchmarks.growth_plot import draw_growth
 
@@ -330,6 +332,8 @@ def growth_rows(options: Growth) -> list[dict[str, Any]]:
     ranges = replace(
         Ranges() if on_gpu else TINY_RANGES, **{axis: getattr(options, axis) for axis in AXES if getattr(options, axis)}
     )
+    if not isinstance(experiment, FilterExperiment):
+        raise ConfigError(f"--preset {experiment.name} has no filter; name a preset of the filter")
     fabric = launch(options.device, precision=experiment.train.precision)
     points = []
     print(f"{'':<9} {'':>6} {'ms':>9} {'episodes/s':>11} {'waiting':>8}")

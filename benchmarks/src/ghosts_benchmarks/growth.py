@@ -19,13 +19,13 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 
-from ghosts.config import GoalExperiment
 from ghosts.data.bank import TileBank
 from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.examples import TRAIN
 from ghosts.data.reading import reading_of
 from ghosts.mapping.cells import starts_of
-from ghosts.train.goal import goal_task
+from ghosts.methods import method_of
+from ghosts.methods.ghost.settings import FilterExperiment
 from ghosts.train.trainer import RunFiles, train
 from ghosts.weights.checkpoint import LOG
 from ghosts_benchmarks.synthetic import synthetic_data
@@ -74,7 +74,7 @@ Setting = dict[str, int]
 
 
 def measure_growth(
-    experiment: GoalExperiment,
+    experiment: FilterExperiment,
     ranges: Ranges,
     fabric: Fabric,
     *,
@@ -117,8 +117,8 @@ def measure_growth(
 
 
 def _restricted(
-    experiment: GoalExperiment, data: Dataset, setting: Setting, iterations: int
-) -> tuple[GoalExperiment, Dataset]:
+    experiment: FilterExperiment, data: Dataset, setting: Setting, iterations: int
+) -> tuple[FilterExperiment, Dataset]:
     """The preset at one setting, for as many iterations to warm up as are timed, and the buildings that it reads."""
     model, side = experiment.model, setting["map"]
     model = replace(
@@ -139,12 +139,12 @@ def _restricted(
     return replace(experiment, model=model, train=settings), part
 
 
-def _measure_point(experiment: GoalExperiment, data: Dataset, fabric: Fabric, threads: int) -> Point:
+def _measure_point(experiment: FilterExperiment, data: Dataset, fabric: Fabric, threads: int) -> Point:
     """Train for a moment; where memory does not suffice the point says so."""
     point = Point("", 0, False, None, None, None)
     try:
         with tempfile.TemporaryDirectory(prefix="ghosts-growth-") as out, redirect_stdout(io.StringIO()):
-            task = goal_task(experiment, data.to(fabric.device))
+            task = method_of(experiment).task(experiment, data.to(fabric.device))
             train(task, fabric, RunFiles.of(Path(out)), threads=threads)
             # The log's first row covers the warm-up.
             row = json.loads((Path(out) / LOG).read_text(encoding="utf-8").splitlines()[-1])

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from ghosts.config import GoalExperiment
+from ghosts.config import Experiment
 from ghosts.data.bank import TileBank
 from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.reading import reading_of
@@ -34,7 +34,7 @@ VIEW_M = 4.0
 """Reach of a panorama's tile: it covers 2 % of a map of 96 × 96 cells of 0.5 m, as those of houses do."""
 
 
-def synthetic_data(experiment: GoalExperiment, houses: int, folder: Path, seed: int = 0) -> Dataset:
+def synthetic_data(experiment: Experiment, houses: int, folder: Path, seed: int = 0) -> Dataset:
     """A data root with at least so many training buildings, written to a folder and read by the ordinary reader.
 
     Args:
@@ -51,9 +51,9 @@ def synthetic_data(experiment: GoalExperiment, houses: int, folder: Path, seed: 
     for number, scan in enumerate(scans):
         records += _write_building(folder, scan, number, random)
     write_json(folder / "r2r" / "R2R_train.json", records)
-    reading = reading_of(replace(experiment, observation="landmarks"), training=True)
+    reading = reading_of(replace(experiment, data=replace(experiment.data, observation="landmarks")), training=True)
     data = open_dataset(DataRoot(folder), reading)
-    if experiment.observation != "images":
+    if experiment.data.observation != "images":
         return data
     bank = image_bank(data, experiment.model.mapper.features, random)
     return replace(data, bank=bank, reading=replace(data.reading, source="images", labels=None))

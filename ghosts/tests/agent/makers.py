@@ -8,7 +8,15 @@ import numpy as np
 import torch
 
 from ghosts.agent.model import GoalModel
-from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MapperConfig, ModelConfig, MotionConfig
+from ghosts.config import (
+    FilterConfig,
+    LanguageConfig,
+    LingUNetConfig,
+    MapperConfig,
+    ModelConfig,
+    ModelParts,
+    MotionConfig,
+)
 from ghosts.mapping.observations import Observations, observations_of
 from ghosts.mapping.points import Points
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
@@ -44,8 +52,8 @@ def random_points(items: int, count: int, features: int, seed: int = 0, reach_m:
     return Points(values, xyz, torch.ones(items, count, dtype=torch.bool))
 
 
-def seen_from(points: Points, steps: int, origin_xy_m: np.ndarray, config: ModelConfig) -> Observations:
+def seen_from(points: Points, steps: int, origin_xy_m: np.ndarray, config: ModelParts) -> Observations:
     """Points of each episode and step, episode-major, as what a model takes in."""
     grid = config.mapper.grid
     cells = place_tiles(tiles_from_points(points, grid.cell_m), steps, origin_xy_m, grid)
-    return observations_of(cells, config.mapper.kernel, config.filter.pool)
+    return observations_of(cells, config.mapper.kernel, config.pool)

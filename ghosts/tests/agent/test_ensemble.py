@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ghosts.agent.build import build_model
+from experiments import acting, hand_coded_of
 from ghosts.agent.ensemble import Ensemble, EnsembleAgent
 from ghosts.agent.model import GoalModel
-from ghosts.config import NavigationConfig, VlnExperiment
 from ghosts.data.dataset import Dataset
+from ghosts.methods.build import build_model
 from ghosts.run.load import Run, ensemble_of
 from ghosts.run.rollout import World, walk_episodes
 from ghosts_sim.errors import ConfigError
@@ -19,7 +19,7 @@ from ghosts_sim.geometry import from_cells
 from landmark_world import load, make_landmark_root, small_experiment
 
 CPU = torch.device("cpu")
-EXPERIMENT = VlnExperiment(**vars(small_experiment()), navigation=NavigationConfig(step_limit=6))
+EXPERIMENT = acting(small_experiment(), step_limit=6)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,8 @@ def test_what_cannot_be_one_is_refused(data: Dataset) -> None:
     blind = replace(run, name="blind", reading=replace(run.reading, labels=None))
     with pytest.raises(ConfigError, match=r"blind and seed0 read different words or labels"):
         ensemble_of([run, blind])
-    hand = Run("hand", EXPERIMENT, build_model(replace(EXPERIMENT, kind="hand-coded")), data.reading)
+    rule = hand_coded_of(small_experiment())
+    hand = Run("hand", rule, build_model(rule), data.reading)
     with pytest.raises(ConfigError, match=r"hand has no filter for an ensemble"):
         ensemble_of([run, hand])
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from ghosts.config import ModelConfig, NavigationConfig, VlnExperiment
+from experiments import acting, task_of
+from ghosts.config import Experiment
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import DEV_UNSEEN, Example
 from ghosts.run.load import Run
 from ghosts.run.rollout import World
-from ghosts.train.navigate import NavigationTask
-from ghosts.train.seq2seq import Seq2SeqTask
-from ghosts.train.vln import navigation_task
+from ghosts.train.task import EpisodeTask
 from landmark_world import load, make_landmark_root, small_experiment
 
 
@@ -23,7 +23,7 @@ class Comb:
     """A task on the small world."""
 
     data: Dataset
-    task: NavigationTask | Seq2SeqTask
+    task: EpisodeTask[Any, Any]
     world: World
 
     @property
@@ -37,13 +37,10 @@ class Comb:
         return Run("comb", self.task.experiment, self.task.model, self.data.reading)
 
 
-def make_comb(folder: Path, navigation: NavigationConfig | None = None, model: ModelConfig | None = None) -> Comb:
+def make_comb(folder: Path, experiment: Experiment | None = None) -> Comb:
     """Write the world and make an untrained task on it, in evaluation mode."""
-    base = small_experiment()
-    experiment = VlnExperiment(
-        **{**vars(base), "model": model or base.model}, navigation=navigation or NavigationConfig(step_limit=8)
-    )
+    experiment = experiment or acting(small_experiment(), step_limit=8)
     data = load(make_landmark_root(folder / "root"), experiment)
-    task = navigation_task(experiment, data)
+    task = task_of(experiment, data)
     task.eval()
     return Comb(data, task, World(data, torch.device("cpu")))

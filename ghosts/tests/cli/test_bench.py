@@ -11,7 +11,7 @@ import ghosts_benchmarks.growth
 import ghosts_benchmarks.mattersim
 import ghosts_benchmarks.model
 import ghosts_benchmarks.renderer
-from ghosts.config import GoalExperiment
+from ghosts.config import Experiment
 from ghosts_benchmarks import command as bench
 from ghosts_benchmarks.growth import TINY_RANGES, Point, Ranges
 from ghosts_benchmarks.measure import Measurement
@@ -89,7 +89,7 @@ def test_growth_prints_writes_and_draws(
 ) -> None:
     asked = {}
 
-    def fake(experiment: GoalExperiment, ranges: Ranges, fabric: object, **options: object) -> list[Point]:
+    def fake(experiment: Experiment, ranges: Ranges, fabric: object, **options: object) -> list[Point]:
         asked.update(options, preset=experiment.name, ranges=ranges)
         return [
             Point("batch", 8, True, 20.0, 400.0, 0.125),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from lightning_fabric import Fabric
 
+from experiments import task_of
 from ghosts.cli._runs import EvalOptions, group_runs
 from ghosts.data.examples import Selection, load_splits
 from ghosts.evaluate.goal import GoalScores, evaluate_goal
 from ghosts.evaluate.table import ScoredRun
 from ghosts.run.load import Run, load_run
-from ghosts.train.goal import goal_task
 from ghosts.train.trainer import RunFiles, train
 from ghosts_sim.cli import main
 from ghosts_sim.dataroot import DataRoot
@@ -30,7 +30,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in (0, 1):
         experiment = small_experiment(iterations=2, seed=seed)
         data = load(folder / "root", experiment)
-        task = goal_task(experiment, data, Selection("val_seen", data.examples("val_seen")[:1]))
+        task = task_of(experiment, data, Selection("val_seen", data.examples("val_seen")[:1]))
         train(task, Fabric(accelerator="cpu", devices=1), RunFiles.of(folder / f"run{seed}"))
     return folder
 
@@ -47,7 +47,7 @@ def test_table_of_two_seeds_and_the_hand_coded_row(world: Path, capsys: pytest.C
     assert list(split["models"]) == ["hand-coded", "tiny"]
     assert [run["seed"] for run in split["models"]["tiny"]["runs"]] == [0, 1]
     assert len(split["models"]["tiny"]["success"]["steps"]) == 8
-    assert summary["experiments"]["tiny"]["kind"] == "filter"
+    assert summary["experiments"]["tiny"]["method"] == "ghost"
     assert {"ghosts", "torch", "command"} <= summary["provenance"].keys()
     # The numbers are those of the function itself.
     data = load(world / "root", small_experiment())

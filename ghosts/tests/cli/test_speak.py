@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ghosts.config import NavigationConfig, VlnExperiment
+from experiments import acting
 from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.examples import Example
 from ghosts.evaluate import vln
@@ -110,7 +110,7 @@ def test_an_agent_follows_its_words_and_peoples(
     root: Path, speaker: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """People's are walked as `ghosts eval vln` walks them; the speaker's are its own for the same paths."""
-    everywhere = VlnExperiment(**vars(small_experiment(hold_out=0)))
+    everywhere = acting(small_experiment(hold_out=0))
     agent, out = save_untrained(tmp_path / "agent.safetensors", root, everywhere), tmp_path / "scores.json"
     walked: list[list[Example]] = []
     walk = vln.walk_split
@@ -154,7 +154,7 @@ def test_followers_that_do_not_listen(
     hint = "name a run of ghosts train vln, such as landmarks-agent"
     line = f"ghosts speak: landmarks-speaker was not trained to act; {hint}"
     assert failed(capsys, *words, "landmarks-speaker") == line
-    knows = VlnExperiment(**vars(small_experiment()), navigation=NavigationConfig(true_beliefs=True))
+    knows = acting(small_experiment(), true_beliefs=True)
     bound = save_untrained(tmp_path / "bound.safetensors", root, knows)
     assert failed(capsys, *words, str(bound)) == f"ghosts speak: bound knows the way without words; {hint}"
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent.test_speaker import speaker_experiment
-from ghosts.run.load import find_checkpoint
+from ghosts.config import ModelConfig, experiment_values
+from ghosts.methods.ghost.settings import AgentExperiment, FilterExperiment
+from ghosts.run.load import find_checkpoint, load_run
 from ghosts.weights.checkpoint import load_checkpoint, save_checkpoint
 from ghosts_sim.cli import main
 from landmark_world import make_landmark_root
+from methods.test_speaker import speaker_experiment
 from view_fixtures import save_untrained
 
 TINY = ("--train.iterations", "2", "--train.checkpoint-every", "2", "--train.evaluate-every", "2")
@@ -36,6 +39,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*words: object) -> None:
     main([str(word) for word in words])
+
+
+def without_acting(experiment: AgentExperiment) -> FilterExperiment:
+    """The agent's filter as one that was trained alone."""
+    parts = experiment.model
+    model = ModelConfig(parts.language, parts.mapper, parts.filter, parts.policy)
+    return FilterExperiment(experiment.name, model, data=experiment.data)
 
 
 def test_submission_for_a_split_without_goals(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,12 +141,11 @@ def test_published_rows_are_not_set_beside_procedural_houses(world: Path, capsys
 
 def test_mistakes_are_explained(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stored = load_checkpoint(find_checkpoint(world / "agent"))
-    settings = dict(stored.about["experiment"])
-    walks = settings.pop("navigation")
+    experiment = load_run(world / "agent").experiment
     goal, true, words = world / "goal.safetensors", world / "true.safetensors", world / "seq2seq"
-    save_checkpoint(goal, stored.tensors, {**stored.about, "experiment": settings})
-    told = {**settings, "navigation": {**walks, "true_beliefs": True}}
-    save_checkpoint(true, stored.tensors, {**stored.about, "experiment": told})
+    save_checkpoint(goal, stored.tensors, {**stored.about, "experiment": experiment_values(without_acting(experiment))})
+    knowing = replace(experiment, train=replace(experiment.train, true_beliefs=True))
+    save_checkpoint(true, stored.tensors, {**stored.about, "experiment": experiment_values(knowing)})
     cases = {
         "ghosts submit: goal predicts goals and was not trained to act; add --planner": ("submit", "--run", goal),
         "ghosts eval: goal predicts goals and was not trained to act; add": ("eval", "vln", "--run", goal),

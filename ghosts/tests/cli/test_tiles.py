@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from ghosts.config import DataConfig
 from ghosts.data.dataset import open_dataset
 from ghosts.data.reading import reading_of
 from ghosts.data.tile_store import JOINED
@@ -35,7 +36,7 @@ def test_makes_tiles_once(files: tuple[Path, Path], capsys: pytest.CaptureFixtur
     output = capsys.readouterr().out
     assert "2 of 2 buildings to make: about 0 MB" in output
     assert "2 buildings made, 0 were up to date" in output
-    bank = open_dataset(DataRoot(root), reading_of(replace(small_experiment(), observation="images"))).bank
+    bank = open_dataset(DataRoot(root), reading_of(replace(small_experiment(), data=DataConfig("images")))).bank
     assert len(bank.numbers) == 4
     assert bank.features is not None
     assert bank.features.shape[1] == 8

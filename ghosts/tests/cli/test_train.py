@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checks import unchecked
+from experiments import task_of
+from ghosts.config import Purpose, to_dict
 from ghosts.evaluate.goal import evaluate_goal
-from ghosts.presets import KINDS, preset
+from ghosts.methods import PURPOSES, preset, presets
 from ghosts.train import goal
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
 from ghosts_sim.cli import main
@@ -107,7 +112,7 @@ def test_help_lists_the_presets(words: list[str], capsys: pytest.CaptureFixture[
         main(["train", *words])
     text = " ".join(capsys.readouterr().out.split())
     assert text.startswith("usage: ghosts train [-h] {goal,vln,speaker}")
-    for name, make in (item for presets in KINDS.values() for item in presets.items()):
+    for name, make in (item for purpose in PURPOSES for item in presets(purpose).items()):
         assert make.__doc__
         assert f" {name} {make.__doc__.splitlines()[0]} " in text
 
@@ -116,7 +121,11 @@ def test_help_lists_the_presets(words: list[str], capsys: pytest.CaptureFixture[
     ("kind", "name", "named"),
     [
         ("goal", "houses-filter", ("--select", "--train.batch", "--model.filter.headings", "--landmarks.sight-m")),
-        ("vln", "landmarks-agent", ("--warm-start", "--navigation.freeze-filter", "--train.batch")),
+        (
+            "vln",
+            "landmarks-agent",
+            ("--warm-start", "--train.freeze-filter", "--model.step-limit", "--model.planner.sure", "--train.batch"),
+        ),
     ],
 )
 def test_help_of_each_kind(kind: str, name: str, named: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,11 +142,33 @@ def test_help_of_each_kind(kind: str, name: str, named: tuple[str, ...], capsys:
         assert f"--train.iterations INT (default: {known.train.iterations})" in text
 
 
+KINDS = {make().__class__: (purpose, name) for purpose in PURPOSES for name, make in presets(purpose).items()}
+"""A preset of every kind of experiment."""
+
+
+@pytest.mark.parametrize(("purpose", "name"), KINDS.values(), ids=" ".join)
+def test_help_offers_what_changes_something(purpose: Purpose, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """All settings of the experiment, but those that it says are unused there."""
+    with pytest.raises(SystemExit, match="0"):
+        main(["train", purpose, "--preset", name, "--help"])
+    offered = set(re.findall(r"--([a-z0-9.-]+)", capsys.readouterr().out))
+    experiment = preset(name, purpose)
+    every = {path.removeprefix("data.") for path in leaves(to_dict(experiment))} - {"name"}
+    unused = {path for path in every for part in experiment.unused if f"{path}.".startswith(f"{part}.")}
+    assert {word.replace("-", "_") for word in offered} & every == every - unused
+
+
+def leaves(values: dict[str, Any], where: str = "") -> Iterator[str]:
+    """Settings by their paths, such as "train.seed"."""
+    for name, value in values.items():
+        yield from leaves(value, f"{where}{name}.") if isinstance(value, dict) else [f"{where}{name}"]
+
+
 def test_the_tiny_preset_learns(data: Path, tmp_path: Path) -> None:
     """With 50 of its 120 iterations, seed 0: unseen success 16 % → 33 %; with seeds 1 to 3 30, 40 and 39 %."""
     experiment = preset("tiny")
     loaded = load(data, experiment)
-    scores = evaluate_goal(goal.goal_task(experiment, loaded).model, loaded, loaded.examples("dev_unseen"))
+    scores = evaluate_goal(task_of(experiment, loaded).model, loaded, loaded.examples("dev_unseen"))
     before = float(scores.success.mean())
     out = tmp_path / "run"
     with unchecked():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ghosts.config import GoalExperiment
+from ghosts.config import Experiment
 from ghosts.data.dataset import Dataset, DataShelf, choose_source, open_dataset
 from ghosts.data.examples import split_buildings
 from ghosts.data.reading import reading_of
@@ -17,7 +17,7 @@ from ghosts.data.tile_store import JOINED, TileSettings, read_tiles
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.cells import CellFeatures
 from ghosts.mapping.saved_backbone import weights_hash
-from ghosts.presets import preset
+from ghosts.methods import preset
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError, UnknownNameError
 from ghosts_sim.types import Intrinsics
@@ -29,13 +29,13 @@ CAMERA = Intrinsics(80, 64, 1.0)
 """Smaller than the paper's, for speed."""
 
 
-def tiny_images() -> GoalExperiment:
+def tiny_images() -> Experiment:
     experiment = preset("tiny")
     mapper = replace(experiment.model.mapper, features=8)
     return replace(experiment, model=replace(experiment.model, mapper=mapper))
 
 
-def opened(root: DataRoot, experiment: GoalExperiment) -> Dataset:
+def opened(root: DataRoot, experiment: Experiment) -> Dataset:
     """As training opens it."""
     return open_dataset(root, reading_of(experiment, training=True))
 

@@ -13,18 +13,18 @@ import torch
 from lightning_fabric import Fabric
 from torch.testing import assert_close
 
-from ghosts.config import GoalExperiment
+from experiments import task_of
+from ghosts.config import DataConfig
 from ghosts.data import stream
 from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.examples import TRAIN, split_buildings
 from ghosts.data.reading import reading_of
 from ghosts.data.stream import MIXED, Stream, visited
 from ghosts.data.symmetry import Symmetry
-from ghosts.presets import tiny_agent
-from ghosts.train.goal import goal_task
+from ghosts.methods.ghost.presets import tiny_agent
+from ghosts.methods.ghost.settings import FilterExperiment
 from ghosts.train.task import Share
 from ghosts.train.trainer import RunFiles, train
-from ghosts.train.vln import navigation_task
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError
@@ -45,13 +45,14 @@ def in_shards(folder: Path) -> Path:
     return folder
 
 
-def experiment(**settings: object) -> GoalExperiment:
+def experiment(**settings: object) -> FilterExperiment:
     base = small_experiment(mirrored=0.5, label_dropout=0.3, **settings)
     model = replace(base.model, language=replace(base.model.language, vectors=True))
-    return replace(base, model=model, landmarks=replace(base.landmarks, vectors=True))
+    shown = replace(base.data, landmarks=replace(base.data.landmarks, vectors=True))
+    return replace(base, model=model, data=shown)
 
 
-def load(folder: Path, experiment: GoalExperiment) -> Dataset:
+def load(folder: Path, experiment: FilterExperiment) -> Dataset:
     """The data anew: a stream keeps what it has read."""
     return open_dataset(DataRoot(folder), reading_of(experiment, training=True))
 
@@ -151,7 +152,7 @@ def test_a_run_on_a_stream_resumes_as_if_it_had_never_stopped_and_starts_another
     def run(name: str, iterations: int, threads: int = 0) -> dict[str, torch.Tensor]:
         settings = experiment(iterations=2, checkpoint_every=1, visit=3, schedule="constant")
         data = load(folder, settings)
-        task = goal_task(settings, data)
+        task = task_of(settings, data)
         if iterations < 2:
             task.config = replace(task.config, iterations=iterations)
         train(task, Fabric(accelerator="cpu", devices=1), RunFiles.of(tmp_path / name), threads=threads)
@@ -166,7 +167,7 @@ def test_a_run_on_a_stream_resumes_as_if_it_had_never_stopped_and_starts_another
     (other / "r2r" / "R2R_train.json").write_text(text)
     settings = experiment()
     again = load(other, settings)
-    task = goal_task(settings, again, warm_start=tmp_path / "whole" / LAST)
+    task = task_of(settings, again, warm_start=tmp_path / "whole" / LAST)
     before, now = (load(folder, settings).vocabulary, again.vocabulary)
     own = task.model.state_dict()["language.encoder.embedding.own.weight"]
     old = whole["language.encoder.embedding.own.weight"]
@@ -179,11 +180,11 @@ def test_a_run_on_a_stream_resumes_as_if_it_had_never_stopped_and_starts_another
     assert_close({name: task.model.state_dict()[name] for name in rest}, rest)
     other_size = replace(settings, model=replace(settings.model, mapper=replace(settings.model.mapper, channels=16)))
     with pytest.raises(DataError, match="a model of other sizes"):
-        goal_task(other_size, again, warm_start=tmp_path / "whole" / LAST)
+        task_of(other_size, again, warm_start=tmp_path / "whole" / LAST)
 
 
 def test_shares_of_processes_make_the_whole_batch(data: Dataset) -> None:
-    task = goal_task(experiment(), data)
+    task = task_of(experiment(), data)
     whole = [example.instr_id for example, _ in task.examples(3, Share(), 2)]
     halves = [[example.instr_id for example, _ in task.examples(3, Share(rank, 2), 2)] for rank in (0, 1)]
     assert [item for pair in zip(*halves) for item in pair] == whole
@@ -191,11 +192,11 @@ def test_shares_of_processes_make_the_whole_batch(data: Dataset) -> None:
 
 def test_what_cannot_be_streamed_is_said(data: Dataset, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="agents cannot learn from a streamed training split"):
-        navigation_task(tiny_agent(), data)
+        task_of(tiny_agent(), data)
     root = in_shards(make_landmark_root(tmp_path / "root"))
     (root / "scans").mkdir()
     with pytest.raises(DataError, match="only landmarks are streamed"):
-        load(root, replace(experiment(), observation="images"))
+        load(root, replace(experiment(), data=DataConfig("images")))
     shard = root / "r2r" / "R2R_train" / f"{SCANS[0]}.json"
     shard.write_text((root / "r2r" / "R2R_train" / f"{SCANS[1]}.json").read_text())
     with pytest.raises(DataError, match=f"expected '{SCANS[0]}', as the file is named"):

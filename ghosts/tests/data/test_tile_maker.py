@@ -26,7 +26,7 @@ from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.camera_torch import make_bank
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.saved_backbone import save_backbone, weights_hash
-from ghosts.presets import tiny
+from ghosts.methods.ghost.presets import tiny
 from ghosts_sim.cli import main
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError

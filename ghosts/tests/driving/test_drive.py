@@ -199,7 +199,9 @@ def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
     other = next(iter(each_instruction(root.episodes("train"))))
     with pytest.raises(DataError, match="no answer; name the file of this split"):
         choose(open_episode(simulators(world), root, other))
-    monkeypatch.setattr("ghosts.driving.agent.load_run", lambda run: SimpleNamespace(acts=False))
+    monkeypatch.setattr(
+        "ghosts.driving.agent.load_run", lambda run: SimpleNamespace(experiment=SimpleNamespace(acts=False))
+    )
     with pytest.raises(ConfigError, match="was not trained to act; add --planner"):
         make_agent(Path("some-filter"), Path("houses-backbone"))
 
@@ -208,7 +210,8 @@ def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
 def test_a_run_that_cannot_act_drives_by_the_planner_alone(
     world: Path, acts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ghosts.run.load.load_run", lambda run: SimpleNamespace(acts=acts))
+    opened = SimpleNamespace(experiment=SimpleNamespace(acts=acts))
+    monkeypatch.setattr("ghosts.run.load.load_run", lambda run: opened)
     monkeypatch.setattr("ghosts.driving.agent.make_agent", lambda run, backbone, planner: SimpleNamespace(follow=None))
     options = EvalCe(data=world, run=(Path("filter"),), planner=True)
     names = [name for name in _choosers(options, houses_of(world)) if name.startswith("filter")]

@@ -10,14 +10,14 @@ import torch
 from lightning_fabric import Fabric
 from torch import nn
 
-from ghosts.agent.baselines import HandCoded
+from experiments import hand_coded_of, task_of
 from ghosts.agent.model import Briefing, Prediction, mean_prediction
 from ghosts.belief.histogram import pose_belief
-from ghosts.config import GoalExperiment
 from ghosts.data.examples import evenly
 from ghosts.evaluate.goal import Execution, GoalScores, evaluate_goal, score_goal
 from ghosts.mapping.observations import Observations
-from ghosts.train.goal import goal_task
+from ghosts.methods.ghost.settings import FilterExperiment
+from ghosts.methods.hand_coded.model import HandCoded
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.types import Grid
 from landmark_world import load, make_landmark_root, small_experiment
@@ -105,7 +105,7 @@ def test_evenly(folder: Path) -> None:
 def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:
     experiment = small_experiment()
     data = load(folder, experiment)
-    model, examples = goal_task(experiment, data).model, data.examples("val_seen")
+    model, examples = task_of(experiment, data).model, data.examples("val_seen")
     whole = evaluate_goal(model, data, examples, steps=3)
     assert not model.training
     parts = evaluate_goal(model, data, examples[::-1], Execution(batch=5, threads=0), steps=3)
@@ -126,7 +126,7 @@ def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:
 class Spot(nn.Module):
     """Says that the goal lies 6 m from the start: ahead of the walker, or to the east."""
 
-    def __init__(self, experiment: GoalExperiment, *, ahead: bool) -> None:
+    def __init__(self, experiment: FilterExperiment, *, ahead: bool) -> None:
         super().__init__()
         self.config, self.ahead = experiment.model, ahead
 
@@ -161,7 +161,7 @@ def test_symmetric_worlds_have_one_say_together(folder: Path) -> None:
 
 def test_processes_share_batches(folder: Path) -> None:
     """Each of three processes scores its batches; their sum is what one process alone finds, bit for bit."""
-    experiment = replace(small_experiment(), kind="hand-coded")
+    experiment = hand_coded_of(small_experiment())
     data, model = load(folder, experiment), HandCoded(experiment.model)
     examples = data.examples("dev_unseen")
 

@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ghosts.config import GoalExperiment, SpeakerConfig, SpeakerExperiment, VlnExperiment
+import experiments
+from ghosts.config import Experiment
 from ghosts.data.drops import absent_of
 from ghosts.data.examples import load_spoken
 from ghosts.data.tile_store import JOINED, TileSettings, pictures_of, read_tiles, write_part
@@ -41,6 +42,8 @@ from ghosts.mapping.landmark_views import LandmarkSource
 from ghosts.mapping.saved_backbone import load_backbone, save_backbone
 from ghosts.mapping.tiles import Tiles
 from ghosts.mapping.torch_archive import read_torch_archive
+from ghosts.methods.ghost.settings import FilterExperiment
+from ghosts.methods.speaker.settings import SpeakerConfig
 from ghosts.run.doctor import diagnose
 from ghosts.run.load import load_run
 from ghosts.run.speak import speaker_of
@@ -424,10 +427,10 @@ def _header(content: bytes) -> dict[str, Any]:
 _checkpoints: dict[str, bytes] = {}
 
 
-KINDS: dict[str, Callable[..., GoalExperiment]] = {
-    "goal": GoalExperiment,
-    "agent": VlnExperiment,
-    "speaker": partial(SpeakerExperiment, speaker=SpeakerConfig(hidden=16, encoded=16)),
+KINDS: dict[str, Callable[[FilterExperiment], Experiment]] = {
+    "goal": lambda small: small,
+    "agent": experiments.acting,
+    "speaker": partial(experiments.speaker_of, speaker=SpeakerConfig(hidden=16, encoded=16)),
 }
 
 
@@ -436,9 +439,7 @@ def make_checkpoint(kind: str) -> Callable[[Path], Path]:
         path = folder / "best.safetensors"
         if kind not in _checkpoints:
             root = make_landmark_root(Path(tempfile.mkdtemp()) / "combs")
-            experiment = small_experiment()
-            wanted = KINDS[kind](**vars(experiment))
-            _checkpoints[kind] = save_untrained(path, root, wanted).read_bytes()
+            _checkpoints[kind] = save_untrained(path, root, KINDS[kind](small_experiment())).read_bytes()
         path.write_bytes(_checkpoints[kind])
         return path
 

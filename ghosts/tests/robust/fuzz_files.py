@@ -14,13 +14,13 @@ import torch
 from formats import KINDS, PLAIN, Codec, inside_header, make_record, make_torch_file
 from lightning_fabric import Fabric
 
-from ghosts.config import GoalExperiment
+from experiments import task_of
+from ghosts.config import DataConfig, Experiment
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import FOLDER, JOINED, TileSettings
 from ghosts.evaluate.submission import write_submission
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import save_backbone, weights_hash
-from ghosts.train.goal import goal_task
 from ghosts.train.trainer import RunFiles, train
 from ghosts.weights.checkpoint import BEST, LAST
 from ghosts_houses.world import WorldConfig, make_world
@@ -239,7 +239,7 @@ def make_work(work: Path, slow: bool) -> None:
     combs = make_landmark_root(work / "combs")
     small = small_experiment()
     for name, kind in KINDS.items():
-        save_untrained(work / f"{name}.safetensors", combs, kind(**vars(small)))
+        save_untrained(work / f"{name}.safetensors", combs, kind(small))
     shutil.copy(combs / "r2r" / "R2R_train.json", work / "told.json")
     load_graph(combs / "connectivity" / f"{SCANS[0]}_connectivity.json", work / "cache")
     root = DataRoot(combs)
@@ -251,7 +251,7 @@ def make_work(work: Path, slow: bool) -> None:
     write_submission(work / "answers.json", root, "val_seen", starts)
     make_record(work)
     _make_run(work / "run", combs)
-    _make_photos(work, replace(small, observation="images"))
+    _make_photos(work, replace(small, data=DataConfig("images")))
     _make_annotations(work)
     make_world(work / "houses", HOUSES, images=False)
     if slow:
@@ -264,7 +264,7 @@ def make_work(work: Path, slow: bool) -> None:
 def _make_run(folder: Path, combs: Path) -> None:
     """A run stopped after two of three iterations, and its best checkpoint."""
     experiment = small_experiment(iterations=3, log_every=1, checkpoint_every=1)
-    task = goal_task(experiment, load(combs, experiment))
+    task = task_of(experiment, load(combs, experiment))
     draw: Callable[..., object] = task.draw
 
     def stopping(iteration: int, share: object) -> object:
@@ -279,7 +279,7 @@ def _make_run(folder: Path, combs: Path) -> None:
         shutil.copy(folder / LAST, folder / BEST)
 
 
-def _make_photos(work: Path, experiment: GoalExperiment) -> None:
+def _make_photos(work: Path, experiment: Experiment) -> None:
     """Pictures, tiles of them, and a model and a backbone that read them."""
     splits = {"train": ("houseA", "houseC"), "val_unseen": ("houseB",)}
     photos = DataRoot(make_image_root(work / "photos", splits, count=2))

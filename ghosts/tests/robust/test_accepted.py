@@ -17,8 +17,9 @@ import pytest
 
 from crafted import respoilt
 from forked import Forked
-from ghosts.config import GoalExperiment, from_dict, to_dict
+from ghosts.config import from_dict, to_dict
 from ghosts.data.tile_store import JOINED, read_tiles
+from ghosts.methods.ghost.settings import FilterExperiment
 from ghosts.run.load import load_run
 from ghosts.view.record_json import from_json, to_json
 from ghosts.weights.checkpoint import load_checkpoint
@@ -122,7 +123,8 @@ SETTINGS = {
     ),
     "steps": (lambda s: s["model"]["language"].update(steps=10**9), "language.steps must lie in 1..256"),
     "no name": (lambda s: s.pop("name"), r"experiment\.name is missing"),
-    "kind": (lambda s: s.update(kind=["filter"]), "experiment.kind must be one of filter, lingunet, hand-coded"),
+    "method": (lambda s: s.update(method=["ghost"]), "field 'experiment': expected an object that names its method"),
+    "purpose": (lambda s: s.update(purpose=["goal"]), "field 'purpose': expected goal or vln"),
 }
 
 
@@ -137,9 +139,11 @@ def test_settings_in_a_checkpoint(run: Path, tmp_path: Path, kind: str) -> None:
 
 def test_lists_and_choices_in_settings() -> None:
     sound = to_dict(small_experiment())
-    assert from_dict(GoalExperiment, json.loads(json.dumps(sound)), "x").name == "tiny"
-    with pytest.raises(ConfigError, match=r"x\.observation must be one of landmarks, images, any, got 'pictures'"):
-        from_dict(GoalExperiment, sound | {"observation": "pictures"}, "x")
+    assert from_dict(FilterExperiment, json.loads(json.dumps(sound)), "x").name == "tiny"
+    with pytest.raises(
+        ConfigError, match=r"x\.data\.observation must be one of landmarks, images, any, got 'pictures'"
+    ):
+        from_dict(FilterExperiment, sound | {"data": {"observation": "pictures"}}, "x")
 
 
 def test_cameras_beyond_belief() -> None:

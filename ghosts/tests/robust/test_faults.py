@@ -164,7 +164,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     def refused(*arguments: object, **options: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr("tempfile.mkstemp", refused)
+    monkeypatch.setattr("ghosts_sim.files._locked_temporary", refused)
     with pytest.raises(DataError, match="Permission denied") as caught:
         write_json(tmp_path / "locked" / "a.json", 1)
     assert "locked" in str(caught.value)
@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
 
 def test_a_read_only_cache_costs_only_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_root(tmp_path / "root", images=False) / "connectivity" / f"{SCAN}_connectivity.json"
-    monkeypatch.setattr("tempfile.mkstemp", full_disk)
+    monkeypatch.setattr("ghosts_sim.files._locked_temporary", full_disk)
     assert load_graph(path, tmp_path / "cache").path(0, 3) == [0, 1, 2, 3]
     assert not list((tmp_path / "cache").rglob("*.npz"))
 
@@ -212,14 +212,15 @@ def test_other_versions_are_named(tmp_path: Path) -> None:
     save_checkpoint(path, {"model/a": torch.ones(2)}, {"iteration": 1})
     content = path.read_bytes()
     path.write_bytes(content.replace(f'"format":"{FORMAT}"'.encode(), b'"format":"1"'))
-    with pytest.raises(DataError, match=r"formats 2 and 3; train again or use the version that wrote it"):
+    with pytest.raises(DataError, match=r"formats 2, 3, 4; train again or use the version that wrote it"):
         load_checkpoint(path)
     about = {"iteration": 1, "vocabulary": ["<pad>", "<unk>"], "labels": None}
     experiment = {"name": "x", "kind": "filter", "model": {"language": {"hiden": 3}}}
     save_checkpoint(path, {"model/a": torch.ones(2)}, {**about, "experiment": experiment})
     with pytest.raises(DataError, match=r"unknown field 'hiden'; did you mean 'hidden'.*another version"):
         load_run(path)
-    save_checkpoint(path, {"model/a": torch.ones(2)}, {**about, "experiment": {"model": {"language": {"hidden": "9"}}}})
+    experiment["model"] = {"language": {"hidden": "9"}}
+    save_checkpoint(path, {"model/a": torch.ones(2)}, {**about, "experiment": experiment})
     with pytest.raises(DataError, match=r"language\.hidden must be a whole number, got '9'"):
         load_run(path)
 

@@ -13,6 +13,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from crafted import respoilt
+from experiments import task_of
 from ghosts.agent.known import on_slots
 from ghosts.agent.model import Briefing, GoalModel
 from ghosts.belief.histogram import normalise, update
@@ -21,7 +22,6 @@ from ghosts.evaluate.goal import evaluate_goal
 from ghosts.mapping.tiles import Tiles
 from ghosts.run.load import load_run
 from ghosts.run.tracker import load_tracker
-from ghosts.train.goal import goal_task
 from ghosts.train.trainer import LOG, RunFiles, train
 from ghosts.weights.checkpoint import LAST, load_checkpoint, save_checkpoint
 from ghosts_sim.cli import main
@@ -116,7 +116,7 @@ def test_tiles_of_nan(photos: Path, tmp_path: Path) -> None:
 def test_training_stops_and_keeps_its_last_good_checkpoint(combs: Path, tmp_path: Path) -> None:
     """The fourth iteration's loss is NaN: no row is due, but a checkpoint."""
     experiment = small_experiment(log_every=100, checkpoint_every=2, iterations=8)
-    task = goal_task(experiment, load(combs, experiment))
+    task = task_of(experiment, load(combs, experiment))
     forward, losses = task.forward, []
 
     def spoilt(batch: object) -> Tensor:

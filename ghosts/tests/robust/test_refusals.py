@@ -21,9 +21,8 @@ import numpy as np
 import pytest
 import torch
 
-from ghosts.agent.seq2seq import Seq2Seq, Seq2SeqAgent
 from ghosts.cli import report
-from ghosts.config import NavigationConfig
+from ghosts.config import MotionConfig
 from ghosts.data.examples import split_buildings
 from ghosts.data.reading import reading_of
 from ghosts.data.tile_maker import TileMaker, sweep_on_device
@@ -34,7 +33,8 @@ from ghosts.mapping.camera_torch import PanoramaBank
 from ghosts.mapping.label_tiles import label_tiles
 from ghosts.mapping.labels import LabelSet, build_labels
 from ghosts.mapping.saved_backbone import load_backbone
-from ghosts.presets import tiny_seq2seq
+from ghosts.methods.seq2seq.model import Seq2Seq, Seq2SeqAgent
+from ghosts.methods.seq2seq.presets import tiny_seq2seq
 from ghosts.run.env import R2REnv
 from ghosts.run.load import Run
 from ghosts.train.labelled_views import load_labelled
@@ -160,9 +160,9 @@ def test_runs(tmp_path: Path) -> None:
         "this run reads images and knows no labels; leave out observation='landmarks'"
     )
     # The tests' type checks would refuse the word before the setting does.
-    settings = NavigationConfig()
-    object.__setattr__(settings, "agent", "dog")
-    assert told(settings.__post_init__) == "navigation.agent must be filter or seq2seq, got 'dog'"
+    settings = MotionConfig()
+    object.__setattr__(settings, "kind", "dog")
+    assert told(settings.__post_init__) == "motion.kind must be factorised or joint, got 'dog'"
     labels = build_labels([])
     twice = (*labels.labels, labels.labels[0])
     assert told(lambda: LabelSet(twice)) == (

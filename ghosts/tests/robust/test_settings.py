@@ -16,7 +16,6 @@ from ghosts.cli._launch import TrainOptions
 from ghosts.cli._runs import EvalOptions
 from ghosts.config import (
     BackboneConfig,
-    BaselineConfig,
     FilterConfig,
     LandmarkConfig,
     LanguageConfig,
@@ -24,16 +23,17 @@ from ghosts.config import (
     MapperConfig,
     ModelConfig,
     MotionConfig,
-    NavigationConfig,
     PlannerConfig,
     PolicyConfig,
     RegionConfig,
-    Seq2SeqConfig,
-    SpeakerConfig,
     TrainConfig,
-    VlnExperiment,
+    WalkTrainConfig,
     from_dict,
 )
+from ghosts.methods.ghost.settings import AgentModelConfig, AgentTrainConfig
+from ghosts.methods.lingunet.settings import HeatConfig
+from ghosts.methods.seq2seq.settings import DecoderConfig, Seq2SeqModelConfig
+from ghosts.methods.speaker.settings import SpeakerConfig
 from ghosts_benchmarks import command as bench
 from ghosts_houses.cli import world
 from ghosts_houses.world import WorldConfig
@@ -57,8 +57,8 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (MotionConfig, {"hidden": 0}, "motion.hidden must be at least 1, got 0"),
     (MotionConfig, {"dropout": NAN}, "motion.dropout must lie in [0, 1), got nan"),
     (LingUNetConfig, {"levels": 65}, "observation.levels must lie in 1..64, got 65"),
-    (BaselineConfig, {"levels": 0}, "baseline.levels must lie in 1..64, got 0"),
-    (BaselineConfig, {"sigma_m": 0.0}, "baseline.sigma_m must be positive, got 0.0"),
+    (HeatConfig, {"levels": 0}, "heat.levels must lie in 1..64, got 0"),
+    (HeatConfig, {"sigma_m": 0.0}, "heat.sigma_m must be positive, got 0.0"),
     (FilterConfig, {"headings": 3}, "filter.headings must be 1, 4 or 8, got 3"),
     (FilterConfig, {"pool": 0}, "filter.pool must be at least 1, got 0"),
     (FilterConfig, {"sigma_m": -1.0}, "filter.sigma_m must be positive, got -1.0"),
@@ -69,8 +69,8 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (PolicyConfig, {"sigma_m": 0.0}, "policy.sigma_m must be positive, got 0.0"),
     (PlannerConfig, {"sure": 1.5}, "planner.sure must lie in [0, 1], got 1.5"),
     (PlannerConfig, {"metre_cost": -1.0}, "planner.metre_cost must not be negative, got -1.0"),
-    (Seq2SeqConfig, {"sectors": 0}, "seq2seq.sectors must be at least 1, got 0"),
-    (Seq2SeqConfig, {"dropout": 1.0}, "seq2seq.dropout must lie in [0, 1), got 1.0"),
+    (DecoderConfig, {"sectors": 0}, "decoder.sectors must be at least 1, got 0"),
+    (DecoderConfig, {"dropout": 1.0}, "decoder.dropout must lie in [0, 1), got 1.0"),
     (SpeakerConfig, {"sectors": 0}, "speaker.sectors must be at least 1, got 0"),
     (SpeakerConfig, {"encoded": 7}, "speaker.encoded must be even, got 7"),
     (SpeakerConfig, {"rings_m": (2.0, 1.0)}, "speaker.rings_m must be positive and ascend, got [2.0, 1.0]"),
@@ -93,30 +93,17 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (EvalOptions, {"devices": 0}, "--devices must be at least 1, got 0"),
     (EvalOptions, {"examples": -1}, "--examples must not be negative, got -1"),
     (TrainOptions, {"select_examples": 0}, "--select-examples must be at least 1, got 0"),
-    (NavigationConfig, {"step_limit": 0}, "navigation.step_limit must be at least 1, got 0"),
-    (NavigationConfig, {"own_actions": 2.0}, "navigation.own_actions must lie in [0, 1], got 2.0"),
-    (NavigationConfig, {"policy_weight": -1.0}, "navigation.policy_weight must not be negative, got -1.0"),
+    (AgentModelConfig, {"step_limit": 0}, "model.step_limit must be at least 1, got 0"),
+    (Seq2SeqModelConfig, {"step_limit": 0}, "model.step_limit must be at least 1, got 0"),
+    (WalkTrainConfig, {"own_actions": 2.0}, "train.own_actions must lie in [0, 1], got 2.0"),
+    (AgentTrainConfig, {"policy_weight": -1.0}, "train.policy_weight must not be negative, got -1.0"),
+    (WalkTrainConfig, {"samples": 0}, "train.samples must be at least 1, got 0"),
     (
-        NavigationConfig,
-        {"agent": "seq2seq", "true_beliefs": True},
-        "navigation.true_beliefs needs navigation.agent filter, got 'seq2seq'",
-    ),
-    (
-        NavigationConfig,
-        {"agent": "seq2seq", "freeze_filter": True},
-        "navigation.freeze_filter needs navigation.agent filter, got 'seq2seq'",
-    ),
-    (NavigationConfig, {"samples": 0}, "navigation.samples must be at least 1, got 0"),
-    (
-        NavigationConfig,
+        AgentTrainConfig,
         {"reward": 1.0, "samples": 4},
-        "navigation.reward needs navigation.agent filter, own-actions 1 and samples of at least 2, got 1.0",
+        "train.reward needs train.own_actions 1 and train.samples of at least 2, got 1.0",
     ),
-    (
-        VlnExperiment,
-        {"name": "x", "kind": "filter", "navigation": NavigationConfig(samples=5)},
-        "navigation.samples must divide train.batch of 32, got 5",
-    ),
+    (WalkTrainConfig, {"samples": 5}, "train.samples must divide train.batch of 32, got 5"),
     (BackboneConfig, {"channels": 0}, "train.channels must be at least 1, got 0"),
     (BackboneConfig, {"iterations": 0}, "train.iterations must be at least 1, got 0"),
     (BackboneConfig, {"width": 100}, "train.width must be a multiple of 16, got 100"),

@@ -13,19 +13,21 @@ import torch
 from lightning_fabric import Fabric
 
 import ghosts.run.env  # noqa: F401 (registers the environment)
-from ghosts.agent.build import build_model
-from ghosts.config import NavigationConfig, VlnExperiment
+from experiments import acting, seq2seq_of, task_of
+from ghosts.config import DataConfig, Experiment, LandmarkConfig
 from ghosts.data.dataset import open_dataset
 from ghosts.data.examples import DEV_UNSEEN, Example
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import FOLDER, TileSettings
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import load_backbone, save_backbone, weights_hash
+from ghosts.methods.build import build_model
+from ghosts.methods.ghost.settings import AgentExperiment
+from ghosts.methods.seq2seq.settings import DecoderConfig
 from ghosts.run.env_agent import EnvAgent
 from ghosts.run.load import Run, load_run
 from ghosts.run.rollout import World, walk_episodes
 from ghosts.train.trainer import RunFiles, train
-from ghosts.train.vln import navigation_task
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.landmarks.format import Landmark, load_scene, write_landmarks
@@ -38,15 +40,14 @@ CAMERA = Intrinsics(80, 64, math.radians(60.0))
 CPU = torch.device("cpu")
 
 
-def trained(root: Path, out: Path, experiment: VlnExperiment) -> Run:
+def trained(root: Path, out: Path, experiment: Experiment) -> Run:
     """A run of a few iterations, as it comes back from its file."""
-    train(navigation_task(experiment, load(root, experiment)), Fabric(accelerator="cpu"), RunFiles.of(out), threads=0)
+    train(task_of(experiment, load(root, experiment)), Fabric(accelerator="cpu"), RunFiles.of(out), threads=0)
     return load_run(RunFiles.of(out).last)
 
 
-def agent_experiment(**settings: object) -> VlnExperiment:
-    base = small_experiment(iterations=4, checkpoint_every=4, agent_steps=4)
-    return replace(VlnExperiment(**vars(base), navigation=NavigationConfig(step_limit=8)), **settings)
+def agent_experiment(**train: object) -> AgentExperiment:
+    return acting(small_experiment(iterations=4, checkpoint_every=4, agent_steps=4), step_limit=8, **train)
 
 
 def evaluated(run: Run, root: Path, split: str) -> tuple[list[Example], list[list[str]]]:
@@ -95,7 +96,7 @@ def test_it_walks_on_landmarks_as_in_evaluation(combs: Path, tmp_path: Path, vec
     experiment = agent_experiment()
     if vectors:
         model = replace(experiment.model, language=replace(experiment.model.language, vectors=True))
-        experiment = replace(experiment, model=model, landmarks=replace(experiment.landmarks, vectors=True))
+        experiment = replace(experiment, model=model, data=DataConfig(landmarks=LandmarkConfig(vectors=True)))
     run = trained(combs, tmp_path / "run", experiment)
     examples, paths = evaluated(run, combs, DEV_UNSEEN)
     assert len({len(path) for path in paths}) > 2  # they do walk, and not all alike
@@ -132,7 +133,7 @@ def test_it_walks_on_images_as_in_evaluation(tmp_path: Path) -> None:
     settings = TileSettings(weights_hash(backbone), 8, 0.5, camera=CAMERA)
     maker = TileMaker(DataRoot(root), backbone, settings, CPU)
     assert build_tiles(maker, root / FOLDER, plan_work(maker, root / FOLDER))
-    run = trained(root, tmp_path / "run", agent_experiment(observation="images"))
+    run = trained(root, tmp_path / "run", replace(agent_experiment(), data=DataConfig("images")))
     examples, paths = evaluated(run, root, "val_unseen")
     assert len({len(path) for path in paths}) > 1
     env = gymnasium.make("ghosts/R2R-v0", root=root, split="val_unseen", camera=CAMERA)
@@ -147,11 +148,10 @@ def test_runs_that_cannot_act_are_named(combs: Path) -> None:
         EnvAgent(load_run("landmarks-agent"), "houses-backbone")
     data = load(combs, agent_experiment())
     assert data.labels is not None
-    for settings, message in (
-        ({"agent": "seq2seq"}, "r has no map to act on here; name a run of the filter"),
-        ({"true_beliefs": True}, "r acts on true trajectories, which are not shown here"),
+    for experiment, message in (
+        (seq2seq_of(small_experiment(), DecoderConfig()), "r has no map to act on here; name a run of the filter"),
+        (agent_experiment(true_beliefs=True), "r acts on true trajectories, which are not shown here"),
     ):
-        experiment = agent_experiment(navigation=NavigationConfig(**settings))
         run = Run("r", experiment, build_model(experiment, data.vocabulary, data.labels), data.reading)
         with pytest.raises(ConfigError, match=message):
             EnvAgent(run)

@@ -2,19 +2,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from lightning_fabric import Fabric
 
+from experiments import acting
 from ghosts.agent.agent import GhostAgent
-from ghosts.agent.baselines import HandCoded
-from ghosts.config import NavigationConfig, PlannerConfig, VlnExperiment
-from ghosts.presets import preset
+from ghosts.config import PlannerConfig
+from ghosts.methods import preset
+from ghosts.methods.ghost.goal import FilterTask
+from ghosts.methods.hand_coded.model import HandCoded
 from ghosts.run.load import load_run, untrained
-from ghosts.train.goal import FilterTask
-from ghosts.train.resume import resume
 from ghosts.train.trainer import RunFiles, train
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint, save_checkpoint
 from ghosts_sim.errors import ConfigError, DataError
@@ -57,70 +56,22 @@ def test_a_checkpoint_holds_all_it_needs(run: Path) -> None:
 def test_who_acts_and_how(run: Path) -> None:
     """A goal predictor acts through the planner alone; a run that was trained to act, by its own settings."""
     predictor = load_run(run)
-    assert not predictor.acts
+    assert not predictor.experiment.acts
     with pytest.raises(ConfigError, match="run predicts goals and was not trained to act; add --planner"):
         predictor.agent()
     planned = predictor.agent(planner=True)
     assert isinstance(planned, GhostAgent)
     assert planned.planner is not None
-    navigation = NavigationConfig(step_limit=5, planner=PlannerConfig(sure=0.7))
-    acting = replace(predictor, experiment=VlnExperiment(**vars(predictor.experiment), navigation=navigation))
-    agent = acting.agent()
+    experiment = acting(predictor.experiment, step_limit=5, planner=PlannerConfig(sure=0.7))
+    actor = replace(predictor, experiment=experiment)
+    agent = actor.agent()
     assert isinstance(agent, GhostAgent)
     assert (agent.planner, agent.step_limit) == (None, 5)
-    assert acting.planner().config.sure == 0.7
+    assert actor.planner().config.sure == 0.7
     circle = untrained(preset("hand-coded"))
     assert isinstance(circle.model, HandCoded)
     with pytest.raises(ConfigError, match="hand-coded has no filter to act on"):
         circle.agent(planner=True)
-
-
-OFF = {
-    "model": {"language": {"encoder": "lstm", "rooms": False, "progress": False, "layers": 2, "heads": 4}},
-    "train": {"room_loss": 0.0, "progress_loss": 0.0, "distil": 0.0},
-    "landmarks": {"word_vectors": "glove.txt"},
-}
-"""Settings of older versions, as a run that did not use them has them."""
-
-
-def with_settings(run: Path, out: Path, more: dict[str, Any]) -> Path:
-    """A copy of a run's last checkpoint with more settings."""
-
-    def merged(old: Any, new: Any) -> Any:
-        return {**old, **{name: merged(old.get(name), value) for name, value in new.items()}} if old else new
-
-    stored = load_checkpoint(run / LAST)
-    about = {**stored.about, "experiment": merged(stored.about["experiment"], more)}
-    save_checkpoint(out / LAST, stored.tensors, about)
-    return out / LAST
-
-
-def test_runs_of_older_versions_load_and_resume(run: Path, tmp_path: Path) -> None:
-    old = with_settings(run, tmp_path, OFF)
-    assert load_run(old).experiment == load_run(run).experiment
-    experiment = small_experiment(iterations=2, ema=0.5)
-    task = ScoredTask(experiment, load(run.parent / "root", experiment))
-    assert resume(task, torch.optim.AdamW(task.model.parameters()), old).iteration == 2
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ({"model": {"language": {"encoder": "transformer"}}}, "trained with the transformer encoder"),
-        ({"model": {"language": {"rooms": True}}}, "trained to predict rooms from words"),
-        ({"train": {"progress_loss": 3.0}}, "trained to predict the distance left from words"),
-        ({"train": {"distil": 0.7}}, "trained with teachers"),
-        ({"hidden_words": 0.15}, r"trained on words alone \(ghosts train words\)"),
-    ],
-)
-def test_ideas_that_are_gone_are_refused(run: Path, tmp_path: Path, more: dict[str, Any], told: str) -> None:
-    old = with_settings(run, tmp_path, more)
-    line = rf"last\.safetensors.*: {told}, which this version has no more \(got .*; the git tag ideas-2026-11 reads it"
-    with pytest.raises(DataError, match=line):
-        load_run(old)
-    task = ScoredTask(small_experiment(iterations=2, ema=0.5), load(run.parent / "root", small_experiment()))
-    with pytest.raises(DataError, match=line):
-        resume(task, torch.optim.AdamW(task.model.parameters()), old)
 
 
 def test_the_last_checkpoint_gives_its_averaged_weights(run: Path) -> None:

@@ -12,23 +12,27 @@ from torch import Tensor, nn
 
 from agent.worlds import Comb, make_comb
 from ghosts.agent.known import KnownGraph
-from ghosts.agent.speaker import Speaker, Told
 from ghosts.evaluate.vln import walk_split
+from ghosts.methods.build import build_model
+from ghosts.methods.speaker.model import Speaker, WalkedPaths
+from ghosts.methods.speaker.paths import make_batch
 from ghosts.run.load import Run
 from ghosts.run.pragmatic import Pragmatist, visited_ways
 from ghosts_sim.errors import ConfigError
+from landmark_world import load
+from methods.test_speaker import speaker_experiment
 
 
 class Known(Speaker):
     """Says how likely any words are by a rule of the test."""
 
-    def __init__(self, rule: Callable[[Told], Tensor]) -> None:
+    def __init__(self, rule: Callable[[WalkedPaths], Tensor]) -> None:
         nn.Module.__init__(self)
         self.rule = rule
 
-    def log_likelihood(self, told: Told, tokens: Tensor) -> Tensor:
-        assert tokens.shape[0] == len(told.stops)
-        return self.rule(told)
+    def log_likelihood(self, paths: WalkedPaths, tokens: Tensor) -> Tensor:
+        assert tokens.shape[0] == len(paths.stops)
+        return self.rule(paths)
 
 
 @pytest.fixture(scope="module")
@@ -36,23 +40,27 @@ def comb(tmp_path_factory: pytest.TempPathFactory) -> Comb:
     return make_comb(tmp_path_factory.mktemp("pragmatic"))
 
 
-def walked(comb: Comb, rule: Callable[[Told], Tensor] | None, weight: float = 1.0) -> list[list[int]]:
+def knowing(comb: Comb, rule: Callable[[WalkedPaths], Tensor]) -> Run:
+    return replace(comb.run, experiment=speaker_experiment(), model=Known(rule))
+
+
+def walked(comb: Comb, rule: Callable[[WalkedPaths], Tensor] | None, weight: float = 1.0) -> list[list[int]]:
     speaker = None
     if rule is not None:
-        speaker = Pragmatist(replace(comb.run, model=Known(rule)), comb.data, weight)
+        speaker = Pragmatist(knowing(comb, rule), comb.data, weight)
     return walk_split(comb.run, comb.data, comb.examples[:4], pragmatic=speaker)
 
 
-def moves(told: Told) -> Tensor:
-    return told.stops.sum(1).float() - 1.0
+def moves(paths: WalkedPaths) -> Tensor:
+    return paths.stops.sum(1).float() - 1.0
 
 
 def test_walkers_stop_where_the_speaker_says(comb: Comb) -> None:
     plain = walked(comb, None)
     assert walked(comb, moves, weight=0.0) == plain
-    assert walked(comb, lambda told: -moves(told), weight=1e-9) == plain  # hardly an opinion
+    assert walked(comb, lambda paths: -moves(paths), weight=1e-9) == plain  # hardly an opinion
     # One that likes short ways sends everybody back to the start, another as far as they have been.
-    home, far = walked(comb, lambda told: -1e6 * moves(told)), walked(comb, lambda told: 1e6 * moves(told))
+    home, far = walked(comb, lambda paths: -1e6 * moves(paths)), walked(comb, lambda paths: 1e6 * moves(paths))
     assert any(path[-1] != path[0] for path in plain)
     for example, before, back, away in zip(comb.examples, plain, home, far):
         graph = comb.data.root.graph(example.scan)
@@ -85,18 +93,13 @@ def test_ways_go_through_visited_viewpoints_alone() -> None:
 
 def test_the_speaker_hears_the_instruction_and_sees_the_way(comb: Comb) -> None:
     """By a real speaker: an example's own path is as likely here as where it was learned."""
-    from agent.test_speaker import speaker_experiment
-    from ghosts.agent.build import build_model
-    from ghosts.data.telling import make_tale
-    from landmark_world import load
-
     data = load(comb.data.root.path, speaker_experiment())
     torch.manual_seed(0)
     model = build_model(speaker_experiment(), data.vocabulary, data.labels)
     assert isinstance(model, Speaker)
     examples = data.examples("dev_unseen")[:4]
-    tale = make_tale(data, examples)
-    expected = model.eval().log_likelihood(tale.told, tale.tokens).detach().double().numpy()
+    batch = make_batch(data, examples)
+    expected = model.eval().log_likelihood(batch.paths, batch.tokens).detach().double().numpy()
     found = Pragmatist(Run("speaker", speaker_experiment(), model, data.reading), data).likelihoods(examples)
     assert np.allclose(found, expected, atol=1e-4)
     assert len(set(found.round(3).tolist())) == 4
@@ -106,4 +109,4 @@ def test_what_does_not_speak_is_refused(comb: Comb) -> None:
     with pytest.raises(ConfigError, match="comb does not speak"):
         Pragmatist(comb.run, comb.data)
     with pytest.raises(ConfigError, match="--pragmatic-weight must not be negative"):
-        Pragmatist(replace(comb.run, model=Known(moves)), comb.data, -1.0)
+        Pragmatist(knowing(comb, moves), comb.data, -1.0)

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ghosts.agent.build import build_model
-from ghosts.agent.speaker import Speaker
 from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.examples import TRAIN, load_spoken, make_example
-from ghosts.presets import tiny_speaker
+from ghosts.methods.build import build_model
+from ghosts.methods.speaker.model import Speaker
+from ghosts.methods.speaker.presets import tiny_speaker
 from ghosts.run import speak
 from ghosts.run.load import Run, load_run
 from ghosts.run.speak import as_episodes, describe, hide_labels, paths_like_r2r, speaker_of, tell_paths, walk_through

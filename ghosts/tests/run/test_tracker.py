@@ -11,7 +11,7 @@ import ghosts
 from ghosts.agent.tracker import Detection, GoalTracker, NamedLabels
 from ghosts.data.dataset import open_dataset
 from ghosts.mapping.landmark_views import observe
-from ghosts.presets import preset
+from ghosts.methods import preset
 from ghosts.run import tracker as run_tracker
 from ghosts.run.load import Run, load_run, untrained
 from ghosts.run.tracker import load_tracker
@@ -118,9 +118,13 @@ def test_models_that_cannot_track_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(run_tracker, "load_backbone", lambda path: SimpleNamespace(channels=7))
     with pytest.raises(ConfigError, match="houses-agent reads 64 features, but other gives 7; name the backbone"):
         load_tracker("houses-agent", "other")
-    with pytest.raises(ConfigError, match=r"landmarks-speaker \(speaker\) has no belief to track; name a run"):
+    with pytest.raises(ConfigError, match=r"landmarks-speaker \(a speaker\) has no belief to track; name a run"):
         load_tracker("landmarks-speaker")
-    for kind, experiment in (("seq2seq", preset("tiny-seq2seq", "vln")), ("hand-coded", preset("hand-coded"))):
+    tried = {
+        "a sequence-to-sequence agent": preset("tiny-seq2seq", "vln"),
+        "the hand-coded rule": preset("hand-coded"),
+    }
+    for kind, experiment in tried.items():
         monkeypatch.setattr(run_tracker, "load_run", lambda path, experiment=experiment: untrained(experiment))
         with pytest.raises(ConfigError, match=rf"run \({kind}\) has no belief to track; name a run of a filter"):
             load_tracker("run")

@@ -10,20 +10,23 @@ import torch
 from lightning_fabric import Fabric
 from torch.testing import assert_close
 
-from ghosts.agent.baselines import HandCoded, _from_heat, hand_coded_heat
+from experiments import hand_coded_of, lingunet_of, task_of
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import TRAIN, Selection
 from ghosts.mapping.mapper import draw_masks
-from ghosts.train.goal import FilterTask, LingUNetTask, goal_task
+from ghosts.methods.ghost.goal import FilterTask
+from ghosts.methods.hand_coded.model import HandCoded, hand_coded_heat
+from ghosts.methods.lingunet.model import prediction_of
+from ghosts.methods.lingunet.settings import HeatConfig
+from ghosts.methods.lingunet.task import LingUNetTask
 from ghosts.train.task import Share
 from ghosts_sim.types import Grid
 from landmark_world import load, make_landmark_root, small_experiment
 from mapping.whole_maps import maps_from_cells
 
-EXPERIMENT = replace(
-    small_experiment(), baseline=replace(small_experiment().baseline, levels=2, channels=4, language=4, output=8)
-)
+EXPERIMENT = small_experiment()
+LINGUNET = lingunet_of(EXPERIMENT, HeatConfig(levels=2, channels=4, language=4, output=8))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,7 @@ def batch(data: Dataset) -> Batch:
 def test_predictions_are_distributions_and_loss_has_gradients(data: Dataset, batch: Batch, kind: str) -> None:
     assert data.labels is not None
     assert batch.seen.cells.labels is not None
-    task = goal_task(replace(EXPERIMENT, kind=kind), data)
+    task = task_of(EXPERIMENT if kind == "filter" else LINGUNET, data)
     assert isinstance(task, FilterTask if kind == "filter" else LingUNetTask)
     prediction = task.model.eval().predict(batch.briefing, batch.seen)
     grid = EXPERIMENT.model.belief_grid if kind == "filter" else EXPERIMENT.model.mapper.grid
@@ -66,14 +69,14 @@ def test_predictions_are_distributions_and_loss_has_gradients(data: Dataset, bat
 def test_heat_without_anything_positive_is_uniform() -> None:
     heat = torch.full((1, 2, 4, 5), -1.0)
     heat[0, 1, 2, 3], heat[0, 1, 0, 0] = 3.0, 1.0
-    found = _from_heat(heat, Grid(4, 5, 1.0))
+    found = prediction_of(heat, Grid(4, 5, 1.0))
     assert_close(found.goal[0, 0], torch.full((4, 5), 0.05))
     assert found.goal[0, 1, 2, 3] == 0.75
     assert found.goal_xy_m[0, 1].tolist() == [1.0, 0.5]
 
 
 def test_hand_coded_sees_what_was_seen_by_each_step(batch: Batch) -> None:
-    model, cells = HandCoded(EXPERIMENT.model), batch.seen.cells
+    model, cells = HandCoded(hand_coded_of(EXPERIMENT).model), batch.seen.cells
     assert list(model.parameters()) == []
     prediction = model.predict(batch.briefing, batch.seen)
     grid = EXPERIMENT.model.mapper.grid
@@ -91,7 +94,7 @@ def test_hand_coded_sees_what_was_seen_by_each_step(batch: Batch) -> None:
 
 def test_a_batch_does_not_depend_on_how_many_processes_share_it(data: Dataset) -> None:
     model = replace(EXPERIMENT.model, mapper=replace(EXPERIMENT.model.mapper, dropout=0.3))
-    task = goal_task(replace(EXPERIMENT, model=model), data)
+    task = task_of(replace(EXPERIMENT, model=model), data)
     whole, halves = task.draw(5, Share()), [task.draw(5, Share(rank, 2)) for rank in range(2)]
     assert whole.masks is not None
     assert len(whole.masks.input) == 4
@@ -107,19 +110,19 @@ def test_a_batch_does_not_depend_on_how_many_processes_share_it(data: Dataset) -
 
 def test_nothing_is_scored_without_a_selection(data: Dataset) -> None:
     fabric = Fabric(accelerator="cpu", devices=1)
-    assert goal_task(EXPERIMENT, data).score(fabric) == {}
-    scored = goal_task(EXPERIMENT, data, Selection("val_seen", data.examples("val_seen")[:3])).score(fabric)
+    assert task_of(EXPERIMENT, data).score(fabric) == {}
+    scored = task_of(EXPERIMENT, data, Selection("val_seen", data.examples("val_seen")[:3])).score(fabric)
     assert list(scored) == ["val_seen success", "val_seen error"]
     assert 0.0 <= scored["val_seen success"] <= 1.0 < scored["val_seen error"]
 
 
 def test_some_steps_of_an_episode_are_supervised(data: Dataset) -> None:
     """Drawn anew in every iteration, the same in every process; the loss is that of their maps alone."""
-    task = goal_task(replace(EXPERIMENT, train=replace(EXPERIMENT.train, supervised=2)), data)
+    task = task_of(replace(EXPERIMENT, train=replace(EXPERIMENT.train, supervised=2)), data)
     drawn = [task.draw(iteration, Share()).supervised for iteration in range(8)]
     assert {*drawn} == {(0, 1), (0, 2), (1, 2)}
     assert task.draw(3, Share(1, 2)).supervised == drawn[3]
-    assert goal_task(EXPERIMENT, data).draw(0, Share()).supervised is None
+    assert task_of(EXPERIMENT, data).draw(0, Share()).supervised is None
     assert isinstance(task, FilterTask)
     task.eval()
     batch = replace(task.draw(0, Share()), masks=None)

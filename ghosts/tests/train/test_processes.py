@@ -14,14 +14,13 @@ from lightning_fabric import Fabric
 from torch.testing import assert_close
 
 from checks import unchecked
+from experiments import task_of
 from forked import Forked
 from ghosts.cli._launch import launch
-from ghosts.train.goal import goal_task
 from ghosts.train.trainer import RunFiles, train
-from ghosts.train.vln import navigation_task
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
-from trainings import scored_task, vln_experiment
+from trainings import agent_experiment, scored_task
 
 Train = Callable[[Fabric, Path], None]
 
@@ -29,7 +28,7 @@ Train = Callable[[Fabric, Path], None]
 def trainings(folder: Path, start: Path) -> dict[str, Train]:
     """The filter; an agent with its filter; one on a filter that stays as it is."""
     goal = small_experiment(iterations=2, checkpoint_every=2)
-    train(goal_task(goal, load(folder, goal)), alone(), RunFiles.of(start), threads=0)
+    train(task_of(goal, load(folder, goal)), alone(), RunFiles.of(start), threads=0)
     settings = {"iterations": 3, "log_every": 1, "checkpoint_every": 3}
 
     def filtering(fabric: Fabric, out: Path) -> None:
@@ -37,8 +36,8 @@ def trainings(folder: Path, start: Path) -> dict[str, Train]:
         train(scored_task(folder, how), fabric, RunFiles.of(out), threads=1)
 
     def acting(fabric: Fabric, out: Path, freeze: bool, warm_start: Path | None = None) -> None:
-        experiment = vln_experiment({"freeze_filter": freeze}, settings)
-        task = navigation_task(experiment, load(folder, experiment), warm_start=warm_start)
+        experiment = agent_experiment(freeze_filter=freeze, **settings)
+        task = task_of(experiment, load(folder, experiment), warm_start=warm_start)
         train(task, fabric, RunFiles.of(out), threads=0)
 
     return {

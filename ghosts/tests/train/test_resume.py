@@ -13,7 +13,7 @@ from lightning_fabric import Fabric
 from safetensors.torch import load, save
 
 from crafted import respoilt, write_checkpoint
-from ghosts.train.goal import goal_task
+from experiments import task_of
 from ghosts.train.trainer import LOG, RunFiles, train
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts_sim.errors import DataError
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def train_on(folder: Path, out: Path, iterations: int = 3) -> None:
     experiment = replace(EXPERIMENT, train=replace(EXPERIMENT.train, checkpoint_every=1))
-    task = goal_task(experiment, load_data(folder, experiment))
+    task = task_of(experiment, load_data(folder, experiment))
     task.score = lambda fabric: {"score": 1.0}  # type: ignore[method-assign]
     fabric = Fabric(accelerator="cpu", devices=1)
     if iterations == 3:

@@ -12,16 +12,16 @@ import pytest
 import torch
 
 from data.makers import contents
-from ghosts.agent.build import build_model
-from ghosts.agent.speaker import Speaker, Told
+from experiments import task_of
 from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.examples import SPOKEN
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.labels import LabelSet
-from ghosts.presets import tiny_speaker
+from ghosts.methods.build import build_model
+from ghosts.methods.speaker.model import Speaker, WalkedPaths
+from ghosts.methods.speaker.presets import tiny_speaker
 from ghosts.run.load import Run
 from ghosts.run.speak import as_episodes, hide_labels, paths_like_r2r, tell_paths
-from ghosts.train.goal import goal_task
 from ghosts.train.task import Share
 from ghosts_sim.errors import ConfigError
 from landmark_world import load, make_landmark_root, small_experiment
@@ -33,7 +33,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def test_a_batch_does_not_depend_on_the_number_of_processes(data: Dataset) -> None:
-    task = goal_task(small_experiment(batch=6, word_dropout=0.3, quarters=True), data)
+    task = task_of(small_experiment(batch=6, word_dropout=0.3, quarters=True), data)
     whole = task.draw(5, Share())
     for world in (2, 3):
         for rank in range(world):
@@ -52,7 +52,7 @@ def test_a_batch_does_not_depend_on_the_number_of_processes(data: Dataset) -> No
 
 
 def test_shares_of_symmetries_and_dropped_words(data: Dataset) -> None:
-    task = goal_task(small_experiment(batch=50, mirrored=0.3, quarters=True, word_dropout=0.2), data)
+    task = task_of(small_experiment(batch=50, mirrored=0.3, quarters=True, word_dropout=0.2), data)
     drawn = [task.draw_symmetry(np.random.default_rng([1, number])) for number in range(1000)]
     assert abs(np.mean([item.mirrored for item in drawn]) - 0.3) < 4.0 * math.sqrt(0.3 * 0.7 / 1000)
     for quarters in range(4):
@@ -66,7 +66,7 @@ def test_told_paths_are_mixed_in_until_people_alone_are_left(data: Dataset) -> N
     told = [replace(example, instr_id=f"told{number}") for number, example in enumerate(data.examples("val_seen"))]
     mixed = replace(data, splits={**data.splits, SPOKEN: told})
     settings = {"batch": 40, "iterations": 10, "spoken": 0.3, "spoken_until": 0.5}
-    task, plain = goal_task(small_experiment(**settings), mixed), goal_task(small_experiment(batch=40), mixed)
+    task, plain = task_of(small_experiment(**settings), mixed), task_of(small_experiment(batch=40), mixed)
     shares = []
     for iteration in range(10):
         drawn = [example.instr_id for example, _ in task.examples(iteration, Share(), 2)]
@@ -78,7 +78,7 @@ def test_told_paths_are_mixed_in_until_people_alone_are_left(data: Dataset) -> N
     assert np.mean(shares[:5]) == pytest.approx(0.3, abs=0.08)
     assert not any(shares[5:])
     with pytest.raises(ConfigError) as caught:
-        goal_task(small_experiment(spoken=0.3), data)
+        task_of(small_experiment(spoken=0.3), data)
     assert str(caught.value) == "train.spoken needs instructions that a speaker said; name them with --spoken FILE"
 
 
@@ -101,7 +101,7 @@ def test_speaker_and_follower_lack_the_same_labels(
     read = open_dataset(data.root, other)
     theirs = read.labels
     assert theirs is not None
-    looked: list[Told] = []
+    looked: list[WalkedPaths] = []
     monkeypatch.setattr(Speaker, "tell", lambda self, told, **_: looked.append(told) or torch.tensor([[2, 1]] * 24))
     speaker = Run("s", experiment, build_model(experiment, read.vocabulary, theirs), read.reading)
     paths = paths_like_r2r(read, 24)
@@ -118,8 +118,8 @@ def test_speaker_and_follower_lack_the_same_labels(
     mixed = open_dataset(data.root, data.reading, spoken=file)
     bare = [replace(example, hidden=None) for example in mixed.splits[SPOKEN]]
     settings = {"batch": 12, "iterations": 10, "spoken": 1.0, "spoken_until": 1.0}
-    task = goal_task(small_experiment(**settings, label_dropout=0.3), mixed)
-    everything = goal_task(small_experiment(**settings), replace(mixed, splits={**mixed.splits, SPOKEN: bare}))
+    task = task_of(small_experiment(**settings, label_dropout=0.3), mixed)
+    everything = task_of(small_experiment(**settings), replace(mixed, splits={**mixed.splits, SPOKEN: bare}))
     lost = 0
     for iteration in range(2):
         chosen = [example for example, _ in task.examples(iteration, Share(), 2)]

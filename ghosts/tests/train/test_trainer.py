@@ -17,14 +17,16 @@ from lightning_fabric import Fabric
 from torch.testing import assert_close
 
 from checks import unchecked
+from experiments import hand_coded_of, task_of
 from forked import Forked
-from ghosts.config import BaselineConfig, GoalExperiment, TrainConfig
+from ghosts.config import Experiment, ModelConfig, TrainConfig
 from ghosts.data.dataset import Dataset
 from ghosts.evaluate.goal import Execution, evaluate_goal
+from ghosts.methods import method_of, preset, presets
+from ghosts.methods.lingunet.settings import HeatModelConfig
 from ghosts.precision import choose_precision
-from ghosts.presets import KINDS, preset
 from ghosts.run.load import load_run
-from ghosts.train.goal import GoalTask, goal_task
+from ghosts.train.goal import GoalTask
 from ghosts.train.task import batch_numbers
 from ghosts.train.trainer import LOG, RunFiles, learning_rate, train, update_average
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
@@ -74,14 +76,14 @@ def weight_score(task: GoalTask) -> dict[str, float]:
 
 
 def trained(
-    experiment: GoalExperiment,
+    experiment: Experiment,
     data: Dataset,
     out: Path,
     score: Callable[[GoalTask], dict[str, float]] | None = None,
     fabric: Fabric | None = None,
 ) -> GoalTask:
     """A task after training, scored by a function of its own."""
-    task = goal_task(experiment, data)
+    task = task_of(experiment, data)
     if score is not None:
         task.score = lambda fabric: score(task)  # type: ignore[method-assign]
     train(task, fabric or one_process(), RunFiles.of(out))
@@ -184,7 +186,7 @@ def test_refusals(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="damaged"):
         trained(experiment, data, tmp_path)
     with pytest.raises(ConfigError, match="nothing to train"):
-        goal_task(replace(experiment, kind="hand-coded"), data)
+        task_of(hand_coded_of(experiment), data)
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(folder: Path, tmp_path: Path) -> None:
@@ -263,30 +265,24 @@ def test_an_uneven_share_is_refused(folder: Path, tmp_path: Path) -> None:
         trained(experiment, load(folder, experiment), tmp_path, fabric=Three(accelerator="cpu", devices=1))
 
 
-def shrunk(experiment: GoalExperiment) -> GoalExperiment:
+def shrunk(experiment: Experiment) -> Experiment:
     """The same kinds of everything, in small."""
     model, small = experiment.model, small_experiment().model
-    motion = replace(model.filter.motion, kernel=3, hidden=8, branch=4, language=8)
-    observation = small.filter.observation
     sizes = {name: getattr(small.language, name) for name in ("vocabulary", "embedding", "hidden", "position", "steps")}
+    language = replace(model.language, **sizes)
+    mapper = replace(model.mapper, features=8, channels=8, rows=32, cols=32)
+    if isinstance(model, ModelConfig):
+        motion = replace(model.filter.motion, kernel=3, hidden=8, branch=4, language=8)
+        parts = {"filter": replace(model.filter, motion=motion, observation=small.filter.observation)}
+    else:
+        assert isinstance(model, HeatModelConfig)
+        parts = {"heat": replace(model.heat, channels=4, language=4, output=8)}
+    settings = {"iterations": 2, "batch": 2, "agent_steps": 2, "log_every": 1, "spoken": 0.0}
+    settings |= {"supervised": min(experiment.train.supervised, 2)}
     return replace(
         experiment,
-        model=replace(
-            model,
-            language=replace(model.language, **sizes),
-            mapper=replace(model.mapper, features=8, channels=8, rows=32, cols=32),
-            filter=replace(model.filter, motion=motion, observation=observation),
-        ),
-        baseline=BaselineConfig(levels=experiment.baseline.levels, channels=4, language=4, output=8),
-        train=replace(
-            experiment.train,
-            iterations=2,
-            batch=2,
-            agent_steps=2,
-            log_every=1,
-            supervised=min(experiment.train.supervised, 2),
-            spoken=0.0,
-        ),
+        model=replace(model, language=language, mapper=mapper, **parts),
+        train=replace(experiment.train, **settings),
     )
 
 
@@ -297,11 +293,12 @@ def with_features(data: Dataset, channels: int) -> Dataset:
     return replace(data, reading=reading, bank=replace(data.bank, labels=None, features=features))
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS["goal"] if preset(name).kind != "hand-coded"])
+@pytest.mark.parametrize("name", [name for name in presets("goal") if method_of(preset(name)).needs_training])
 def test_every_preset_trains(folder: Path, tmp_path: Path, name: str) -> None:
     experiment = shrunk(preset(name))
-    data = load(folder, replace(experiment, observation="landmarks", train=replace(experiment.train, quarters=False)))
-    if experiment.observation == "images":
+    shown = replace(experiment.data, observation="landmarks")
+    data = load(folder, replace(experiment, data=shown, train=replace(experiment.train, quarters=False)))
+    if experiment.data.observation == "images":
         data = with_features(data, experiment.model.mapper.features)
     fabric = Fabric(accelerator="cpu", devices=1, precision=choose_precision(experiment.train.precision, CPU))
     before = {}

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ghosts.agent.seq2seq import Seq2Seq
-from ghosts.config import GoalExperiment, NavigationConfig, Seq2SeqConfig, VlnExperiment
+from experiments import acting, seq2seq_of
+from ghosts.config import Experiment, ModelParts
 from ghosts.data.walks import walk_seed
 from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED
 from ghosts.evaluate.vln import score_walks, walk_split
+from ghosts.methods.seq2seq.model import Seq2Seq
+from ghosts.methods.seq2seq.settings import DecoderConfig
 from ghosts.run.load import Run, load_run
 from ghosts.view.library import Library
 from ghosts.view.mind import Mind
@@ -67,7 +69,7 @@ def test_models_without_a_filter_stop_at_the_step_limit(library: Library, monkey
     mind = library.mind("combs", "hand-coded")
     free = [library.question(mind, "dev_unseen", f"30{number}_1").walk for number in range(8)]
     assert max(map(len, free)) > 2
-    monkeypatch.setattr(Run, "step_limit", 2)
+    monkeypatch.setattr(ModelParts, "step_limit", 2)
     again = Mind(mind.run, mind.data)
     assert [library.question(again, "dev_unseen", f"30{number}_1").walk for number in range(8)] == [
         walk[:2] for walk in free
@@ -98,17 +100,15 @@ def test_models_without_a_filter_choose_by_mass(library: Library) -> None:
 
 
 def test_who_chooses(mind: Mind) -> None:
-    def chooser(experiment: GoalExperiment) -> tuple[str, int]:
-        opened = Mind(Run("opened", experiment, mind.model, mind.data.reading), mind.data)
+    def chooser(experiment: Experiment) -> tuple[str, int]:
+        opened = Mind(replace(mind.run, name="opened", experiment=experiment), mind.data)
         assert opened.agent is not None
         return opened.acts, opened.agent.step_limit
 
     small = small_experiment()
-    acting = VlnExperiment(**vars(small), navigation=NavigationConfig(step_limit=5))
     assert chooser(small) == ("planner", 12)
-    assert chooser(acting) == ("policy", 5)
-    bound = replace(acting, navigation=NavigationConfig(true_beliefs=True))
-    assert chooser(bound) == ("planner", 12)
+    assert chooser(acting(small, step_limit=5)) == ("policy", 5)
+    assert chooser(acting(small, true_beliefs=True)) == ("planner", 12)
 
 
 def test_nobody_jumps(mind: Mind) -> None:
@@ -129,11 +129,10 @@ def test_walks_are_drawn_along_the_graph(library: Library) -> None:
 
 
 def test_an_agent_without_beliefs_is_refused(combs: Path, mind: Mind, tmp_path: Path) -> None:
-    settings = NavigationConfig(agent="seq2seq", seq2seq=Seq2SeqConfig(hidden=8))
-    experiment = VlnExperiment(**vars(small_experiment()), navigation=settings)
+    experiment = seq2seq_of(small_experiment(), DecoderConfig(hidden=8))
     path = save_untrained(tmp_path / "words.safetensors", combs, experiment)
     with pytest.raises(DataError, match="has no belief to look into; name a run of the filter"):
         Library([combs], [path])
-    words = Run("words", experiment, Seq2Seq(experiment.model, settings.seq2seq, 9), mind.data.reading)
+    words = Run("words", experiment, Seq2Seq(experiment.model, 9), mind.data.reading)
     with pytest.raises(ConfigError, match="words has no belief to look into"):
         Mind(words, mind.data)

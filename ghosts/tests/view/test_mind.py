@@ -23,7 +23,7 @@ from view_fixtures import save_untrained
 def test_frames_agree_with_the_evaluation(library: Library, model: str) -> None:
     mind = library.mind("combs", model)
     examples = mind.data.examples("dev_unseen")[:3]
-    scores = evaluate_goal(mind.model, mind.data, examples, Execution(threads=0))
+    scores = evaluate_goal(mind.predictor, mind.data, examples, Execution(threads=0))
     for row, example in enumerate(examples):
         frames = mind.record(library.question(mind, "dev_unseen", example.instr_id, fixed=True)).frames
         np.testing.assert_allclose([frame.error_m for frame in frames], scores.error_m[row], atol=2e-3)
@@ -74,7 +74,8 @@ def test_kernel_of_every_cell_rebuilds_the_prediction(library: Library, mind: Mi
     """Mass that leaves all cells by the kernels shown is the prediction shown."""
     question = library.question(mind, "dev_unseen", "300_0", fixed=True)
     frame, grid = mind.frame(question, 2), mind.grid
-    half = mind.model.config.filter.motion.kernel // 2
+    assert mind.filter is not None
+    half = mind.filter.config.filter.motion.kernel // 2
     built = np.zeros((grid.rows + 2 * half, grid.cols + 2 * half))
     origin = np.array(mind.origin(question))
     for row, col in np.argwhere(frame.beliefs[1].sum(0) > 1e-7):

@@ -52,8 +52,11 @@ def test_bad_checkpoints_are_named(tmp_path: Path) -> None:
     path.write_bytes(bytes(flipped))
     with pytest.raises(DataError, match="checksum"):
         load_checkpoint(path)
+    path.write_bytes(whole.replace(b'\\"iteration\\": 1', b'\\"iteration\\": 5'))  # a flipped bit of the description
+    with pytest.raises(DataError, match="checksum"):
+        load_checkpoint(path)
     save_file({"a": torch.zeros(2)}, path, metadata={"format": "1", "about": "{}"})
-    with pytest.raises(DataError, match=r"unknown checkpoint format.*'1'.*reads formats 2 and 3"):
+    with pytest.raises(DataError, match=r"unknown checkpoint format.*'1'.*reads formats 2, 3, 4"):
         load_checkpoint(path)
     save_file({"a": torch.zeros(2)}, path)
     with pytest.raises(DataError, match="unknown checkpoint format"):

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from ghosts.agent.policy import Policy
 from ghosts.belief.filter import FilterTrace, build_filter
 from ghosts.belief.histogram import arg_max_m, best_guess_m, marginal, pose_belief
-from ghosts.config import ModelConfig
+from ghosts.config import ModelConfig, ModelParts
 from ghosts.fast.graphs import Captured
 from ghosts.mapping.cells import CellFeatures, MapCells
 from ghosts.mapping.mapper import Mapper, MapState, MapSteps, Masks
@@ -102,7 +102,7 @@ def mean_prediction(goals: Sequence[Float[Tensor, "b s y x"]], grid: Grid) -> Pr
 class Predictor(Protocol):
     """A row of Table 1."""
 
-    config: ModelConfig
+    config: ModelParts
 
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
         """Goal distributions and their maxima, for the map of every agent step; without gradients."""

@@ -171,7 +171,7 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
         raise UnknownNameError("episode", instr_id, told)
     item = told[instr_id] if instr_id else next(iter(told.values()))
     run = runs[0] if runs else Path("houses-agent")
-    agent = make_agent(run, Path("houses-backbone"), planner=not load_run(run).acts)
+    agent = make_agent(run, Path("houses-backbone"), planner=not load_run(run).experiment.acts)
     print("\n".join([*agent.tracker.vocabulary.read(item.text).notes(), "driving …"]), flush=True)
     drive = record_drive(agent, open_episode(HouseSimulators(data, TRAINED_CAMERA), root, item))
     with shown("drawing actions") as report:
@@ -194,7 +194,7 @@ def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
 
     found: dict[str, Choose] = {}
     for run, name in options.named_runs.items():
-        alone = options.planner and not load_run(run).acts  # without a policy, only the planner can drive
+        alone = options.planner and not load_run(run).experiment.acts  # without a policy, only the planner can drive
         for planner in (True,) if alone else (False, True) if options.planner else (False,):
             agent = make_agent(run, options.backbone, planner=planner)
             found[f"{name}, planner" if planner else name] = _always(agent.follow)

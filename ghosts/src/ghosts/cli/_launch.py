@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ghosts.config import GoalExperiment, Precision, require
+from ghosts.config import Experiment, Precision, require
 from ghosts_sim.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def launch(device: str, devices: int = 1, precision: Precision = "32-true") -> F
     return fabric
 
 
-def open_training(options: TrainOptions, experiment: GoalExperiment) -> tuple[Dataset, Selection]:
+def open_training(options: TrainOptions, experiment: Experiment) -> tuple[Dataset, Selection]:
     """Read the data, and take the examples that choose the best checkpoint.
 
     Raises:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from ghosts.config import GoalExperiment, Precision, require, to_dict
+from ghosts.config import Experiment, Precision, experiment_values, require
 from ghosts.words.synonyms import reword, synonyms_of
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.errors import ConfigError, UnknownNameError
@@ -94,7 +94,6 @@ class PragmaticOptions:
         Raises:
             ConfigError: the run does not speak, or there is no policy to weigh with.
         """
-        from ghosts.agent.seq2seq import Seq2Seq
         from ghosts.run.load import load_run
         from ghosts.run.speak import speaker_of
 
@@ -102,7 +101,7 @@ class PragmaticOptions:
         if self.pragmatic is None:
             return
         speaker_of(load_run(self.pragmatic))
-        if planner or any(isinstance(run.model, Seq2Seq) for run in runs):
+        if planner or any(run.filter is None for run in runs):
             raise ConfigError("--pragmatic weighs the choices of a learned policy on a belief; leave out --planner")
 
     def pragmatist(self, root: DataRoot, device: torch.device, also: Sequence[str] = ()) -> Pragmatist | None:
@@ -267,8 +266,8 @@ R = TypeVar("R", bound=Named)
 
 
 def group_runs(
-    runs: Sequence[tuple[GoalExperiment, R]], taken: Collection[str] = ()
-) -> dict[str, list[tuple[GoalExperiment, R]]]:
+    runs: Sequence[tuple[Experiment, R]], taken: Collection[str] = ()
+) -> dict[str, list[tuple[Experiment, R]]]:
     """Runs by model: those that differ in their seed alone together, under a name of their own.
 
     Runs of one model and one seed (a copy, another checkpoint) stay apart: they say nothing of other seeds.
@@ -277,9 +276,9 @@ def group_runs(
         runs: with their experiments.
         taken: names of other rows, such as those of baselines.
     """
-    groups: list[tuple[dict[str, Any], list[tuple[GoalExperiment, R]]]] = []
+    groups: list[tuple[dict[str, Any], list[tuple[Experiment, R]]]] = []
     for experiment, run in runs:
-        key = to_dict(experiment)
+        key = experiment_values(experiment)
         key["train"].pop("seed")
         for known, members in groups:
             if known == key and all(other.train.seed != experiment.train.seed for other, _ in members):
@@ -287,7 +286,7 @@ def group_runs(
                 break
         else:
             groups.append((key, [(experiment, run)]))
-    named: dict[str, list[tuple[GoalExperiment, R]]] = {}
+    named: dict[str, list[tuple[Experiment, R]]] = {}
     for key, members in groups:
         shared = sum(other["name"] == key["name"] for other, _ in groups) > 1 or key["name"] in taken
         name = f"{key['name']} ({members[0][1].name})" if shared else key["name"]

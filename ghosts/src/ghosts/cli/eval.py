@@ -13,8 +13,8 @@ import tyro
 from ghosts.cli._continuous import EvalCe, evaluate_ce
 from ghosts.cli._launch import launch
 from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs, names_of_runs
-from ghosts.config import GoalExperiment, LanguageConfig, to_dict
-from ghosts.presets import KINDS, preset
+from ghosts.config import Experiment, LanguageConfig, experiment_values
+from ghosts.methods import method_of, preset, presets
 from ghosts_sim.cli._options import names_of, parse_kind
 from ghosts_sim.cli._progress import told
 from ghosts_sim.errors import ConfigError, UnknownNameError
@@ -98,6 +98,8 @@ def _evaluate_goal(options: EvalGoal) -> None:
     root, shelf, scored = DataRoot(options.data), DataShelf(1), []
     held_out = options.held_out(runs, root)
     for run in runs:
+        predictor = run.predictor
+        assert predictor is not None, "checked with the runs"
         # What needs no training is scored on the splits of what was trained.
         needs_none = run.iteration is None
         data = shelf.get(root, replace(run.reading, hold_out=held_out.every) if needs_none else run.reading)
@@ -105,14 +107,14 @@ def _evaluate_goal(options: EvalGoal) -> None:
         for split, examples in options.chosen(data.splits, root, held_out).items():
             with told(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
                 how = Execution(fabric, options.batch, options.threads, options.precision, report, options.symmetries)
-                scores[split] = evaluate_goal(run.model, data, examples, how)  # type: ignore[arg-type]
+                scores[split] = evaluate_goal(predictor, data, examples, how)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *options.worlds]))
         scored.append((experiment, ScoredRun(run.name, experiment.train.seed, run.iteration, scores)))
     if not fabric.is_global_zero:
         return
     groups = group_runs(scored)
     summary = summarise({name: [run for _, run in group] for name, group in groups.items()})
-    summary["experiments"] = {name: to_dict(group[0][0]) for name, group in groups.items()}
+    summary["experiments"] = {name: experiment_values(group[0][0]) for name, group in groups.items()}
     summary["provenance"] = provenance()
     for split in summary["splits"]:
         print(goal_table(summary, split).text(), end="\n\n")
@@ -127,14 +129,13 @@ def _evaluate_goal(options: EvalGoal) -> None:
 
 def _goal_runs(options: EvalGoal) -> list[Run]:
     """Everything to evaluate: presets that need no training, then runs."""
-    from ghosts.agent.model import Predictor
     from ghosts.run.load import load_run, untrained
 
     found = []
     for name in options.preset:
         experiment = preset(name)
-        if experiment.kind != "hand-coded":
-            free = [known for known, make in KINDS["goal"].items() if make().kind == "hand-coded"]
+        if method_of(experiment).needs_training:
+            free = [known for known, make in presets("goal").items() if not method_of(make()).needs_training]
             raise ConfigError(
                 f"preset {name!r} needs training; run: ghosts train goal --preset {name}, then name --run "
                 f"(without training: {', '.join(free)})"
@@ -143,7 +144,7 @@ def _goal_runs(options: EvalGoal) -> list[Run]:
     names = names_of_runs(options.run, options.preset)
     runs = [replace(load_run(path), name=name) for path, name in zip(options.run, names)]
     for path, run in zip(options.run, runs):
-        if not isinstance(run.model, Predictor):
+        if run.predictor is None:
             raise ConfigError(f"{path} predicts no goals; score how it acts with: ghosts eval vln --run {path}")
     return [*found, *options.together(runs)]
 
@@ -204,7 +205,7 @@ def _evaluate_vln(options: EvalVln) -> None:
         models[name], taken[name] = _score_baseline(name, root, options.chosen(splits, root, held_out))
     summary = summarise_vln(models, published=not (root.path / "world.json").is_file())  # which houses have
     seconds = {split: {name: taken[name][split] for name in models} for split in summary["splits"]}
-    summary["experiments"] = {run.name: to_dict(run.experiment) for run in runs}
+    summary["experiments"] = {run.name: experiment_values(run.experiment) for run in runs}
     summary["provenance"] = provenance()
     if not fabric.is_global_zero:
         return
@@ -222,17 +223,16 @@ def _evaluate_vln(options: EvalVln) -> None:
 
 def _ways(options: EvalVln, run: Run) -> list[bool]:
     """Ways in which a run acts: with its policy (False), with the planner (True), or both."""
-    from ghosts.agent.seq2seq import Seq2Seq
-
-    ways = [False] if run.acts or not options.planner else []  # a run without a policy says so when it is asked to act
-    if options.planner and not (isinstance(run.model, Seq2Seq) and len(options.run) > 1):
+    # A run without a policy says so when it is asked to act.
+    ways = [False] if run.experiment.acts or not options.planner else []
+    if options.planner and not (run.filter is None and len(options.run) > 1):
         ways.append(True)
     return ways
 
 
 def _score_run(
     options: EvalVln, run: Run, data: Dataset, held_out: HeldOut, fabric: Fabric, speaker: Pragmatist | None
-) -> list[tuple[GoalExperiment, VlnRun]]:
+) -> list[tuple[Experiment, VlnRun]]:
     """A run with its policy, and with the planner where that is asked for."""
     from ghosts.evaluate.goal import Execution
     from ghosts.evaluate.vln import score_walks, walk_split
@@ -253,7 +253,8 @@ def _score_run(
                 paths = walk_split(run, data, examples, how, planner=planner, pragmatic=speaker)
                 scores[split] = score_walks(data.root, examples, paths)
             seconds[split] = time.perf_counter() - since
-        ways = ["planner"] * planner + ["true beliefs"] * run.on_true_beliefs + ["pragmatic"] * (speaker is not None)
+        ways = ["planner"] * planner + ["true beliefs"] * run.experiment.on_true_beliefs
+        ways += ["pragmatic"] * (speaker is not None)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *ways, *options.worlds]))
         found.append((experiment, VlnRun(run.name, scores, seconds)))
     return found

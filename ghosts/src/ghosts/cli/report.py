@@ -143,8 +143,8 @@ def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluati
     goals, walks = {}, {}
     for mind in minds:
         with told(f"goal prediction ({mind.name})") as report:
-            goals[mind.name] = evaluate_goal(mind.model, mind.data, examples, Execution(report=report))
-        if options.walk == "agent" and mind.has_filter and not mind.run.on_true_beliefs:
+            goals[mind.name] = evaluate_goal(mind.predictor, mind.data, examples, Execution(report=report))
+        if options.walk == "agent" and mind.has_filter and not mind.run.experiment.on_true_beliefs:
             with told(f"walking ({mind.name})") as report:
                 how, planner = Execution(report=report), mind.acts == "planner"
                 paths = walk_split(mind.run, mind.data, examples, how, planner=planner)

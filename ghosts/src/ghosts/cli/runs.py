@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ghosts.methods.stored import modernised
 from ghosts.weights import FILTERS, read_about, shipped
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_folder
@@ -25,13 +26,13 @@ def main(arguments: list[str]) -> None:
         check_folder(options.folder, "--folder")
     damaged = []
     rows = [("--run", "what", "does", "sees", "iteration")]
-    rows += [row(name, read_about(file) or {}, name in FILTERS) for name, file in shipped().items()]
+    rows += [row(name, file, read_about(file) or {}, name in FILTERS) for name, file in shipped().items()]
     for file in sorted(options.folder.rglob("*.safetensors")):
         if file.stem in ("best", "last"):
             # A folder alone means its best checkpoint.
             name, about = str(file.parent if file.stem == "best" else file), _about(file)
             damaged += [file] if about is None else []
-            rows.append((name, "damaged", "", "", "") if about is None else row(name, about))
+            rows.append((name, "damaged", "", "", "") if about is None else row(name, file, about))
     widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
     for cells in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
@@ -50,13 +51,17 @@ def _about(file: Path) -> dict[str, Any] | None:
     return about if named and isinstance(about.get("iteration"), int) else None
 
 
-def row(name: str, about: dict[str, Any], only_filter: bool = False) -> tuple[str, str, str, str, str]:
+DOES = {"goal": "predicts goals", "vln": "walks by itself", "speaker": "puts walks into words"}
+
+
+def row(name: str, file: Path, about: dict[str, Any], only_filter: bool = False) -> tuple[str, str, str, str, str]:
     """One model, by what its file says of itself; its name may mean the filter of an agent's file."""
-    experiment = about.get("experiment") or {}
+    try:
+        experiment = modernised(about.get("experiment") or {}, file)
+    except DataError:
+        return name, str(about["experiment"].get("name", "?")), "needs an older version", "", ""
     if "model" not in experiment:
         return name, "backbone", "for ghosts tiles", "images", ""
-    does = "predicts goals" if only_filter or "navigation" not in experiment else "walks by itself"
-    if "speaker" in experiment:
-        does = "tells walks in words"
+    does = DOES["goal"] if only_filter else DOES.get(experiment.get("purpose"), "?")
     sees = "images" if about.get("labels") is None else "landmarks"
     return name, str(experiment.get("name", "?")), does, sees, str(about.get("iteration", ""))

@@ -172,8 +172,8 @@ def _follower(options: Options) -> Run | None:
     if options.follower is None:
         return None
     run = load_run(options.follower)
-    if not run.acts or run.on_true_beliefs:
-        why = "knows the way without words" if run.on_true_beliefs else "was not trained to act"
+    if not run.experiment.acts or run.experiment.on_true_beliefs:
+        why = "knows the way without words" if run.experiment.on_true_beliefs else "was not trained to act"
         raise ConfigError(f"{run.name} {why}; name a run of ghosts train vln, such as landmarks-agent")
     return run
 

@@ -72,7 +72,7 @@ def _write(options: Submit) -> None:
     repeatable_products()
     run, root = load_run(options.run), DataRoot(options.data)
     run.agent(planner=options.planner)  # says so before the data is read where it cannot act
-    if run.on_true_beliefs:
+    if run.experiment.on_true_beliefs:
         raise ConfigError(f"{options.run} acts on the true trajectory, which no test split shows; submit another run")
     options.check_pragmatic([run], options.planner)
     episodes = root.episodes(options.split)

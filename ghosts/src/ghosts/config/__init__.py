@@ -1,34 +1,33 @@
-"""Settings: of the model (`model`), of a whole run (`experiment`), and what they share (`values`)."""
+"""Settings: of models (`model`), of whole runs (`experiment`). Each method adds its own (`ghosts.methods`)."""
 
 # ruff: noqa: F401 (imported for others)
 
 from ghosts.config.experiment import (
     MAX_SEED,
     BackboneConfig,
-    GoalExperiment,
-    GoalKind,
+    DataConfig,
+    Experiment,
     LandmarkConfig,
-    NavigationConfig,
     OptimiserConfig,
     Precision,
+    Purpose,
     Source,
-    SpeakerExperiment,
     TrainConfig,
-    VlnExperiment,
+    WalkTrainConfig,
+    experiment_values,
 )
 from ghosts.config.model import (
-    BaselineConfig,
+    STEP_LIMIT,
     FilterConfig,
     LanguageConfig,
     LingUNetConfig,
     MapperConfig,
     ModelConfig,
+    ModelParts,
     MotionConfig,
     PlannerConfig,
     PolicyConfig,
     RegionConfig,
-    Seq2SeqConfig,
-    SpeakerConfig,
 )
 from ghosts.config.values import differences, from_dict, to_dict
 from ghosts_sim.values import require

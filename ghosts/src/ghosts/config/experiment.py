@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from ghosts.config.model import BaselineConfig, ModelConfig, PlannerConfig, Seq2SeqConfig, SpeakerConfig
+from ghosts.config.model import ModelParts, PlannerConfig
 from ghosts.config.values import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -16,12 +16,14 @@ from ghosts.config.values import (
     Positive,
     Weight,
     at_least,
+    to_dict,
     within,
 )
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.values import require
 
-GoalKind = Literal["filter", "lingunet", "hand-coded"]
+Purpose = Literal["goal", "vln", "speaker"]
+"""What a model does: it predicts goals, acts, or puts paths into words. The words of `ghosts train`."""
 Source = Literal["landmarks", "images", "any"]
 Precision = Literal["auto", "32-true", "bf16-mixed"]
 """Precision of the networks, by Lightning's names; auto is bf16-mixed on a GPU and 32-true on a CPU."""
@@ -145,85 +147,64 @@ class TrainConfig(OptimiserConfig):
 
 
 @dataclass(frozen=True)
-class GoalExperiment:
-    """One row of Table 1."""
+class DataConfig(Config, part="data"):
+    """What is shown of a data root."""
+
+    inline: ClassVar[bool] = True
+
+    observation: Source = "landmarks"
+    """What the map is made from: labelled landmarks, a frozen backbone's tiles of images, or what the data root has."""
+    landmarks: LandmarkConfig = field(default_factory=LandmarkConfig)
+    """What is shown of a world of landmarks. It is not used with images."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that defines a run. Each method has its own kinds of experiments (`ghosts.methods`)."""
+
+    method: ClassVar[str]
+    """Name of the method: what finds it again in a checkpoint."""
+    purpose: ClassVar[Purpose]
+    """What the trained model does."""
+    unused: ClassVar[tuple[str, ...]] = ()
+    """Settings that change nothing here, such as "train.agent_steps"; the command line does not offer them."""
 
     name: str
     """Name in tables."""
-    kind: GoalKind
-    """The paper's filter, or a baseline."""
-    model: ModelConfig = field(default_factory=ModelConfig)
-    baseline: BaselineConfig = field(default_factory=BaselineConfig)
+    model: ModelParts = field(default_factory=ModelParts)
     train: TrainConfig = field(default_factory=TrainConfig)
-    landmarks: LandmarkConfig = field(default_factory=LandmarkConfig)
-    """What is shown of a world of landmarks. It is not used with images."""
-    observation: Source = "landmarks"
-    """What the map is made from: labelled landmarks, a frozen backbone's tiles of images, or what the data root has."""
+    data: DataConfig = field(default_factory=DataConfig)
+
+    @property
+    def acts(self) -> bool:
+        """Whether the model is trained to act."""
+        return self.purpose == "vln"
+
+    @property
+    def on_true_beliefs(self) -> bool:
+        """Whether it acts on the demonstrator's true trajectory: an upper bound."""
+        return False
+
+    @property
+    def planner(self) -> PlannerConfig:
+        """How the planner chooses, where it acts instead of a learned policy."""
+        return PlannerConfig()
 
 
 @dataclass(frozen=True)
-class NavigationConfig(Config, part="navigation"):
-    """How an agent acts and learns to act."""
+class WalkTrainConfig(TrainConfig):
+    """How an agent learns on its own walks."""
 
-    agent: Literal["filter", "seq2seq"] = "filter"
-    """The paper's agent, or the sequence-to-sequence baseline (Anderson et al. 2018)."""
-    step_limit: Count = 12
-    """Panoramas that an agent may look at in an episode of an evaluation. In training it is --train.agent-steps."""
     own_actions: Fraction = 0.5
-    """Share of training moves that the agent chooses itself. The others go to the candidate closest to the goal.
-    Paper: 0.5. With 1 it is DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
-    policy_weight: Annotated[float, NOT_NEGATIVE] = 0.1
-    """Weight of the policy's loss beside the filter's."""
-    reward: Annotated[float, NOT_NEGATIVE] = 0.0
-    """Weight of the policy's own success in its loss (policy gradient): walks that do better than others of the same
-    instruction become likelier. Needs --navigation.own-actions 1 and several --navigation.samples."""
+    """Share of training moves that the agent chooses itself. The others are the target's. Paper: 0.5. With 1 it is
+    DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
     samples: Count = 1
     """Walks per instruction of a training batch."""
-    true_beliefs: bool = False
-    """Give the policy the true trajectory instead of the filter's beliefs: an upper bound."""
-    freeze_filter: bool = False
-    """Train only the policy, on the beliefs of a filter that stays as `--warm-start` gave it. No gradient passes
-    through the filter, which makes an iteration several times cheaper. Paper: both are trained together."""
-    fresh_policy: bool = False
-    """Take the filter of `--warm-start` and learn the policy anew. A policy that learned together with the filter
-    walks worse in buildings that neither knows (docs/ideas.md)."""
-    planner: PlannerConfig = field(default_factory=PlannerConfig)
-    """Settings of `ghosts eval vln --planner`; nothing in it is trained."""
-    seq2seq: Seq2SeqConfig = field(default_factory=Seq2SeqConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(
-            self.reward == 0.0 or (self.samples > 1 and self.own_actions == 1.0 and self.agent == "filter"),
-            "navigation.reward needs navigation.agent filter, own-actions 1 and samples of at least 2",
-            self.reward,
-        )
-        for name in ("true_beliefs", "freeze_filter"):
-            fits = self.agent == "filter" or not getattr(self, name)
-            require(fits, f"navigation.{name} needs navigation.agent filter", self.agent)
-
-    @property
-    def policy_alone(self) -> bool:
-        """Whether beliefs do not depend on what is trained. Then the loss uses the beliefs of the walk."""
-        return self.true_beliefs or self.freeze_filter
-
-
-@dataclass(frozen=True)
-class VlnExperiment(GoalExperiment):
-    """One row of Table 2: a goal-prediction experiment that also acts."""
-
-    navigation: NavigationConfig = field(default_factory=NavigationConfig)
-
-    def __post_init__(self) -> None:
-        samples, batch = self.navigation.samples, self.train.batch
-        require(batch % samples == 0, f"navigation.samples must divide train.batch of {batch}", samples)
-
-
-@dataclass(frozen=True)
-class SpeakerExperiment(GoalExperiment):
-    """A speaker, which writes instructions for paths."""
-
-    speaker: SpeakerConfig = field(default_factory=SpeakerConfig)
+        fits = self.batch % self.samples == 0
+        require(fits, f"train.samples must divide train.batch of {self.batch}", self.samples)
 
 
 @dataclass(frozen=True)
@@ -250,3 +231,8 @@ class BackboneConfig(OptimiserConfig):
     """Keep at most this many panoramas, evenly spaced, on the device (2 MB each at 256 px faces)."""
     held_out_views: Count = 512
     """Views of held-out houses from which the scores are computed."""
+
+
+def experiment_values(experiment: Experiment) -> dict[str, Any]:
+    """An experiment as plain JSON values, with its method and purpose."""
+    return {"method": experiment.method, "purpose": experiment.purpose, **to_dict(experiment)}

@@ -17,8 +17,8 @@ from ghosts.config.values import (
     within,
 )
 from ghosts_sim.types import Grid
-from ghosts_sim.values import require
 
+STEP_LIMIT = 12
 MOST_CELLS = 1024
 """Most cells per side of a map: half a kilometre, with cells of 0.5 m."""
 MOST_STEPS = 256
@@ -187,58 +187,40 @@ class PlannerConfig(Config, part="planner"):
 
 
 @dataclass(frozen=True)
-class Seq2SeqConfig(Config, part="seq2seq"):
-    """The sequence-to-sequence agent (`agent.seq2seq`)."""
-
-    hidden: Count = 256
-    """Hidden size of the decoder, and size of a possible move's vector."""
-    sectors: Count = 12
-    """Directions into which a panorama's cells are pooled."""
-    dropout: Dropout = 0.5
-    """Dropout on the decoder's inputs and outputs."""
-
-
-@dataclass(frozen=True)
-class SpeakerConfig(Config, part="speaker"):
-    """The speaker: from a path and what is seen along it to an instruction (`agent.speaker`)."""
-
-    hidden: Count = 320
-    """Hidden size of the decoder's layers."""
-    encoded: Annotated[Count, Bound("must be even", lambda value: value % 2 == 0)] = 256
-    """Size of the vector of a viewpoint on the path, or of a direction there."""
-    sectors: Count = 12
-    """Directions into which a panorama's cells are pooled."""
-    rings_m: tuple[float, ...] = (2.0,)
-    """Distances that divide a direction into near and far."""
-    dropout: Dropout = 0.4
-    """Dropout on words, on what is seen, and on the decoder's states."""
-    smoothing: Dropout = 0.1
-    """Share of the target that is spread over all words in training (label smoothing)."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        ascending = list(self.rings_m) == sorted({ring for ring in self.rings_m if ring > 0.0})
-        require(ascending, "speaker.rings_m must be positive and ascend", self.rings_m)
-
-
-@dataclass(frozen=True)
-class BaselineConfig(LingUNetConfig, part="baseline"):
-    """The LingUNet baseline. It is deeper than the observation model and reads the whole sentence."""
-
-    levels: Layers = 5
-    """U-Net convolutions down, and up again."""
-    sigma_m: Positive = 2.0
-    """Standard deviation of the baseline's targets (goal and path)."""
-
-
-@dataclass(frozen=True)
-class ModelConfig:
-    """The whole agent model."""
+class ModelParts(Config, part="model"):
+    """What the models of all methods share: how words are read, and the grid on which things are seen."""
 
     language: LanguageConfig = field(default_factory=LanguageConfig)
     mapper: MapperConfig = field(default_factory=MapperConfig)
+
+    @property
+    def channels(self) -> int | None:
+        """Of the features that are read; None for a model that only asks which cells are seen."""
+        return self.mapper.features
+
+    @property
+    def pool(self) -> int:
+        """Belief cells are this many map cells wide. A model without a belief keeps the usual width, so that it shares
+        what is read of a data root with filters."""
+        return FilterConfig.pool
+
+    @property
+    def step_limit(self) -> int:
+        """Panoramas that an agent may look at in an episode: the longest demonstration of R2R has 7."""
+        return STEP_LIMIT
+
+
+@dataclass(frozen=True)
+class ModelConfig(ModelParts):
+    """The paper's model: words, map, filter and policy."""
+
     filter: FilterConfig = field(default_factory=FilterConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+
+    @property
+    def pool(self) -> int:
+        """Belief cells are this many map cells wide."""
+        return self.filter.pool
 
     @property
     def belief_grid(self) -> Grid:

@@ -47,6 +47,8 @@ class Config:
     """Name of the part in messages."""
     bounds: ClassVar[dict[str, list[Bound]]]
     """Of every setting."""
+    inline: ClassVar[bool] = False
+    """Whether the command line leaves out the name of the part: `--observation`, not `--data.observation`."""
 
     def __init_subclass__(cls, part: str = "") -> None:
         cls.part, cls.bounds = part or cls.part, _bounds(cls)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ghosts.config import GoalExperiment, LandmarkConfig, Source
+from ghosts.config import Experiment, LandmarkConfig, Source
 from ghosts.mapping.labels import LabelSet
 from ghosts.words.tokens import Vocabulary
 from ghosts_sim.types import Grid
@@ -50,7 +50,7 @@ class Reading:
     """Whether words that training never met are read by their meaning."""
 
 
-def reading_of(experiment: GoalExperiment, *, training: bool = False) -> Reading:
+def reading_of(experiment: Experiment, *, training: bool = False) -> Reading:
     """What the model of an experiment reads.
 
     Args:
@@ -61,13 +61,13 @@ def reading_of(experiment: GoalExperiment, *, training: bool = False) -> Reading
     copies = train.variants - 1 if training else 0
     angles = np.random.default_rng(train.seed).uniform(0.0, 2.0 * np.pi, copies).tolist()
     return Reading(
-        source=experiment.observation,
-        landmarks=experiment.landmarks,
+        source=experiment.data.observation,
+        landmarks=experiment.data.landmarks,
         grid=model.mapper.grid,
         kernel=model.mapper.kernel,
-        pool=model.filter.pool,
+        pool=model.pool,
         steps=model.language.steps,
-        channels=None if experiment.kind == "hand-coded" else model.mapper.features,
+        channels=model.channels,
         height_clip_m=model.mapper.height_clip_m,
         hold_out=train.hold_out,
         buildings=train.buildings,

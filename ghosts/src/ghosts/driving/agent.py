@@ -213,7 +213,7 @@ def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> Continuou
         ConfigError: the run was not trained to act, and no planner is asked for.
     """
     loaded = load_run(run)
-    if not (loaded.acts or planner):
+    if not (loaded.experiment.acts or planner):
         raise ConfigError(f"{run} predicts goals and was not trained to act; add --planner")
     return ContinuousAgent(load_tracker(run, backbone), loaded.planner() if planner else None)
 

@@ -69,8 +69,10 @@ def walk_split(
         worlds = [(example, symmetry) for example in examples[at : at + batch] for symmetry in symmetries]
         episodes = world.begin([example for example, _ in worlds], [symmetry for _, symmetry in worlds])
         with torch.no_grad(), deterministic(), networks_in(how.precision, device):
-            if run.on_true_beliefs:
-                episodes = world.with_true_beliefs(episodes, run.experiment.model)
+            if run.experiment.on_true_beliefs:
+                model = run.filter
+                assert model is not None, "only a filter's policy acts on beliefs"
+                episodes = world.with_true_beliefs(episodes, model.config)
             told = partial(_tell, how.report, at, len(examples), len(symmetries))
             choose = choose_best if pragmatic is None else pragmatic.choosing(episodes)
             choose = choose_together(len(symmetries), choose)

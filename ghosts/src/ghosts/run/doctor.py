@@ -10,7 +10,7 @@ from typing import Any
 
 from ghosts.data.examples import split_buildings
 from ghosts.data.tile_store import FOLDER, JOINED, PARTS, StoredTiles, read_tiles, unchanged
-from ghosts.presets import preset
+from ghosts.methods import preset
 from ghosts_houses.check import check_words
 from ghosts_houses.index import MORE_HOUSES
 from ghosts_sim.check import Finding, Inventory, check_root

@@ -63,7 +63,7 @@ class EnvAgent:
         agent = run.agent()
         if not isinstance(agent, GhostAgent):
             raise ConfigError(f"{run.name} has no map to act on here; name a run of the filter")
-        if run.on_true_beliefs:
+        if run.experiment.on_true_beliefs:
             raise ConfigError(f"{run.name} acts on true trajectories, which are not shown here; name another run")
         if backbone is None and run.reading.labels is None:
             raise ConfigError(f"{run.name} needs its backbone, such as houses-backbone")

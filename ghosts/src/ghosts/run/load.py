@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
-from ghosts.agent.agent import STEP_LIMIT, GhostAgent
-from ghosts.agent.build import Model, build_model
-from ghosts.agent.ensemble import Ensemble, EnsembleAgent
-from ghosts.agent.model import GoalModel
+from ghosts.agent.ensemble import Ensemble
+from ghosts.agent.model import GoalModel, Predictor
 from ghosts.agent.planner import Planner
-from ghosts.agent.seq2seq import Seq2Seq, Seq2SeqAgent
-from ghosts.config import GoalExperiment, PlannerConfig, SpeakerExperiment, VlnExperiment, from_dict
-from ghosts.config.retired import without_retired
+from ghosts.config import Experiment
 from ghosts.data.reading import Reading, reading_of
 from ghosts.mapping.labels import LabelSet
+from ghosts.methods import method_of
+from ghosts.methods.build import build_model
+from ghosts.methods.method import Method
+from ghosts.methods.speaker.model import Speaker
+from ghosts.methods.stored import read_experiment
+from ghosts.run.rollout import Agent
 from ghosts.weights import FOLDER, resolve, shipped
 from ghosts.weights.checkpoint import (
     BACKBONE,
@@ -42,34 +45,38 @@ class Run:
 
     name: str
     """Name of the run's folder or file, for messages."""
-    experiment: GoalExperiment
-    model: Model
+    experiment: Experiment
+    model: nn.Module
     """On the CPU, in evaluation mode."""
     reading: Reading
     iteration: int | None = None
     """At which the checkpoint was kept; None where nothing is trained."""
 
     @property
-    def acts(self) -> bool:
-        """Whether it was trained to act; a goal predictor can only act through the planner."""
-        return isinstance(self.experiment, VlnExperiment)
-
-    @property
-    def on_true_beliefs(self) -> bool:
-        """Whether it acts on the demonstrator's true trajectory: an upper bound."""
-        return isinstance(self.experiment, VlnExperiment) and self.experiment.navigation.true_beliefs
-
-    @property
-    def step_limit(self) -> int:
-        """Panoramas it may look at."""
-        return self.experiment.navigation.step_limit if isinstance(self.experiment, VlnExperiment) else STEP_LIMIT
+    def method(self) -> Method:
+        """What knows the model's type."""
+        return method_of(self.experiment)
 
     def planner(self) -> Planner:
         """The planner that acts on its belief."""
-        navigation = self.experiment.navigation if isinstance(self.experiment, VlnExperiment) else None
-        return Planner(navigation.planner if navigation is not None else PlannerConfig())
+        return Planner(self.experiment.planner)
 
-    def agent(self, *, planner: bool = False) -> GhostAgent | EnsembleAgent | Seq2SeqAgent:
+    @property
+    def predictor(self) -> Predictor | None:
+        """The model as one that predicts goals; None where it does not."""
+        return self.method.predictor(self.model)
+
+    @property
+    def filter(self) -> GoalModel | None:
+        """The model as one with a belief to track; None where it has none."""
+        return self.method.filter(self.model)
+
+    @property
+    def speaker(self) -> Speaker | None:
+        """The model as one that puts paths into words; None where it does not."""
+        return self.method.speaker(self.model)
+
+    def agent(self, *, planner: bool = False) -> Agent[Any, Any]:
         """The agent that acts on this run.
 
         Args:
@@ -78,21 +85,10 @@ class Run:
         Raises:
             ConfigError: it was not trained to act, or has no belief to act on.
         """
-        if isinstance(self.model, Seq2Seq):
-            if planner:
-                raise ConfigError("a sequence-to-sequence agent has no belief for the planner; leave out --planner")
-            return Seq2SeqAgent(self.model, self.step_limit)
-        if not isinstance(self.model, (GoalModel, Ensemble)):
-            raise ConfigError(f"{self.name} has no filter to act on; name a run of a filter")
-        if not (self.acts or planner):
-            raise ConfigError(f"{self.name} predicts goals and was not trained to act; add --planner")
-        chooses = self.planner() if planner else None
-        if isinstance(self.model, Ensemble):
-            return EnsembleAgent(self.model, chooses, self.step_limit)
-        return GhostAgent(self.model, chooses, self.step_limit)
+        return self.method.agent(self.name, self.model, self.experiment, planner=planner)
 
 
-def untrained(experiment: GoalExperiment) -> Run:
+def untrained(experiment: Experiment) -> Run:
     """A model that needs no training (the hand-coded baseline) as a run."""
     return Run(experiment.name, experiment, build_model(experiment).eval(), reading_of(experiment))
 
@@ -105,13 +101,13 @@ def ensemble_of(runs: Sequence[Run]) -> Run:
     """
     if len(runs) < 2:
         raise ConfigError("an ensemble needs two runs or more; repeat --run")
-    models = [run.model for run in runs if isinstance(run.model, GoalModel)]
+    models = [model for run in runs if (model := run.filter) is not None]
     if len(models) < len(runs):
-        other = next(run.name for run in runs if not isinstance(run.model, GoalModel))
+        other = next(run.name for run in runs if run.filter is None)
         raise ConfigError(f"{other} has no filter for an ensemble; name runs of filters")
     first = runs[0]
-    for run in runs[1:]:
-        if run.reading != first.reading or run.experiment.model.belief_grid != first.experiment.model.belief_grid:
+    for run, model in zip(runs[1:], models[1:]):
+        if run.reading != first.reading or model.config.belief_grid != models[0].config.belief_grid:
             raise ConfigError(
                 f"{run.name} and {first.name} read different words or labels; train both on the same data"
             )
@@ -183,19 +179,20 @@ def _open_run(path: Path) -> tuple[Run, Checkpoint]:
     return Run(path.stem, about.experiment, model, about.reading, about.iteration), checkpoint
 
 
-def _build(about: Description, file: Path) -> Model:
+def _build(about: Description, file: Path) -> nn.Module:
     try:
         return build_model(about.experiment, about.reading.vocabulary, about.reading.labels)
-    except (RuntimeError, ValueError, TypeError, OverflowError, ArithmeticError):
-        raise DataError("no model can be made of these settings", file=file, field="experiment", hint=_AGAIN) from None
+    except (RuntimeError, ValueError, TypeError, OverflowError, ArithmeticError) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0][:100]
+        problem = f"no model can be made of these settings ({why})"
+        raise DataError(problem, file=file, field="experiment", hint=_AGAIN) from error
 
 
 @dataclass(frozen=True)
 class Description:
     """What a checkpoint says of its run."""
 
-    experiment: GoalExperiment
-    """A `VlnExperiment` where it acts."""
+    experiment: Experiment
     reading: Reading
     iteration: int
 
@@ -215,7 +212,7 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
         if field not in about:
             hint = "it is no run of ghosts train; name another"
             raise DataError("missing in the checkpoint's description", file=path, field=field, hint=hint)
-    experiment = _experiment(about["experiment"], path)
+    experiment = read_experiment(about["experiment"], path)
     if type(about["iteration"]) is not int:
         raise DataError("expected a whole number", file=path, field="iteration", value=about["iteration"], hint=_AGAIN)
     labels = LabelSet.from_list(about["labels"], path) if about["labels"] is not None else None
@@ -228,17 +225,6 @@ def described(checkpoint: Checkpoint, path: Path) -> Description:
         tiles=about.get("tiles"),
     )
     return Description(experiment, reading, about["iteration"])
-
-
-def _experiment(values: Any, path: Path) -> GoalExperiment:
-    values = without_retired(values, path)
-    known = {"navigation": VlnExperiment, "speaker": SpeakerExperiment}
-    kind = next((known[name] for name in known if isinstance(values, dict) and name in values), GoalExperiment)
-    try:
-        return from_dict(kind, values, "experiment")
-    except ConfigError as error:
-        hint = "it was written by another version; train again or use the version that wrote it"
-        raise DataError(f"settings this version does not know ({error})", file=path, hint=hint) from None
 
 
 def _vocabulary(words: Any, open: bool, path: Path) -> Vocabulary:

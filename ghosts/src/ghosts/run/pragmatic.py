@@ -18,7 +18,7 @@ from ghosts.agent.agent import Choose, choose_best
 from ghosts.agent.known import KnownGraph
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example, make_example
-from ghosts.data.telling import load_tale, make_tale
+from ghosts.methods.speaker.paths import load_batch, make_batch
 from ghosts.run.load import Run
 from ghosts.run.rollout import Episodes
 from ghosts.run.speak import speaker_of
@@ -84,8 +84,8 @@ class Pragmatist:
         # In single precision: differences of sums over a whole instruction count.
         with torch.autocast(self.device.type, enabled=False):
             for at in range(0, len(examples), TOGETHER):
-                tale = load_tale(self.data, make_tale(self.data, examples[at : at + TOGETHER]), self.device)
-                found.append(self.speaker.log_likelihood(tale.told, tale.tokens).double().cpu().numpy())
+                batch = load_batch(self.data, make_batch(self.data, examples[at : at + TOGETHER]), self.device)
+                found.append(self.speaker.log_likelihood(batch.paths, batch.tokens).double().cpu().numpy())
         return np.concatenate(found)
 
 

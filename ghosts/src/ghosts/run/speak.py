@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ghosts.agent.speaker import Speaker
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import drops_of
 from ghosts.data.examples import TRAIN, Example, make_example
-from ghosts.data.telling import load_tale, make_tale, spoken_text
+from ghosts.methods.speaker.model import Speaker
+from ghosts.methods.speaker.paths import load_batch, make_batch, spoken_text
 from ghosts.run.load import Run
 from ghosts_sim.episodes import MOST_SEED, Hidden
 from ghosts_sim.errors import ConfigError, DataError
@@ -37,9 +37,9 @@ def speaker_of(run: Run) -> Speaker:
     Raises:
         ConfigError: the run is no speaker.
     """
-    if not isinstance(run.model, Speaker):
+    if run.speaker is None:
         raise ConfigError(f"{run.name} does not speak; name a run of ghosts train speaker, such as landmarks-speaker")
-    return run.model
+    return run.speaker
 
 
 def describe(run: Run, data: Dataset, scan: str, viewpoints: Sequence[str], heading_rad: float | None = None) -> str:
@@ -103,8 +103,8 @@ def tell_paths(
     generator, texts = torch.Generator().manual_seed(seed), []
     for at in range(0, len(examples), _BATCH):
         some = examples[at : at + _BATCH]
-        tale = load_tale(data, make_tale(data, some, drops=drops_of(some, data.labels)), device)
-        words = speaker.tell(tale.told, temperature=temperature, generator=generator)
+        batch = load_batch(data, make_batch(data, some, drops=drops_of(some, data.labels)), device)
+        words = speaker.tell(batch.paths, temperature=temperature, generator=generator)
         texts += [spoken_text(row, data.vocabulary) for row in words.tolist()]
     return texts
 

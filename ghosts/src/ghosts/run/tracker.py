@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ghosts.agent.model import GoalModel
-from ghosts.agent.seq2seq import Seq2Seq
-from ghosts.agent.speaker import Speaker
 from ghosts.agent.tracker import GoalTracker, NamedLabels
 from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.run.load import load_run
@@ -33,10 +30,9 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
         (True, False)
     """
     loaded = load_run(run)
-    model, reading = loaded.model, loaded.reading
-    if not isinstance(model, GoalModel):
-        kind = {Speaker: "speaker", Seq2Seq: "seq2seq"}.get(type(loaded.model), loaded.experiment.kind)
-        raise ConfigError(f"{run} ({kind}) has no belief to track; name a run of a filter")
+    model, reading = loaded.filter, loaded.reading
+    if model is None:
+        raise ConfigError(f"{run} ({loaded.method.about}) has no belief to track; name a run of a filter")
     labels, features = reading.labels, None
     if labels is not None and backbone is not None:
         raise ConfigError(f"{run} reads labelled landmarks and needs no backbone, got {backbone}; leave it out")

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ghosts.config import differences
-from ghosts.config.retired import without_retired
+from ghosts.methods.stored import modernised
 from ghosts.train.task import Task
 from ghosts.weights.checkpoint import Checkpoint, check_fit, load_checkpoint, put_weights
 from ghosts_sim.errors import DataError
@@ -63,8 +63,7 @@ def _check_same(task: Task[Any, Any], stored: Checkpoint, path: Path) -> None:
     """Refuse to resume from another run's checkpoint."""
     for name, value in task.about().items():
         before = stored.about.get(name)
-        if name == "experiment":
-            before = without_retired(before, path)
+        before = modernised(before, path) if name == "experiment" else before
         if isinstance(value, dict) and isinstance(before, dict):
             changed = differences(before, value, "" if name == "experiment" else name)
             if changed:

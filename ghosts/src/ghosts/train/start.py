@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from ghosts.config import VlnExperiment, differences, to_dict
+from ghosts.config import differences, to_dict
 from ghosts.data.reading import Reading
-from ghosts.run.load import described
+from ghosts.run.load import described, find_checkpoint
 from ghosts.train.task import EpisodeTask
 from ghosts.weights.checkpoint import alike, load_checkpoint, misfit
 from ghosts_sim.errors import DataError
@@ -20,12 +21,12 @@ WORDS, LABELS = "language.encoder.embedding.", "features.embedding."
 """Weights with a row per word or label."""
 
 
-def start_from(task: EpisodeTask, path: Path, *, policy: bool = True, by_name: bool = False) -> None:
+def start_from(task: EpisodeTask[Any, Any], warm_start: Path, *, policy: bool = True, by_name: bool = False) -> None:
     """Load another model's weights into a task.
 
     Args:
         task: what is to be trained.
-        path: checkpoint.
+        warm_start: run, checkpoint or shipped weights.
         policy: whether an agent's policy is taken as well; goal prediction does not train one.
         by_name: also take weights that were trained on other words and labels: what both know is taken by its name,
             the others start anew.
@@ -33,6 +34,7 @@ def start_from(task: EpisodeTask, path: Path, *, policy: bool = True, by_name: b
     Raises:
         DataError: the checkpoint was trained on other words, labels or tiles, or has other sizes.
     """
+    path = find_checkpoint(warm_start)
     stored = load_checkpoint(path)
     # Read as settings, so that a setting which an older version did not have takes its default.
     about = described(stored, path)
@@ -42,12 +44,12 @@ def start_from(task: EpisodeTask, path: Path, *, policy: bool = True, by_name: b
             hint = "train both on the same data root"
             raise DataError(f"--warm-start: trained on other data (another {name})", file=path, hint=hint)
     # Equal labels can still be shown from nearer or farther.
-    seen = to_dict(before.landmarks), to_dict(task.experiment.landmarks)
+    seen = to_dict(before.data.landmarks), to_dict(task.experiment.data.landmarks)
     shown = differences(*seen, "landmarks") if task.data.labels else []
     if shown:
         hint = "use the same --landmarks options"
         raise DataError(f"--warm-start: trained on other landmarks: {'; '.join(shown)}", file=path, hint=hint)
-    acts = policy and isinstance(before, VlnExperiment)
+    acts = policy and before.acts
     own = task.model.state_dict()
     weights = {name: value for name, value in stored.weights.items() if acts or not name.startswith(POLICY)}
     if by_name:

@@ -12,12 +12,12 @@ from jaxtyping import Float
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from ghosts.agent.build import build_model
-from ghosts.config import GoalExperiment, OptimiserConfig, to_dict
+from ghosts.config import Experiment, OptimiserConfig, experiment_values
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import SPOKEN, TRAIN, Example, Selection
 from ghosts.data.symmetry import Symmetry
 from ghosts.mapping.mapper import Masks, draw_masks
+from ghosts.methods.build import build_model
 from ghosts_sim.errors import ConfigError
 
 Drawn = TypeVar("Drawn")
@@ -82,7 +82,7 @@ class EpisodeTask(Task[Drawn, Ready]):
         selection: scored during training; nothing is by default.
     """
 
-    def __init__(self, experiment: GoalExperiment, data: Dataset, selection: Selection | None = None) -> None:
+    def __init__(self, experiment: Experiment, data: Dataset, selection: Selection | None = None) -> None:
         torch.manual_seed(experiment.train.seed)
         model = build_model(experiment, data.vocabulary, data.labels)
         super().__init__(experiment.train, model)
@@ -94,7 +94,7 @@ class EpisodeTask(Task[Drawn, Ready]):
         """Experiment, words, labels and tiles: enough to load the model without the data it was trained on."""
         labels = self.data.labels
         return {
-            "experiment": to_dict(self.experiment),
+            "experiment": experiment_values(self.experiment),
             "vocabulary": list(self.data.vocabulary.words),
             "labels": labels.to_list() if labels is not None else None,
             "tiles": self.data.reading.tiles,

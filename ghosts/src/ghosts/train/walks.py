@@ -14,9 +14,7 @@ from lightning_fabric import Fabric
 
 from ghosts.agent.agent import Choose
 from ghosts.agent.known import KnownGraph
-from ghosts.agent.model import GoalModel
-from ghosts.agent.seq2seq import Seq2Seq
-from ghosts.config import VlnExperiment
+from ghosts.config import Experiment, WalkTrainConfig
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import Drops, draw_drops
 from ghosts.data.examples import Example, Selection
@@ -27,11 +25,12 @@ from ghosts.mapping.mapper import Masks
 from ghosts.run.load import Run
 from ghosts.run.rollout import World
 from ghosts.train.task import EpisodeTask, Share
+from ghosts_sim.errors import ConfigError
 
 Targets = Callable[[KnownGraph], Int[np.ndarray, " b"]]
 """Known graph to the slot that each walker should choose."""
 Walked = TypeVar("Walked", bound=Any)
-"""A dataclass with `active` and `share`, see `navigate.NavBatch`."""
+"""A dataclass with `active` and `share`, see `methods.ghost.act.NavBatch`."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,18 @@ class WalkPlan:
 class WalkTask(EpisodeTask[WalkPlan, Walked]):
     """A task whose batches are the agent's own walks."""
 
-    model: GoalModel | Seq2Seq
+    settings: WalkTrainConfig
 
-    def __init__(self, experiment: VlnExperiment, data: Dataset, selection: Selection | None = None) -> None:
+    def __init__(self, experiment: Experiment, data: Dataset, selection: Selection | None = None) -> None:
+        if data.stream is not None:
+            hint = "make the world without --shards, or name another --data"
+            raise ConfigError(f"agents cannot learn from a streamed training split; {hint}")
         super().__init__(experiment, data, selection)
-        self.navigation = experiment.navigation
         self._world: World | None = None
 
     def draw(self, iteration: int, share: Share) -> WalkPlan:
         """Everything random of an iteration's walks."""
-        samples = self.navigation.samples
+        samples = self.settings.samples
         chosen = self.examples(iteration, share, 3)[::samples]
         symmetries = [self.draw_symmetry(random) for _, random in chosen]
         drops = draw_drops(self.settings, chosen, self.data.labels)

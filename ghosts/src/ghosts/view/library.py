@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
-from ghosts.agent.baselines import HandCoded
-from ghosts.agent.seq2seq import Seq2Seq
-from ghosts.agent.speaker import Speaker
 from ghosts.data.dataset import DataShelf
 from ghosts.data.examples import TRAIN, Example
-from ghosts.presets import hand_coded
+from ghosts.methods.build import build_model
+from ghosts.methods.hand_coded import hand_coded
+from ghosts.methods.hand_coded.settings import HandCodedModelConfig
 from ghosts.run.load import Run, find_checkpoint, load_run
 from ghosts.view.mind import Mind
 from ghosts.view.paint import Painting, paint
@@ -110,8 +109,10 @@ class Library:
             except GhostsError:
                 continue
             # On the same map and the same observations as another model.
-            experiment = replace(hand_coded(), model=seen.run.experiment.model, landmarks=seen.run.experiment.landmarks)
-            return Mind(Run(model, experiment, HandCoded(experiment.model), seen.data.reading), seen.data)
+            shown = seen.run.experiment
+            parts = HandCodedModelConfig(shown.model.language, shown.model.mapper)
+            experiment = replace(hand_coded(), model=parts, data=shown.data)
+            return Mind(Run(model, experiment, build_model(experiment), seen.data.reading), seen.data)
         raise ConfigError(
             f"the hand-coded baseline sees what a run sees, and none can read {world}; name one with --run"
         )
@@ -256,7 +257,7 @@ def load_model(path: Path) -> Run:
         DataError: the checkpoint is missing, damaged, of another version, or of an agent without beliefs.
     """
     run = load_run(path)
-    if isinstance(run.model, Seq2Seq | Speaker):
+    if run.predictor is None:
         hint = "name a run of the filter; an agent without one can be scored with: ghosts eval vln"
         raise DataError("has no belief to look into", file=path, hint=hint)
     return run

@@ -18,9 +18,7 @@ from torch import Tensor
 
 from ghosts.agent.agent import Carry, GhostAgent
 from ghosts.agent.known import KnownGraph, start_graph, visit
-from ghosts.agent.model import Briefing, EncodedInstruction, GoalModel, Prediction, mean_prediction
-from ghosts.agent.seq2seq import Seq2Seq
-from ghosts.agent.speaker import Speaker
+from ghosts.agent.model import Briefing, EncodedInstruction, Prediction, mean_prediction
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import entropy, marginal
 from ghosts.data.dataset import Dataset
@@ -82,13 +80,16 @@ class Mind:
     """
 
     def __init__(self, run: Run, data: Dataset, name: str = "") -> None:
-        if isinstance(run.model, Seq2Seq | Speaker):
+        predictor, self.filter = run.predictor, run.filter
+        if predictor is None:
             raise ConfigError(f"{run.name} has no belief to look into; name a run of the filter")
-        self.name, self.run, self.model, self.data, self.root = name or run.name, run, run.model.eval(), data, data.root
-        by_planner = not run.acts or run.on_true_beliefs  # a policy on true beliefs has never seen a filter's
+        run.model.eval()
+        self.name, self.run, self.predictor, self.data, self.root = name or run.name, run, predictor, data, data.root
+        # A policy on true beliefs has never seen a filter's.
+        by_planner = not run.experiment.acts or run.experiment.on_true_beliefs
         self.agent: GhostAgent | None = None
-        if isinstance(self.model, GoalModel):
-            self.agent = GhostAgent(self.model, run.planner() if by_planner else None, run.step_limit)
+        if self.filter is not None:
+            self.agent = GhostAgent(self.filter, run.planner() if by_planner else None, run.experiment.model.step_limit)
         self._world = World(data, _CPU)
         self._lock = threading.RLock()
         self._walks: ByteCache[_Explored] = ByteCache(_CACHE_BYTES // 2, lambda item: item.nbytes)
@@ -115,7 +116,7 @@ class Mind:
     @property
     def grid(self) -> Grid:
         """The belief's grid."""
-        return self.model.config.belief_grid if self.has_filter else self.map_grid
+        return self.filter.config.belief_grid if self.filter is not None else self.map_grid
 
     def origin(self, question: Question) -> tuple[float, float]:
         """World position of the maps' centre."""
@@ -189,7 +190,7 @@ class Mind:
         """
         trace = self._thought(question, step).trace
         steps = trace.posteriors.shape[2] if trace is not None else 0
-        if trace is None or not 1 <= filter_step <= steps:
+        if trace is None or self.filter is None or not 1 <= filter_step <= steps:
             raise ConfigError(f"filter step must lie in 1..{steps} for model {self.name}, got {filter_step}")
         origin = self.origin(question)
         place = geometry.map_cells(np.array(xy_m) - origin, self.grid)
@@ -199,7 +200,7 @@ class Mind:
             )
         col, row = place.tolist()
         with self._lock:
-            kernel = kernel_of(trace, filter_step, row, col, self.model.config.filter.motion.kernel)
+            kernel = kernel_of(trace, filter_step, row, col, self.filter.config.filter.motion.kernel)
         x_m, y_m = (geometry.from_cells(np.array([col, row], float), self.grid) + origin).tolist()
 
         values = (trace.beliefs, trace.predictions, trace.likelihoods, trace.posteriors)
@@ -209,9 +210,9 @@ class Mind:
     @torch.inference_mode()
     def _read(self, text: str) -> EncodedInstruction:
         """The words alone; the start is filled in when the question is known."""
-        assert isinstance(self.model, GoalModel), "only a filter reads step by step"
+        assert self.filter is not None, "only a filter reads step by step"
         tokens = torch.from_numpy(self.data.vocabulary.encode([text]))
-        return self.model.read(Briefing(tokens, (tokens > 0).sum(1), torch.zeros(1, 2), torch.zeros(1)))
+        return self.filter.read(Briefing(tokens, (tokens > 0).sum(1), torch.zeros(1, 2), torch.zeros(1)))
 
     def _example(self, question: Question) -> Example:
         """What a batch is made of; without a demonstration the goal stands in for the start."""
@@ -256,7 +257,7 @@ class Mind:
 
     def _think(self, question: Question, step: int) -> _Thought:
         explored = self._explore(question, step)
-        if self.agent is None or explored.map is None:
+        if self.agent is None or self.filter is None or explored.map is None:
             return self._baseline(question, step, explored.known)
         graph, first = self.root.graph(question.scan), self._world.first[question.scan]
         start = graph.position_m[question.walk[:1], :2] - np.array(self.origin(question))
@@ -271,7 +272,7 @@ class Mind:
         prediction = mean_prediction([marginal(trace.goal)], self.grid)
         beliefs = trace.beliefs[0, 0].double().numpy()
         cells = np.array([np.unravel_index(belief.sum(0).argmax(), belief.shape[1:]) for belief in beliefs[:-1]])
-        observed, size = explored.map.observed[0, 0].numpy(), self.model.config.filter.motion.kernel
+        observed, size = explored.map.observed[0, 0].numpy(), self.filter.config.filter.motion.kernel
         choice = choice_of(self.agent, thought, heard.start_xy_m, graph, first)
         frame = Frame(
             beliefs=beliefs,
@@ -287,7 +288,7 @@ class Mind:
     def _baseline(self, question: Question, step: int, known: KnownGraph) -> _Thought:
         drawn = self.data.batch([self._example(question)], [question.walk[: step + 1]])
         batch = self.data.load(drawn, _CPU)
-        prediction = self.model.predict(batch.briefing, batch.seen)
+        prediction = self.predictor.predict(batch.briefing, batch.seen)
         mass = prediction.goal[:, -1:]
         last = Prediction(prediction.goal_xy_m[:, -1:], prediction.peak_xy_m[:, -1:], mass, prediction.grid)
         beliefs = mass[0].double().numpy()[None]
@@ -295,7 +296,7 @@ class Mind:
         observed[batch.seen.cells.row.numpy(), batch.seen.cells.col.numpy()] = True
         none, origin = np.zeros((0, *beliefs.shape[1:])), np.array(self.origin(question))
         graph, first = self.root.graph(question.scan), self._world.first[question.scan]
-        choice = choose_by_mass(graph, first, known, last, origin, self.run.step_limit)
+        choice = choose_by_mass(graph, first, known, last, origin, self.run.experiment.model.step_limit)
         frame = Frame(
             beliefs=beliefs,
             predictions=none,

@@ -24,8 +24,11 @@ from ghosts import __version__
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import atomic_path, parse_json, read_bytes
 
-FORMAT, OLD_FORMAT = 3, 2
-"""In the old one, weights had other names, see `_renamed`."""
+FORMAT, RENAMED, DESCRIBED = 4, 3, 4
+"""The format that is written. Since 3 weights have their present names (`_renamed`); since 4 the experiment names its
+method, and the checksum covers the description."""
+FORMATS = ("2", "3", "4")
+"""Formats that are read."""
 LAST, BEST, LOG = "last.safetensors", "best.safetensors", "log.jsonl"
 BACKBONE = "small-backbone"
 """What the checkpoint of a backbone calls its kind; runs of `ghosts train` have none."""
@@ -70,7 +73,8 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any
     """
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     check_finite(kept, path, "lower --train.learning-rate; the checkpoint written before is kept")
-    metadata = {"format": str(FORMAT), "about": json.dumps(about), "checksum": str(_checksum(kept))}
+    text = json.dumps(about)
+    metadata = {"format": str(FORMAT), "about": text, "checksum": str(_checksum(kept, text))}
     with atomic_path(path) as temporary:
         # Not save_file: it writes under a temporary name of its own first, which a killed process would leave behind.
         temporary.write_bytes(save(kept, metadata))
@@ -94,9 +98,9 @@ def _is_finite(value: Tensor) -> bool:
     return bool(wide.sum().isfinite()) or bool(torch.isfinite(wide).all())
 
 
-def _checksum(tensors: dict[str, Tensor]) -> int:
-    """CRC-32 of all bytes in the order of their names."""
-    total = 0
+def _checksum(tensors: dict[str, Tensor], about: str = "") -> int:
+    """CRC-32 of the description and of all tensors' bytes in the order of their names."""
+    total = zlib.crc32(about.encode())
     for name in sorted(tensors):
         total = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, total)
     return total
@@ -117,15 +121,16 @@ def load_checkpoint(path: Path) -> Checkpoint:
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__") or {}
     except SafetensorError:
         raise DataError("no checkpoint, or a damaged checkpoint", file=path, hint=_DAMAGED) from None
-    if metadata.get("format") not in (str(FORMAT), str(OLD_FORMAT)):
-        hint = f"this version reads formats {OLD_FORMAT} and {FORMAT}; train again or use the version that wrote it"
+    if metadata.get("format") not in FORMATS:
+        hint = f"this version reads formats {', '.join(FORMATS)}; train again or use the version that wrote it"
         raise DataError("unknown checkpoint format", file=path, field="format", value=metadata.get("format"), hint=hint)
-    if metadata.get("checksum") != str(_checksum(tensors)):
+    version, text = int(metadata["format"]), metadata.get("about", "null")
+    if metadata.get("checksum") != str(_checksum(tensors, text if version >= DESCRIBED else "")):
         raise DataError("damaged checkpoint (its checksum differs)", file=path, hint=_DAMAGED)
     check_finite(tensors, path, _DAMAGED)
-    if metadata["format"] == str(OLD_FORMAT):
+    if version < RENAMED:
         tensors = {_renamed(name): value for name, value in tensors.items()}
-    about = parse_json(metadata.get("about", "null"), path)
+    about = parse_json(text, path)
     if not isinstance(about, dict):
         raise DataError("expected an object in its description", file=path, field="about", value=about, hint=_DAMAGED)
     return Checkpoint(tensors, about)

@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args
+from types import MappingProxyType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import tyro
 from typing_extensions import Annotated  # of Python 3.8; tyro brings it
@@ -39,14 +40,24 @@ def parse(options: type[T], command: str, arguments: list[str], about: str | Non
     return found
 
 
-def parse_form(form: Any, command: str, arguments: list[str], about: str | None) -> Any:
+Hidden = frozenset[tuple[type, str]]
+"""Settings that are not offered: the dataclass and the name of each."""
+
+
+def parse_form(form: Any, command: str, arguments: list[str], about: str | None, hidden: Hidden = frozenset()) -> Any:
     """Options in a form that tyro reads, such as a dataclass annotated with its defaults; roots are not looked at."""
-    with _Quiet():
+    with _Quiet(hidden):
         return tyro.cli(form, args=arguments, prog=f"ghosts {command}", description=wrapped(about, 27), config=GRAMMAR)
 
 
 def parse_kind(
-    command: str, verb: str, kinds: Mapping[str, Any], arguments: list[str], about: str, likely: str = "goal"
+    command: str,
+    verb: str,
+    kinds: Mapping[str, Any],
+    arguments: list[str],
+    about: str,
+    likely: str = "goal",
+    hidden: Mapping[str, Hidden] = MappingProxyType({}),
 ) -> Any:
     """Options of `ghosts COMMAND KIND …`.
 
@@ -57,6 +68,7 @@ def parse_kind(
         arguments: after the command's name; none asks for help.
         about: for the command's own help.
         likely: kind to propose where options come first.
+        hidden: settings of each kind that are not offered.
 
     Raises:
         UnknownNameError: no such kind.
@@ -65,7 +77,9 @@ def parse_kind(
     word = arguments[0] if arguments else "--help"
     if word in kinds:
         # On its own: from a union, tyro's hints would name the kind without the command before it.
-        found = parse_form(kinds[word], f"{command} {word}", arguments[1:], get_args(kinds[word])[0].__doc__)
+        form = kinds[word]
+        told = f"{command} {word}"
+        found = parse_form(form, told, arguments[1:], get_args(form)[0].__doc__, hidden.get(word, frozenset()))
         check_roots(getattr(found, "data", None))
         return found
     if word in ("-h", "--help"):
@@ -77,12 +91,28 @@ def parse_kind(
     raise UnknownNameError(f"thing to {verb}", word, kinds)
 
 
-class _Quiet(ConstructorRegistry):
-    """Keeps "(default: None)" and "(default: '')" out of the help: such an option is simply not given."""
+def settings_of(form: type, paths: Sequence[str]) -> Hidden:
+    """Nested settings by their paths, such as "train.seed", as `parse_form` hides them."""
+    found = set()
+    for path in paths:
+        *outer, name = path.split(".")
+        owner = form
+        for part in outer:
+            owner = get_type_hints(owner)[part]
+        assert name in get_type_hints(owner), f"{form.__name__} has no setting {path}"
+        found.add((owner, name))
+    return frozenset(found)
 
-    def __init__(self) -> None:
+
+class _Quiet(ConstructorRegistry):
+    """Keeps "(default: None)" and "(default: '')" out of the help: such an option is simply not given.
+
+    Settings that are hidden are not offered, and those of a part that says `inline` stand without its name.
+    """
+
+    def __init__(self, hidden: Hidden) -> None:
         super().__init__()
-        self._asking = False
+        self._asking, self._hidden = False, hidden
         self.struct_rule(self._without_empty_defaults)
 
     def _without_empty_defaults(self, info: StructTypeInfo) -> StructConstructorSpec | None:
@@ -95,14 +125,18 @@ class _Quiet(ConstructorRegistry):
             self._asking = False
         if not isinstance(found, StructConstructorSpec):
             return None
-        return replace(found, fields=tuple(map(_silenced, found.fields)))
+        owner = get_origin(info.type) or info.type
+        return replace(found, fields=tuple(self._offered(owner, field) for field in found.fields))
 
-
-def _silenced(field: StructFieldSpec) -> StructFieldSpec:
-    if field.default is not None and field.default != "":
-        return field
-    kind: Any = Annotated[field.type, tyro.conf.arg(help_behavior_hint="")]
-    return replace(field, type=kind)
+    def _offered(self, owner: Any, field: StructFieldSpec) -> StructFieldSpec:
+        kind: Any = field.type
+        if (owner, field.name) in self._hidden:
+            kind = Annotated[kind, tyro.conf.Suppress]
+        elif getattr(kind, "inline", False):
+            kind = Annotated[kind, tyro.conf.arg(name="")]
+        elif field.default is None or field.default == "":
+            kind = Annotated[kind, tyro.conf.arg(help_behavior_hint="")]
+        return replace(field, type=kind)
 
 
 def check_roots(data: Path | Sequence[Path] | None) -> None:

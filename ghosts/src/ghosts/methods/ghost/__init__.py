@@ -1,0 +1,99 @@
+"""The paper's method: a Bayes filter that tracks the person who gave the directions, and a policy on its belief."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ghosts.methods.ghost import presets
+from ghosts.methods.ghost.settings import AgentExperiment, FilterExperiment
+from ghosts.methods.method import Method
+from ghosts_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ghosts.agent.model import GoalModel, Predictor, Vectors
+    from ghosts.data.dataset import Dataset
+    from ghosts.data.examples import Selection
+    from ghosts.run.rollout import Agent
+    from ghosts.train.task import EpisodeTask
+
+
+class GhostMethod(Method):
+    """Filter and agent. A variant of the model can be a subclass with a `build` and presets of its own."""
+
+    def build(self, experiment: FilterExperiment | AgentExperiment, labels: int, vectors: Vectors) -> nn.Module:
+        """See `Method.build`."""
+        from ghosts.agent.model import GoalModel
+
+        return GoalModel(experiment.model, labels, vectors)
+
+    def check_start(self, experiment: FilterExperiment | AgentExperiment, out: Path, warm_start: Path | None) -> None:
+        """See `Method.check_start`."""
+        from ghosts.run.load import find_checkpoint
+        from ghosts.weights.checkpoint import LAST
+
+        if warm_start is not None:
+            find_checkpoint(warm_start)
+        elif isinstance(experiment, AgentExperiment):
+            frozen = experiment.train.freeze_filter and not experiment.train.true_beliefs
+            if frozen and not (out / LAST).is_file():
+                raise ConfigError(
+                    "train.freeze_filter keeps a trained filter; name one with --warm-start RUN, or train both "
+                    "together with --train.no-freeze-filter"
+                )
+
+    def task(
+        self,
+        experiment: FilterExperiment | AgentExperiment,
+        data: Dataset,
+        selection: Selection | None = None,
+        warm_start: Path | None = None,
+    ) -> EpisodeTask[Any, Any]:
+        """See `Method.task`."""
+        from ghosts.methods.ghost.act import NavigationTask
+        from ghosts.methods.ghost.goal import FilterTask
+        from ghosts.train.start import start_from
+        from ghosts.weights import only_filter
+
+        if isinstance(experiment, FilterExperiment):
+            goal = FilterTask(experiment, data, selection)
+            if warm_start is not None:
+                start_from(goal, warm_start, policy=False, by_name=True)
+            return goal
+        task = NavigationTask(experiment, data, selection)
+        if warm_start is not None:
+            taken = not (only_filter(warm_start) or experiment.train.fresh_policy)
+            start_from(task, warm_start, policy=taken)
+        return task
+
+    def predictor(self, model: nn.Module) -> Predictor | None:
+        """See `Method.predictor`."""
+        return model  # type: ignore[return-value]
+
+    def filter(self, model: nn.Module) -> GoalModel | None:
+        """See `Method.filter`."""
+        from ghosts.agent.model import GoalModel
+
+        return model if isinstance(model, GoalModel) else None
+
+    def agent(
+        self, name: str, model: nn.Module, experiment: FilterExperiment | AgentExperiment, *, planner: bool = False
+    ) -> Agent[Any, Any]:
+        """See `Method.agent`."""
+        from ghosts.agent.agent import GhostAgent
+        from ghosts.agent.ensemble import Ensemble, EnsembleAgent
+        from ghosts.agent.model import GoalModel
+        from ghosts.agent.planner import Planner
+
+        if not (experiment.acts or planner):
+            raise ConfigError(f"{name} predicts goals and was not trained to act; add --planner")
+        chooses = Planner(experiment.planner) if planner else None
+        if isinstance(model, Ensemble):
+            return EnsembleAgent(model, chooses, experiment.model.step_limit)
+        assert isinstance(model, GoalModel), "a model of this method"
+        return GhostAgent(model, chooses, experiment.model.step_limit)
+
+
+METHOD = GhostMethod("ghost", "a filter", (*presets.GOAL, *presets.ACT))

@@ -1,0 +1,254 @@
+"""Learning to act: filter and policy together, by imitation (paper, section 4.4).
+
+An iteration has two parts. First the agent walks, without gradients or dropout: a share of its moves is sampled from
+its policy, the others are the target's. Then the loss of all it saw on the way is computed as one batch, as in goal
+prediction, so that all filter steps of all maps are one call. Where the beliefs do not depend on what is trained (a
+frozen filter, true beliefs), the loss uses only what the policy read during the walk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import partial
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from ghosts.agent.agent import GhostAgent, Thought
+from ghosts.agent.candidates import Candidates
+from ghosts.agent.known import KnownGraph, candidates_of
+from ghosts.agent.model import GoalModel
+from ghosts.agent.policy import policy_loss
+from ghosts.belief.histogram import pose_belief
+from ghosts.belief.loss import filter_loss
+from ghosts.data.batches import Batch
+from ghosts.data.dataset import Dataset
+from ghosts.data.examples import Selection
+from ghosts.methods.ghost.settings import AgentExperiment, AgentTrainConfig
+from ghosts.run.rollout import Episodes, Rollout, World, walk_episodes
+from ghosts.train.walks import Targets, WalkPlan, WalkTask, mixed_choice
+from ghosts_sim.metrics import score_path
+
+
+@dataclass(frozen=True)
+class Earned:
+    """What walkers chose, and how much better it went than in other walks of the same instruction."""
+
+    chosen: Int[Tensor, " n"]
+    """Flat index of the candidate chosen at each step."""
+    advantage: Float[Tensor, " n"]
+    """Of the walk that each step belongs to."""
+
+
+@dataclass(frozen=True)
+class NavBatch:
+    """What the agent saw on its walks, and what it should have chosen."""
+
+    batch: Batch
+    """All steps, `s` per episode."""
+    active: Bool[Tensor, "b s"]
+    """Steps that took place; the others repeat the last one."""
+    candidates: Candidates
+    """Of all steps; step (e, s) is number e · s_max + s."""
+    target: Int[Tensor, " bs"]
+    """Flat index of the candidate to choose at each step; −1 where none took place."""
+    earned: Earned | None = None
+    """What was chosen and how the walk went, where success is the reward."""
+    share: Float[Tensor, ""] | None = None
+    """Weight of this process's steps beside the others' (`WalkTask.ready`); None for one process."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The policy's part of the walks: what it read of each candidate, and which it should have chosen."""
+
+    features: Float[Tensor, "k f"]
+    episode: Int[Tensor, " k"]
+    """Step each candidate belongs to, in [0, n)."""
+    target: Int[Tensor, " n"]
+    """Flat index of the candidate to choose at each step."""
+    earned: Earned | None = None
+    """See `NavBatch`."""
+    share: Float[Tensor, ""] | None = None
+    """See `NavBatch`."""
+
+    @property
+    def active(self) -> Bool[Tensor, " n"]:
+        """All steps took place."""
+        return torch.ones_like(self.target, dtype=torch.bool)
+
+
+class NavigationTask(WalkTask["NavBatch | Choices"]):
+    """The paper's agent. Its model is a goal predictor's, so each can start from the other's weights."""
+
+    model: GoalModel
+    experiment: AgentExperiment
+    settings: AgentTrainConfig
+
+    def __init__(self, experiment: AgentExperiment, data: Dataset, selection: Selection | None = None) -> None:
+        super().__init__(experiment, data, selection)
+        if self.settings.policy_alone:
+            self.requires_grad_(False)
+            self.model.policy.requires_grad_(True)
+
+    @property
+    def learns_map(self) -> bool:
+        """Whether the mapper is trained."""
+        return not self.settings.policy_alone
+
+    def collect(self, world: World, plan: WalkPlan) -> NavBatch | Choices:
+        """Walk a plan with the present weights."""
+        episodes = world.begin(plan.examples, plan.symmetries, plan.drops)
+        most = plan.draws.shape[1]
+        # One more than is walked: the limit's forced stop belongs to evaluation.
+        agent = GhostAgent(self.model, step_limit=most + 1)
+        targets = partial(target_slots, first=episodes.first, to_goal_m=world.goal_distances(episodes))
+        choose = mixed_choice(targets, plan.draws, self.settings.own_actions)
+        if self.settings.true_beliefs:
+            episodes = world.with_true_beliefs(episodes, self.experiment.model)
+        keep = read_features if self.settings.policy_alone else False
+        rollout = walk_episodes(agent, world, episodes, choose=choose, most=most, keep=keep)
+        advantage = None
+        if self.settings.reward:
+            worth = rewards(world, episodes, rollout)
+            advantage = advantages(worth, self.settings.samples)
+        if self.settings.policy_alone:
+            return gather_choices(rollout, targets, world.device, advantage)
+        return gather(world, plan, rollout, targets, advantage)
+
+    def forward(self, batch: NavBatch | Choices) -> Float[Tensor, ""]:
+        """The filter's loss plus the weighted policy's; the policy's alone where the filter does not learn."""
+        if isinstance(batch, Choices):
+            with torch.autocast(batch.features.device.type, enabled=False):
+                chosen = self.model.policy.choose(batch.features, batch.episode, len(batch.target))
+                loss = policy_loss(chosen, batch.target) + self._earned(chosen, batch.earned, batch.active)
+        else:
+            loss = self._joint(batch)
+        return loss if batch.share is None else loss * batch.share
+
+    def _joint(self, batch: NavBatch) -> Float[Tensor, ""]:
+        seen, active = batch.batch, batch.active
+        settings = self.experiment.model.filter
+        trace = self.model(seen.briefing, seen.seen, seen.masks)
+        targets = pose_belief(seen.path_xy_m, seen.path_heading_rad, trace.grid, settings.sigma_m, settings.headings)
+        loss = filter_loss(trace.filter.posteriors, targets, active)
+        starts = seen.briefing.start_xy_m.repeat_interleave(active.shape[1], 0)
+        with torch.autocast(starts.device.type, enabled=False):
+            chosen = self.model.policy(batch.candidates, trace.filter.beliefs.flatten(0, 1), starts, trace.grid)
+            imitated = policy_loss(chosen, batch.target, active.flatten())
+            earned = self._earned(chosen, batch.earned, active.flatten())
+        return loss + self.settings.policy_weight * (imitated + earned)
+
+    def _earned(
+        self, chosen: Float[Tensor, " k"], earned: Earned | None, active: Bool[Tensor, " n"]
+    ) -> Float[Tensor, ""]:
+        """The policy gradient's loss: choices of walks that went better than others become likelier."""
+        if earned is None:
+            return chosen.new_zeros(())
+        gained = chosen.index_select(0, earned.chosen.clamp(min=0)) * earned.advantage
+        return -self.settings.reward * torch.where(active, gained, 0.0).sum() / active.sum().clamp(min=1)
+
+
+def target_slots(
+    known: KnownGraph, first: Int[np.ndarray, " b"], to_goal_m: Float[np.ndarray, "b rows"]
+) -> Int[np.ndarray, " b"]:
+    """The candidate that is closest to the goal: what the policy learns to choose.
+
+    The paper's target is the first action on the shortest path. The released code's is the closest candidate. They
+    differ only in how far ahead the agent aims, since it pauses at the first unvisited viewpoint anyway.
+
+    Args:
+        known: what each walker has seen.
+        first: number of the first viewpoint of each building.
+        to_goal_m: from `World.goal_distances`.
+    """
+    row = np.where(known.filled, known.viewpoint - first[:, None], 0)
+    distance = np.take_along_axis(to_goal_m, row, 1)
+    return np.where(known.filled, distance, np.inf).argmin(1)
+
+
+def read_features(thought: Thought) -> Float[Tensor, "k f"]:
+    """What the policy read at a step."""
+    assert thought.features is not None, "the planner does not learn"
+    return thought.features
+
+
+def rewards(world: World, episodes: Episodes, rollout: Rollout) -> Float[np.ndarray, " b"]:
+    """Reward of each walk: success and SPL, and a little for coming nearer to the goal."""
+    worth = []
+    for example, path, stopped in zip(episodes.examples, rollout.paths, rollout.stopped.tolist()):
+        graph = world.data.root.graph(example.scan)
+        scores = score_path(graph, path, example.path)
+        shortest = max(float(graph.distance_m[example.start, example.goal]), 1.0)
+        nearer = float(np.clip(1.0 - scores.error_m / shortest, -1.0, 1.0))
+        worth.append((float(scores.success) + scores.spl) * stopped + 0.25 * nearer)
+    return np.array(worth)
+
+
+def advantages(worth: Float[np.ndarray, " b"], samples: int) -> Float[np.ndarray, " b"]:
+    """How much better each walk is than the others of its instruction, in units of their spread."""
+    group = worth.reshape(-1, samples)
+    spread = group.std(1, keepdims=True)
+    return ((group - group.mean(1, keepdims=True)) / (spread + 0.1)).reshape(-1)
+
+
+def gather_choices(
+    rollout: Rollout, targets: Targets, device: torch.device, advantage: Float[np.ndarray, " b"] | None = None
+) -> Choices:
+    """All steps of finished walks that kept what the policy read (`read_features`)."""
+    episodes, wanted, taken, worth, steps, count = [], [], [], [], 0, 0
+    for step in rollout.steps:
+        mine = step.known.filled & step.active[:, None]
+        number = np.cumsum(step.active) - 1 + steps
+        episodes.append(number[mine.nonzero()[0]])
+        wanted.append(_flat_targets(mine, targets(step.known), count)[step.active])
+        if advantage is not None:
+            taken.append(_flat_targets(mine, step.chosen.clip(0), count)[step.active])
+            worth.append(advantage[step.active])
+        steps, count = steps + int(step.active.sum()), count + int(mine.sum())
+
+    def whole(parts: list[np.ndarray]) -> Tensor:
+        return torch.from_numpy(np.concatenate(parts)).to(device)
+
+    earned = Earned(whole(taken), whole(worth).float()) if advantage is not None else None
+    features = torch.cat([step.thought for step in rollout.steps])
+    return Choices(features, whole(episodes), whole(wanted), earned)
+
+
+def gather(
+    world: World,
+    plan: WalkPlan,
+    rollout: Rollout,
+    targets: Targets,
+    advantage: Float[np.ndarray, " b"] | None = None,
+) -> NavBatch:
+    """All steps of finished walks as one batch, with the candidate to choose at each."""
+    active, device, count = rollout.active, world.device, 0
+    batch, steps = active.shape
+    parts: list[Candidates] = []
+    target, taken = np.full((batch, steps), -1), np.full((batch, steps), -1)
+    for number, step in enumerate(rollout.steps):
+        mine = step.known.filled & step.active[:, None]
+        found = candidates_of(step.known, step.active, torch.device("cpu"))
+        target[:, number] = np.where(step.active, _flat_targets(mine, targets(step.known), count), -1)
+        taken[:, number] = np.where(step.active, _flat_targets(mine, step.chosen.clip(0), count), -1)
+        parts.append(replace(found, episode=found.episode * steps + number))
+        count += len(found.episode)
+    names = [item.name for item in fields(Candidates)]
+    whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in names})
+    seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.drops)
+    seen = world.data.load(replace(seen, masks=plan.masks), device)
+    earned = None
+    if advantage is not None:
+        worth = torch.from_numpy(np.repeat(advantage, steps)).float().to(device)
+        earned = Earned(torch.from_numpy(taken.reshape(-1)).to(device), worth)
+    wanted = torch.from_numpy(target.reshape(-1)).to(device)
+    return NavBatch(seen, torch.from_numpy(active).to(device), whole, wanted, earned)
+
+
+def _flat_targets(mine: Bool[np.ndarray, "b slots"], slot: Int[np.ndarray, " b"], before: int) -> Int[np.ndarray, " b"]:
+    """Flat number of a slot of each walker among all slots of a mask, after so many others."""
+    place = (np.cumsum(mine.ravel()) - 1).reshape(mine.shape) + before
+    return place[np.arange(len(slot)), slot]

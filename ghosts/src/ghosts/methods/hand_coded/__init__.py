@@ -1,0 +1,42 @@
+"""The paper's hand-coded baseline, which reads no words and has nothing to train."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ghosts.config import DataConfig, MapperConfig
+from ghosts.methods.hand_coded.settings import HandCodedExperiment, HandCodedModelConfig
+from ghosts.methods.method import Method
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ghosts.agent.model import Predictor, Vectors
+
+
+def hand_coded() -> HandCodedExperiment:
+    """The hand-coded baseline, in either world; nothing is trained."""
+    model = HandCodedModelConfig(mapper=MapperConfig(features=128))
+    return HandCodedExperiment("hand-coded", model, data=DataConfig("any"))
+
+
+class HandCodedMethod(Method):
+    """A circle around the start."""
+
+    @property
+    def needs_training(self) -> bool:
+        """It does not."""
+        return False
+
+    def build(self, experiment: HandCodedExperiment, labels: int, vectors: Vectors) -> nn.Module:
+        """See `Method.build`."""
+        from ghosts.methods.hand_coded.model import HandCoded
+
+        return HandCoded(experiment.model)
+
+    def predictor(self, model: nn.Module) -> Predictor | None:
+        """See `Method.predictor`."""
+        return model  # type: ignore[return-value]
+
+
+METHOD = HandCodedMethod("hand_coded", "the hand-coded rule", (hand_coded,))

@@ -1,0 +1,56 @@
+"""The sequence-to-sequence agent of R2R (Anderson et al. 2018), which has no map: a baseline of Table 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ghosts.methods.method import Method
+from ghosts.methods.seq2seq import presets
+from ghosts.methods.seq2seq.settings import Seq2SeqExperiment
+from ghosts_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ghosts.agent.model import Vectors
+    from ghosts.data.dataset import Dataset
+    from ghosts.data.examples import Selection
+    from ghosts.run.rollout import Agent
+    from ghosts.train.task import EpisodeTask
+
+
+class Seq2SeqMethod(Method):
+    """An LSTM with attention over the words."""
+
+    def build(self, experiment: Seq2SeqExperiment, labels: int, vectors: Vectors) -> nn.Module:
+        """See `Method.build`."""
+        from ghosts.methods.seq2seq.model import Seq2Seq
+
+        return Seq2Seq(experiment.model, labels, vectors)
+
+    def task(
+        self,
+        experiment: Seq2SeqExperiment,
+        data: Dataset,
+        selection: Selection | None = None,
+        warm_start: Path | None = None,
+    ) -> EpisodeTask[Any, Any]:
+        """See `Method.task`."""
+        from ghosts.methods.seq2seq.task import Seq2SeqTask
+
+        return Seq2SeqTask(experiment, data, selection)
+
+    def agent(
+        self, name: str, model: nn.Module, experiment: Seq2SeqExperiment, *, planner: bool = False
+    ) -> Agent[Any, Any]:
+        """See `Method.agent`."""
+        from ghosts.methods.seq2seq.model import Seq2Seq, Seq2SeqAgent
+
+        if planner:
+            raise ConfigError("a sequence-to-sequence agent has no belief for the planner; leave out --planner")
+        assert isinstance(model, Seq2Seq), "a model of this method"
+        return Seq2SeqAgent(model, experiment.model.step_limit)
+
+
+METHOD = Seq2SeqMethod("seq2seq", "a sequence-to-sequence agent", presets.ALL)
