@@ -135,14 +135,8 @@ def _closed(
 
 
 def _all_reachable(rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...]) -> bool:
-    joined = [opening.rooms for opening in openings if opening.inner]
-    joined += [stair.rooms for stair in stairs]
-    reached, queue = {0}, [0]
-    while queue:
-        here = queue.pop()
-        for a, b in joined:
-            for there in (b,) if a == here else (a,) if b == here else ():
-                if there not in reached:
-                    reached.add(there)
-                    queue.append(there)
+    joined = [opening.rooms for opening in openings if opening.inner] + [stair.rooms for stair in stairs]
+    reached = {0}
+    for _ in rooms:
+        reached |= {room for pair in joined if reached & {*pair} for room in pair}
     return len(reached) == len(rooms)

@@ -20,13 +20,7 @@ from ghosts_houses.graph.obstacles import (
     standing_room_m,
     walkable_stair,
 )
-from ghosts_houses.graph.viewpoints import (
-    EDGE_MAX_M,
-    HouseGraph,
-    connectivity,
-    distances_m,
-    make_graph,
-)
+from ghosts_houses.graph.viewpoints import EDGE_MAX_M, HouseGraph, connectivity, distances_m, make_graph
 from ghosts_houses.house import POSE_ROTATION, House, Primitive
 from ghosts_sim.graph import parse_graph
 

@@ -73,9 +73,7 @@ def test_a_mirror_shows_the_room_before_it(eye_m: tuple[float, float, float], he
 
 
 @pytest.mark.parametrize(
-    ("low", "high"),
-    [((0.3, 3.97, 1.75), (3.7, 4.0, 1.765)), ((0.3, 3.6, 1.7), (3.7, 4.0, 2.0))],
-    ids=["bar", "slab"],
+    ("low", "high"), [((0.3, 3.97, 1.75), (3.7, 4.0, 1.765)), ((0.3, 3.6, 1.7), (3.7, 4.0, 2.0))], ids=["bar", "slab"]
 )
 def test_edges_have_no_steps_and_thin_parts_no_gaps(low: tuple[float, ...], high: tuple[float, ...]) -> None:
     """A bar less than half a pixel high, and the edge between front and underside of a slab, seen at a slant: column by

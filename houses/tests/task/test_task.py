@@ -15,11 +15,7 @@ import ghosts_houses.task.environment
 from checks import unchecked
 from ghosts_houses.body.moves import BodyPose, stand
 from ghosts_houses.house import House
-from ghosts_houses.task.episode import (
-    ContinuousEpisode,
-    houses_of,
-    open_episode,
-)
+from ghosts_houses.task.episode import ContinuousEpisode, houses_of, open_episode
 from ghosts_houses.task.scores import ScoreKeeper
 from ghosts_houses.task.simulator import TRAINED_CAMERA, HouseSimulator, HouseSimulators, SimulatorConfig
 from ghosts_sim.episodes import each_instruction

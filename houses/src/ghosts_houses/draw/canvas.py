@@ -135,12 +135,7 @@ def draw_scale(axes: Any, left: float, right: float, bottom: float, top: float) 
 
 
 def draw_arrow(
-    axes: Any,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    colour: str,
-    width: float = 1.4,
-    order: float = 8.0,
+    axes: Any, start: tuple[float, float], end: tuple[float, float], colour: str, width: float = 1.4, order: float = 8.0
 ) -> None:
     """An arrow from one place to another."""
     arrow = {"arrowstyle": "-|>", "color": colour, "lw": width, "shrinkA": 0, "shrinkB": 0}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kind, Kit
+from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind
 
 
-def _toilet(k: Kit) -> str:
+@kind("toilet", "wall")
+def _toilet(k: Kit) -> None:
     k.box(-0.26, 0, 0.36, 0.18, 0.42, 0.4, "gloss", WHITE)
     k.box(-0.26, 0, 0.76, 0.2, 0.45, 0.03, "gloss", WHITE)
     k.tube(0.05, 0, 0.0, 0.2, 0.3, "gloss", WHITE, 0.13)
@@ -14,10 +15,10 @@ def _toilet(k: Kit) -> str:
     k.tube(0.07, 0, 0.405, 0.18, 0.003, "gloss", (0.30, 0.36, 0.40), 0.115)
     k.box(-0.19, 0, 0.4, 0.03, 0.36, 0.36, "gloss", (0.78, 0.78, 0.77))
     k.box(-0.26, 0, 0.79, 0.06, 0.06, 0.012, "metal", STEEL)
-    return ""
 
 
-def _bathtub(k: Kit) -> str:
+@kind("bathtub", "corner", clear_m=0.4)
+def _bathtub(k: Kit) -> None:
     for side in (-1, 1):
         k.box(0, side * 0.36, 0, 1.66, 0.06, 0.56, "gloss", WHITE)
         k.box(side * 0.8, 0, 0, 0.07, 0.76, 0.56, "gloss", WHITE)
@@ -28,10 +29,10 @@ def _bathtub(k: Kit) -> str:
         k.box(side * 0.81, 0, 0.55, 0.1, 0.8, 0.03, "gloss", WHITE)
     k.tube(-0.78, 0, 0.58, 0.018, 0.16, "metal", STEEL)
     k.box(-0.7, 0, 0.72, 0.18, 0.03, 0.03, "metal", STEEL)
-    return ""
 
 
-def _shower(k: Kit) -> str:
+@kind("shower", "corner", clear_m=0.5)
+def _shower(k: Kit) -> None:
     k.box(0, 0, 0, 0.9, 0.9, 0.08, "gloss", WHITE)
     for y, x in ((0.44, 0.44), (-0.44, 0.44)):
         k.box(x, y, 0.08, 0.03, 0.03, 1.95, "metal", STEEL)
@@ -43,10 +44,10 @@ def _shower(k: Kit) -> str:
     k.box(-0.28, 0, 2.03, 0.28, 0.03, 0.03, "metal", STEEL)
     k.tube(-0.16, 0, 1.98, 0.1, 0.03, "metal", STEEL)
     k.ball(-0.4, 0, 1.05, 0.05, 0.05, 0.05, "metal", STEEL)
-    return ""
 
 
-def _sink(k: Kit) -> str:
+@kind("sink", "wall", clear_m=0.6)
+def _sink(k: Kit) -> None:
     wood = k.wood()
     wide = k.span(0.7, 1.1)
     k.box(-0.02, 0, 0.1, 0.44, wide, 0.68, "wood", wood)
@@ -60,9 +61,9 @@ def _sink(k: Kit) -> str:
     k.tube(-0.18, 0, 0.83, 0.018, 0.2, "metal", STEEL)
     k.box(-0.11, 0, 1.02, 0.16, 0.028, 0.028, "metal", STEEL)
     k.tube(-0.1, wide / 2 - 0.1, 0.83, 0.03, 0.13, "gloss", PALETTE[k.word("teal", "white", "pink")])
-    return ""
 
 
+@kind("towel rack", "on wall", blocks=False, height_m=0.9)
 def _towel_rack(k: Kit) -> str:
     word = k.word("white", "blue", "red", "green", "yellow", "pink")
     k.box(0.06, 0, 0.5, 0.025, 0.6, 0.025, "metal", STEEL)
@@ -73,33 +74,34 @@ def _towel_rack(k: Kit) -> str:
     return word
 
 
-def _laundry_basket(k: Kit) -> str:
+@kind("laundry basket", "corner", clear_m=0.1)
+def _laundry_basket(k: Kit) -> None:
     k.tube(0, 0, 0, 0.22, 0.5, "wicker", (0.50, 0.34, 0.17))
     k.tube(0, 0, 0.49, 0.235, 0.03, "wicker", (0.42, 0.27, 0.13))
     k.ball(0.02, 0.03, 0.52, 0.16, 0.15, 0.08, "fabric", PALETTE[k.word("white", "blue", "red")])
     k.ball(-0.06, -0.06, 0.54, 0.1, 0.1, 0.07, "fabric", PALETTE[k.word("yellow", "gray", "teal")])
-    return ""
 
 
-def _washer(k: Kit) -> str:
+@kind("washing machine", "wall", clear_m=0.7)
+def _washer(k: Kit) -> None:
     k.box(0, 0, 0, 0.58, 0.6, 0.85, "gloss", WHITE)
     k.ball(0.285, 0, 0.42, 0.03, 0.23, 0.23, "metal", STEEL)
     k.ball(0.305, 0, 0.42, 0.03, 0.18, 0.18, "gloss", (0.05, 0.07, 0.1))
     k.box(0.292, 0, 0.72, 0.01, 0.58, 0.11, "gloss", (0.55, 0.57, 0.6))
     k.ball(0.3, 0.2, 0.775, 0.02, 0.035, 0.035, "metal", STEEL)
     k.box(0.298, -0.16, 0.745, 0.006, 0.18, 0.06, "gloss", DARK)
-    return ""
 
 
-def _dryer(k: Kit) -> str:
+@kind("dryer", "wall", clear_m=0.7)
+def _dryer(k: Kit) -> None:
     k.box(0, 0, 0, 0.58, 0.6, 0.85, "gloss", (0.62, 0.63, 0.65))
     k.box(0.292, 0, 0.16, 0.012, 0.44, 0.46, "gloss", (0.5, 0.51, 0.53))
     k.box(0.3, 0.0, 0.24, 0.008, 0.3, 0.3, "gloss", (0.06, 0.06, 0.07))
     k.box(0.292, 0, 0.72, 0.01, 0.58, 0.11, "gloss", DARK)
     k.ball(0.3, -0.2, 0.775, 0.02, 0.035, 0.035, "metal", STEEL)
-    return ""
 
 
+@kind("ironing board", "wall", clear_m=0.3)
 def _ironing_board(k: Kit) -> str:
     word = k.word("blue", "green", "red", "gray")
     k.box(0, -0.1, 0.84, 0.34, 1.0, 0.03, "check", PALETTE[word])
@@ -112,7 +114,8 @@ def _ironing_board(k: Kit) -> str:
     return word
 
 
-def _pantry_shelf(k: Kit) -> str:
+@kind("pantry shelf", "wall")
+def _pantry_shelf(k: Kit) -> None:
     wood = k.wood()
     wide = k.span(0.9, 1.3)
     for side in (-1, 1):
@@ -129,19 +132,3 @@ def _pantry_shelf(k: Kit) -> str:
             else:
                 k.box(0.02, y, z + 0.025, 0.16, 0.1, tall, "matte", color)
             y += 0.14
-    return ""
-
-
-BATH_KINDS: dict[str, Kind] = {
-    "toilet": Kind(_toilet, "wall"),
-    "bathtub": Kind(_bathtub, "corner", clear_m=0.4),
-    "shower": Kind(_shower, "corner", clear_m=0.5),
-    "sink": Kind(_sink, "wall", clear_m=0.6),
-    "towel rack": Kind(_towel_rack, "on wall", blocks=False, height_m=0.9),
-    "laundry basket": Kind(_laundry_basket, "corner", clear_m=0.1),
-    "washing machine": Kind(_washer, "wall", clear_m=0.7),
-    "dryer": Kind(_dryer, "wall", clear_m=0.7),
-    "ironing board": Kind(_ironing_board, "wall", clear_m=0.3),
-    "pantry shelf": Kind(_pantry_shelf, "wall"),
-}
-"""Kinds of this module by name."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kind, Kit
+from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind
 from ghosts_houses.plan.rooms import DOOR_HEIGHT_M, DOOR_WIDTH_M, Color
 
 _GLOW: Color = (1.0, 0.86, 0.62)
 
 
-def _plant(k: Kit) -> str:
+@kind("plant", "corner", clear_m=0.1)
+def _plant(k: Kit) -> None:
     pot = PALETTE[k.word("white", "brown", "orange", "blue", "gray")]
     k.tube(0, 0, 0, 0.17, 0.3, "gloss", pot)
     k.tube(0, 0, 0.29, 0.185, 0.03, "gloss", pot)
@@ -23,10 +24,10 @@ def _plant(k: Kit) -> str:
         r = 0.20 * (1 - 0.5 * f) + 0.04
         k.ball(r * math.cos(a), r * math.sin(a), 0.52 + (tall - 0.35) * f, 0.14, 0.14, 0.075, "leaves", green)
     k.ball(0, 0, tall + 0.22, 0.12, 0.12, 0.12, "leaves", green)
-    return ""
 
 
-def _cactus(k: Kit) -> str:
+@kind("cactus", "corner", clear_m=0.1)
+def _cactus(k: Kit) -> None:
     k.tube(0, 0, 0, 0.16, 0.26, "gloss", PALETTE[k.word("orange", "white", "teal")])
     green = (0.10, 0.27, 0.10)
     k.ball(0, 0, 0.68, 0.11, 0.11, 0.5, "leaves", green)
@@ -34,31 +35,31 @@ def _cactus(k: Kit) -> str:
     k.ball(0, 0.1, 0.68, 0.05, 0.12, 0.05, "leaves", green)
     k.ball(0, -0.16, 0.95, 0.055, 0.055, 0.17, "leaves", green)
     k.ball(0, -0.09, 0.85, 0.045, 0.11, 0.045, "leaves", green)
-    return ""
 
 
-def _floor_lamp(k: Kit) -> str:
+@kind("floor lamp", "corner", clear_m=0.1)
+def _floor_lamp(k: Kit) -> None:
     k.tube(0, 0, 0, 0.15, 0.025, "metal", DARK)
     k.tube(0, 0, 0, 0.014, 1.42, "metal", DARK)
     k.tube(0, 0, 1.36, 0.19, 0.28, "lamp", (0.95, 0.78, 0.52))
-    return ""
 
 
-def _table_lamp(k: Kit) -> str:
+@kind("table lamp", "on top")
+def _table_lamp(k: Kit) -> None:
     base = PALETTE[k.word("white", "blue", "teal", "orange", "black")]
     k.tube(0, 0, 0, 0.06, 0.015, "gloss", base)
     k.ball(0, 0, 0.11, 0.06, 0.06, 0.1, "gloss", base)
     k.tube(0, 0, 0.2, 0.012, 0.06, "metal", STEEL)
     k.tube(0, 0, 0.24, 0.12, 0.17, "lamp", (0.95, 0.78, 0.52))
-    return ""
 
 
-def _ceiling_lamp(k: Kit) -> str:
+@kind("ceiling lamp", "ceiling", blocks=False)
+def _ceiling_lamp(k: Kit) -> None:
     k.tube(0, 0, -0.02, 0.12, 0.02, "gloss", WHITE)
     k.tube(0, 0, -0.1, 0.19, 0.085, "lamp", _GLOW)
-    return ""
 
 
+@kind("pendant lamp", "ceiling", blocks=False)
 def _pendant_lamp(k: Kit) -> str:
     word = k.word("black", "white", "red", "yellow", "teal")
     k.tube(0, 0, -0.03, 0.06, 0.03, "metal", DARK)
@@ -69,7 +70,8 @@ def _pendant_lamp(k: Kit) -> str:
     return word
 
 
-def _chandelier(k: Kit) -> str:
+@kind("chandelier", "ceiling", blocks=False)
+def _chandelier(k: Kit) -> None:
     gold = (0.55, 0.40, 0.14)
     k.tube(0, 0, -0.03, 0.08, 0.03, "metal", gold)
     k.tube(0, 0, -0.6, 0.012, 0.6, "metal", gold)
@@ -79,33 +81,33 @@ def _chandelier(k: Kit) -> str:
         k.box(0.17 * math.cos(a), 0.17 * math.sin(a), -0.6, 0.34, 0.02, 0.02, "metal", gold, a)
         k.tube(0.34 * math.cos(a), 0.34 * math.sin(a), -0.6, 0.02, 0.09, "gloss", WHITE)
         k.ball(0.34 * math.cos(a), 0.34 * math.sin(a), -0.47, 0.035, 0.035, 0.055, "lamp", _GLOW)
-    return ""
 
 
-def _painting(k: Kit) -> str:
+@kind("painting", "on wall", blocks=False, height_m=1.25)
+def _painting(k: Kit) -> None:
     wide, tall = k.span(0.6, 1.2), k.span(0.5, 0.85)
     frame = k.wood() if k.rng.random() < 0.6 else ((0.5, 0.38, 0.14) if k.rng.random() < 0.5 else DARK)
     k.box(0, 0, 0, 0.025, wide, tall, "wood", frame)
     k.box(0.008, 0, 0.035, 0.02, wide - 0.07, tall - 0.07, "paint", (0.8, 0.79, 0.74))
     k.box(0.011, 0, 0.08, 0.02, wide - 0.16, tall - 0.16, "picture", WHITE)
-    return ""
 
 
-def _mirror(k: Kit) -> str:
+@kind("mirror", "on wall", blocks=False, height_m=1.1)
+def _mirror(k: Kit) -> None:
     frame = k.wood() if k.rng.random() < 0.5 else STEEL
     wide, tall = k.span(0.55, 0.9), k.span(0.75, 0.95)
     k.box(0, 0, 0, 0.03, wide, tall, "wood", frame)
     k.box(0.012, 0, 0.03, 0.02, wide - 0.06, tall - 0.06, "mirror", WHITE)
-    return ""
 
 
-def _clock(k: Kit) -> str:
+@kind("clock", "on wall", blocks=False, height_m=1.7)
+def _clock(k: Kit) -> None:
     k.ball(0, 0, 0.16, 0.03, 0.16, 0.16, "gloss", PALETTE[k.word("black", "brown", "red")])
     k.ball(0.012, 0, 0.16, 0.03, 0.145, 0.145, "clock", (0.85, 0.84, 0.8))
-    return ""
 
 
-def _grandfather_clock(k: Kit) -> str:
+@kind("grandfather clock", "wall", clear_m=0.3)
+def _grandfather_clock(k: Kit) -> None:
     wood = k.wood()
     k.box(0, 0, 0, 0.3, 0.5, 0.4, "wood", wood)
     k.box(0, 0, 0.4, 0.24, 0.36, 1.0, "wood", wood)
@@ -115,9 +117,9 @@ def _grandfather_clock(k: Kit) -> str:
     k.box(0, 0, 1.4, 0.3, 0.48, 0.5, "wood", wood)
     k.box(0, 0, 1.9, 0.34, 0.54, 0.06, "wood", wood)
     k.ball(0.15, 0, 1.65, 0.02, 0.18, 0.18, "clock", (0.85, 0.82, 0.72))
-    return ""
 
 
+@kind("vase", "on top")
 def _vase(k: Kit) -> str:
     word = k.word("blue", "white", "red", "teal", "yellow")
     k.ball(0, 0, 0.1, 0.075, 0.075, 0.1, "gloss", PALETTE[word])
@@ -130,12 +132,14 @@ def _vase(k: Kit) -> str:
     return word
 
 
+@kind("rug", "middle", blocks=False)
 def _rug(k: Kit) -> str:
     word = k.word("red", "blue", "green", "gray", "beige", "teal", "purple", "orange")
     k.box(0, 0, 0, k.span(1.4, 2.0), k.span(2.0, 2.8), 0.012, "rug", PALETTE[word])
     return word
 
 
+@kind("round rug", "middle", blocks=False)
 def _round_rug(k: Kit) -> str:
     word = k.word("red", "blue", "yellow", "gray", "pink", "teal")
     radius = k.span(0.7, 1.0)
@@ -145,21 +149,23 @@ def _round_rug(k: Kit) -> str:
     return word
 
 
+@kind("bath mat", "middle", blocks=False)
 def _bath_mat(k: Kit) -> str:
     word = k.word("blue", "green", "gray", "pink", "teal", "yellow")
     k.box(0, 0, 0, 0.5, 0.8, 0.015, "carpet", PALETTE[word])
     return word
 
 
+@kind("runner", "middle", blocks=False)
 def _runner(k: Kit) -> str:
     word = k.word("red", "blue", "green", "beige", "gray")
     k.box(0, 0, 0, 0.75, k.span(2.0, 3.2), 0.012, "rug", PALETTE[word])
     return word
 
 
-def _door_mat(k: Kit) -> str:
+@kind("door mat", "fixed", blocks=False)
+def _door_mat(k: Kit) -> None:
     k.box(0, 0, 0, 0.45, 0.75, 0.015, "carpet", (0.20, 0.15, 0.10))
-    return ""
 
 
 def curtains(k: Kit, width_m: float, drop_m: float) -> str:
@@ -175,10 +181,12 @@ def curtains(k: Kit, width_m: float, drop_m: float) -> str:
     return word
 
 
+@kind("curtains", "fixed", blocks=False)
 def _curtains(k: Kit) -> str:
     return curtains(k, 1.4, 1.7)
 
 
+@kind("door", "fixed")
 def _door(k: Kit) -> str:
     """An open door leaf; its hinge is at the −x end."""
     word = k.word("white", "white", "brown")
@@ -194,6 +202,7 @@ def _door(k: Kit) -> str:
     return word
 
 
+@kind("front door", "fixed")
 def _front_door(k: Kit) -> str:
     """A closed door in an outer wall, seen from inside (+x)."""
     word = k.word("red", "blue", "green", "brown", "black", "yellow")
@@ -208,28 +217,3 @@ def _front_door(k: Kit) -> str:
         k.box(0.032, y, 1.45, 0.012, 0.025, 0.4, "gloss", color)
     k.ball(0.07, wide / 2 - 0.09, 1.0, 0.03, 0.03, 0.03, "metal", (0.6, 0.45, 0.15))
     return word
-
-
-DECOR_KINDS: dict[str, Kind] = {
-    "plant": Kind(_plant, "corner", clear_m=0.1),
-    "cactus": Kind(_cactus, "corner", clear_m=0.1),
-    "floor lamp": Kind(_floor_lamp, "corner", clear_m=0.1),
-    "table lamp": Kind(_table_lamp, "on top"),
-    "ceiling lamp": Kind(_ceiling_lamp, "ceiling", blocks=False),
-    "pendant lamp": Kind(_pendant_lamp, "ceiling", blocks=False),
-    "chandelier": Kind(_chandelier, "ceiling", blocks=False),
-    "painting": Kind(_painting, "on wall", blocks=False, height_m=1.25),
-    "mirror": Kind(_mirror, "on wall", blocks=False, height_m=1.1),
-    "clock": Kind(_clock, "on wall", blocks=False, height_m=1.7),
-    "grandfather clock": Kind(_grandfather_clock, "wall", clear_m=0.3),
-    "vase": Kind(_vase, "on top"),
-    "rug": Kind(_rug, "middle", blocks=False),
-    "round rug": Kind(_round_rug, "middle", blocks=False),
-    "bath mat": Kind(_bath_mat, "middle", blocks=False),
-    "runner": Kind(_runner, "middle", blocks=False),
-    "door mat": Kind(_door_mat, "fixed", blocks=False),
-    "curtains": Kind(_curtains, "fixed", blocks=False),
-    "door": Kind(_door, "fixed"),
-    "front door": Kind(_front_door, "fixed"),
-}
-"""Kinds of this module by name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kind, Kit
+from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind
 from ghosts_houses.plan.rooms import Color
 
 _TOP: tuple[Color, ...] = ((0.62, 0.60, 0.57), (0.10, 0.10, 0.11), (0.40, 0.25, 0.13), (0.75, 0.74, 0.72))
@@ -60,6 +60,7 @@ def counter(k: Kit, fronts: Fronts, wide: float) -> str:
     return fronts.word
 
 
+@kind("kitchen counter", "wall", clear_m=0.8)
 def _counter(k: Kit) -> str:
     return counter(k, choose_fronts(k), k.span(1.2, 2.2))
 
@@ -77,11 +78,12 @@ def wall_cabinet(k: Kit, fronts: Fronts, wide: float) -> str:
     return fronts.word
 
 
+@kind("wall cabinet", "on wall", blocks=False, height_m=1.45)
 def _wall_cabinet(k: Kit) -> str:
     return wall_cabinet(k, choose_fronts(k), k.span(0.8, 1.3))
 
 
-def kitchen_sink(k: Kit, fronts: Fronts) -> str:
+def kitchen_sink(k: Kit, fronts: Fronts) -> None:
     """A base unit with a basin and a tap."""
     _cabinets(k, fronts, 1.0)
     k.box(0.03, 0, 0.87, 0.42, 0.66, 0.035, "metal", STEEL)
@@ -91,13 +93,14 @@ def kitchen_sink(k: Kit, fronts: Fronts) -> str:
     k.tube(-0.02, 0, 1.1, 0.014, 0.07, "metal", STEEL)
     k.box(-0.28, 0, 0.9, 0.02, 1.0, 0.12, "wall tile", WHITE)
     k.tube(-0.15, 0.42, 0.9, 0.03, 0.18, "gloss", PALETTE[k.word("green", "yellow", "blue")])
-    return ""
 
 
-def _kitchen_sink(k: Kit) -> str:
-    return kitchen_sink(k, choose_fronts(k))
+@kind("kitchen sink", "wall", clear_m=0.8)
+def _kitchen_sink(k: Kit) -> None:
+    kitchen_sink(k, choose_fronts(k))
 
 
+@kind("fridge", "wall", clear_m=0.8)
 def _fridge(k: Kit) -> str:
     word = k.word("white", "gray", "red", "black")
     color = STEEL if word == "gray" else PALETTE[word]
@@ -111,6 +114,7 @@ def _fridge(k: Kit) -> str:
     return word
 
 
+@kind("stove", "wall", clear_m=0.8)
 def _stove(k: Kit) -> str:
     word = k.word("white", "gray", "black")
     color = STEEL if word == "gray" else PALETTE[word]
@@ -130,14 +134,15 @@ def _stove(k: Kit) -> str:
     return word
 
 
-def _hood(k: Kit) -> str:
+@kind("range hood", "on wall", blocks=False, height_m=1.62)
+def _hood(k: Kit) -> None:
     k.box(0.0, 0, 0, 0.46, 0.64, 0.1, "metal", STEEL)
     k.box(-0.05, 0, 0.1, 0.34, 0.44, 0.08, "metal", STEEL)
     k.box(-0.1, 0, 0.18, 0.24, 0.26, min(0.85, k.ceiling_m - 1.62 - 0.24), "metal", STEEL)
     k.box(0.02, 0, -0.005, 0.3, 0.4, 0.005, "lamp", (0.9, 0.85, 0.7))
-    return ""
 
 
+@kind("kitchen island", "middle", clear_m=0.65)
 def _island(k: Kit) -> str:
     word = k.word(*_FRONT)
     color = _front(k, word)
@@ -153,6 +158,7 @@ def _island(k: Kit) -> str:
     return word
 
 
+@kind("bar stool", "around", clear_m=0.0)
 def _bar_stool(k: Kit) -> str:
     word = k.word("red", "black", "white", "brown", "blue")
     k.tube(0, 0, 0.66, 0.18, 0.06, "leather", PALETTE[word])
@@ -162,21 +168,22 @@ def _bar_stool(k: Kit) -> str:
     return word
 
 
-def _microwave(k: Kit) -> str:
+@kind("microwave", "on top")
+def _microwave(k: Kit) -> None:
     k.box(0, 0, 0, 0.36, 0.48, 0.28, "metal", STEEL)
     k.box(0.182, -0.06, 0.03, 0.01, 0.32, 0.22, "gloss", DARK)
     k.box(0.182, 0.18, 0.03, 0.01, 0.09, 0.22, "gloss", (0.08, 0.08, 0.09))
     k.box(0.188, 0.18, 0.2, 0.004, 0.07, 0.03, "lamp", (0.1, 0.6, 0.3))
-    return ""
 
 
-def _trash_can(k: Kit) -> str:
+@kind("trash can", "corner", clear_m=0.1)
+def _trash_can(k: Kit) -> None:
     k.tube(0, 0, 0, 0.17, 0.58, "metal", STEEL)
     k.ball(0, 0, 0.58, 0.17, 0.17, 0.07, "metal", (0.16, 0.16, 0.17))
-    return ""
 
 
-def _dining_table(k: Kit) -> str:
+@kind("dining table", "middle", clear_m=0.8)
+def _dining_table(k: Kit) -> None:
     wood = k.wood()
     wide = k.span(1.5, 2.1)
     if k.rng.random() < 0.3:
@@ -192,9 +199,9 @@ def _dining_table(k: Kit) -> str:
     for x, y in plates:
         k.tube(x, y, 0.76, 0.115, 0.012, "gloss", WHITE)
         k.tube(x, y, 0.772, 0.075, 0.004, "gloss", (0.7, 0.72, 0.75))
-    return ""
 
 
+@kind("chair", "around", clear_m=0.0)
 def _chair(k: Kit) -> str:
     word = k.word("brown", "white", "black", "red", "blue", "green")
     color = k.wood() if word == "brown" else PALETTE[word]
@@ -208,7 +215,8 @@ def _chair(k: Kit) -> str:
     return word
 
 
-def _sideboard(k: Kit) -> str:
+@kind("sideboard", "wall")
+def _sideboard(k: Kit) -> None:
     wood = k.wood()
     wide = k.span(1.3, 1.7)
     k.box(0, 0, 0.14, 0.42, wide, 0.66, "wood", wood)
@@ -220,10 +228,10 @@ def _sideboard(k: Kit) -> str:
         k.ball(0.235, y + 0.1, 0.5, 0.015, 0.015, 0.015, "metal", (0.5, 0.38, 0.14))
     k.tube(0, -wide / 3, 0.83, 0.03, 0.22, "glass", (0.10, 0.3, 0.14))
     k.tube(0, -wide / 3 + 0.1, 0.83, 0.035, 0.2, "glass", (0.35, 0.05, 0.06))
-    return ""
 
 
-def _china_cabinet(k: Kit) -> str:
+@kind("china cabinet", "wall")
+def _china_cabinet(k: Kit) -> None:
     wood = k.wood()
     k.box(0, 0, 0, 0.42, 1.1, 0.85, "wood", wood)
     k.box(-0.18, 0, 0.85, 0.04, 1.1, 1.15, "wood", wood)
@@ -246,23 +254,3 @@ def _china_cabinet(k: Kit) -> str:
                 "gloss",
                 PALETTE[k.word("white", "blue", "white", "teal")],
             )
-    return ""
-
-
-EAT_KINDS: dict[str, Kind] = {
-    "kitchen counter": Kind(_counter, "wall", clear_m=0.8),
-    "kitchen sink": Kind(_kitchen_sink, "wall", clear_m=0.8),
-    "fridge": Kind(_fridge, "wall", clear_m=0.8),
-    "stove": Kind(_stove, "wall", clear_m=0.8),
-    "wall cabinet": Kind(_wall_cabinet, "on wall", blocks=False, height_m=1.45),
-    "range hood": Kind(_hood, "on wall", blocks=False, height_m=1.62),
-    "kitchen island": Kind(_island, "middle", clear_m=0.65),
-    "bar stool": Kind(_bar_stool, "around", clear_m=0.0),
-    "microwave": Kind(_microwave, "on top"),
-    "trash can": Kind(_trash_can, "corner", clear_m=0.1),
-    "dining table": Kind(_dining_table, "middle", clear_m=0.8),
-    "chair": Kind(_chair, "around", clear_m=0.0),
-    "sideboard": Kind(_sideboard, "wall"),
-    "china cabinet": Kind(_china_cabinet, "wall"),
-}
-"""Kinds of this module by name."""

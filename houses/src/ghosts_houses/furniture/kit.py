@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -125,7 +125,7 @@ class Kit:
 
 
 Place = Literal["wall", "corner", "middle", "on wall", "on top", "ceiling", "beside", "around", "front", "fixed"]
-Builder = Callable[[Kit], str]
+Builder = Callable[[Kit], str | None]
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,27 @@ class Kind:
     """A kind of object."""
 
     build: Builder
-    """Adds its solids to a kit and returns the colour word, empty when none is worth naming."""
+    """Adds its solids to a kit and returns the colour word, where one is worth naming."""
     place: Place
     blocks: bool = True
     clear_m: float = 0.55
     """Free depth kept in front of it."""
     height_m: float = 0.0
     """Foot of an object on a wall, above the floor."""
+
+
+KINDS: dict[str, Kind] = {}
+"""Object kinds by name (`furniture.catalogue` has them all)."""
+
+
+def kind(name: str, place: Place, **settings: Any) -> Callable[[Builder], Builder]:
+    """Make what a function builds a kind of object, with its name, its place and other fields of `Kind`."""
+
+    def add(build: Builder) -> Builder:
+        KINDS[name] = Kind(build, place, **settings)
+        return build
+
+    return add
 
 
 @dataclass(frozen=True)
@@ -153,10 +167,10 @@ class Model:
     parts: tuple[Part, ...]
 
 
-def build(kind: str, spec: Kind, rng: np.random.Generator, ceiling_m: float = 2.7) -> Model:
+def build(name: str, spec: Kind, rng: np.random.Generator, ceiling_m: float = 2.7) -> Model:
     """Build one object for a room of a height, and centre it."""
     kit = Kit(rng, ceiling_m)
-    word = spec.build(kit)
+    word = spec.build(kit) or ""
     # Most parts are not turned: their reach is their half extents, exactly.
     spans = [(at, half if yaw == 0.0 else (*reach_m(half, yaw), half[2])) for _, at, half, yaw, _, _ in kit.parts]
     low = [min([at[axis] - by[axis] for at, by in spans]) for axis in range(3)]
@@ -167,7 +181,7 @@ def build(kind: str, spec: Kind, rng: np.random.Generator, ceiling_m: float = 2.
         for shape, center, half, yaw, material, color in kit.parts
     )
     half = tuple(float((b - a) / 2) for a, b in zip(low, high))
-    return Model(kind, (half[0], half[1], half[2]), float(low[2]), word, parts)
+    return Model(name, (half[0], half[1], half[2]), float(low[2]), word, parts)
 
 
 def stand(model: Model, spec: Kind, room: int, x_m: float, y_m: float, z_m: float, yaw_rad: float) -> Thing:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, SOFT, STEEL, WHITE, Kind, Kit
+from ghosts_houses.furniture.kit import DARK, PALETTE, SOFT, STEEL, WHITE, Kit, kind
 
 
+@kind("bed", "wall", clear_m=0.6)
 def _bed(k: Kit) -> str:
     word = k.word("red", "blue", "green", "gray", "purple", "yellow", "white", "teal", "pink")
     wide = k.span(1.4, 1.8)
@@ -25,6 +26,7 @@ def _bed(k: Kit) -> str:
     return word
 
 
+@kind("single bed", "corner", clear_m=0.4)
 def _single_bed(k: Kit) -> str:
     word = k.word("red", "blue", "green", "yellow", "orange")
     cloth, wood = PALETTE[word], k.wood()
@@ -37,6 +39,7 @@ def _single_bed(k: Kit) -> str:
     return word
 
 
+@kind("crib", "wall")
 def _crib(k: Kit) -> str:
     word = k.word("white", "brown")
     color = PALETTE["white"] if word == "white" else k.wood()
@@ -52,7 +55,8 @@ def _crib(k: Kit) -> str:
     return word
 
 
-def _nightstand(k: Kit) -> str:
+@kind("nightstand", "beside", clear_m=0.0)
+def _nightstand(k: Kit) -> None:
     wood = k.wood()
     k.box(0, 0, 0.08, 0.4, 0.45, 0.44, "wood", wood)
     k.legs(0.4, 0.45, 0.1, 0.035, "wood", wood)
@@ -60,7 +64,6 @@ def _nightstand(k: Kit) -> str:
         k.box(0.205, 0, z, 0.015, 0.4, 0.16, "wood", wood)
         k.ball(0.225, 0, z + 0.08, 0.014, 0.014, 0.014, "metal", STEEL)
     k.box(0, 0, 0.52, 0.43, 0.48, 0.025, "wood", wood)
-    return ""
 
 
 def _doors_and_knobs(
@@ -74,6 +77,7 @@ def _doors_and_knobs(
         k.tube(x + 0.03, y + side * (each / 2 - 0.07), (low + high) / 2 - 0.08, 0.012, 0.16, "metal", STEEL)
 
 
+@kind("wardrobe", "wall", clear_m=0.6)
 def _wardrobe(k: Kit) -> str:
     word = k.word("white", "brown", "gray")
     color = k.wood() if word == "brown" else PALETTE[word]
@@ -85,6 +89,7 @@ def _wardrobe(k: Kit) -> str:
     return word
 
 
+@kind("dresser", "wall")
 def _dresser(k: Kit) -> str:
     word = k.word("white", "brown", "blue", "green")
     color = k.wood() if word == "brown" else tuple(0.25 + 0.6 * c for c in PALETTE[word])
@@ -100,6 +105,7 @@ def _dresser(k: Kit) -> str:
     return word
 
 
+@kind("sofa", "wall", clear_m=0.8)
 def _sofa(k: Kit) -> str:
     word = k.word(*SOFT)
     cloth = PALETTE[word]
@@ -122,6 +128,7 @@ def _sofa(k: Kit) -> str:
     return word
 
 
+@kind("armchair", "corner", clear_m=0.4)
 def _armchair(k: Kit) -> str:
     word = k.word(*SOFT)
     cloth = PALETTE[word]
@@ -135,6 +142,7 @@ def _armchair(k: Kit) -> str:
     return word
 
 
+@kind("ottoman", "middle", clear_m=0.0)
 def _ottoman(k: Kit) -> str:
     word = k.word(*SOFT)
     k.tube(0, 0, 0.05, 0.3, 0.32, "fabric", PALETTE[word])
@@ -143,7 +151,8 @@ def _ottoman(k: Kit) -> str:
     return word
 
 
-def _coffee_table(k: Kit) -> str:
+@kind("coffee table", "front", clear_m=0.0)
+def _coffee_table(k: Kit) -> None:
     wood = k.wood()
     wide = k.span(0.9, 1.2)
     if k.rng.random() < 0.4:
@@ -157,18 +166,18 @@ def _coffee_table(k: Kit) -> str:
     k.box(0.05, 0.15, 0.415, 0.2, 0.26, 0.03, "matte", PALETTE[k.word("red", "blue", "white", "teal")])
     k.box(0.04, 0.16, 0.445, 0.18, 0.22, 0.025, "matte", PALETTE[k.word("yellow", "green", "gray")])
     k.tube(0.0, -0.2, 0.415, 0.04, 0.09, "gloss", PALETTE[k.word("white", "blue", "orange")])
-    return ""
 
 
-def _side_table(k: Kit) -> str:
+@kind("side table", "beside", clear_m=0.0)
+def _side_table(k: Kit) -> None:
     wood = k.wood()
     k.tube(0, 0, 0.52, 0.24, 0.03, "wood", wood)
     k.tube(0, 0, 0.02, 0.03, 0.5, "wood", wood)
     k.tube(0, 0, 0, 0.16, 0.025, "wood", wood)
-    return ""
 
 
-def _tv_stand(k: Kit) -> str:
+@kind("tv stand", "wall", clear_m=0.6)
+def _tv_stand(k: Kit) -> None:
     wood = k.wood()
     wide = k.span(1.3, 1.8)
     k.box(0, 0, 0.06, 0.42, wide, 0.4, "wood", wood)
@@ -178,10 +187,10 @@ def _tv_stand(k: Kit) -> str:
         k.ball(0.225, side * (wide / 6 + 0.06), 0.28, 0.015, 0.015, 0.015, "metal", STEEL)
     k.box(0.2, 0, 0.12, 0.03, wide / 3 - 0.06, 0.12, "matte", DARK)
     k.box(0.2, 0, 0.28, 0.03, wide / 3 - 0.06, 0.07, "gloss", (0.06, 0.06, 0.07))
-    return ""
 
 
-def _television(k: Kit) -> str:
+@kind("television", "on top")
+def _television(k: Kit) -> None:
     wide = k.span(1.0, 1.35)
     tall = round(wide * 0.57, 2)
     k.box(0, 0, 0, 0.22, 0.4, 0.015, "gloss", DARK)
@@ -197,9 +206,9 @@ def _television(k: Kit) -> str:
         "picture" if k.rng.random() < 0.5 else "gloss",
         (0.02, 0.022, 0.028),
     )
-    return ""
 
 
+@kind("fireplace", "wall", clear_m=0.8)
 def _fireplace(k: Kit) -> str:
     word = k.word("brick", "white", "stone")
     body = {"brick": ("brick", (0.45, 0.2, 0.13)), "white": ("marble", WHITE), "stone": ("brick", (0.42, 0.41, 0.39))}[
@@ -218,6 +227,7 @@ def _fireplace(k: Kit) -> str:
     return word if word == "white" else ""
 
 
+@kind("bookshelf", "wall")
 def _bookshelf(k: Kit) -> str:
     word = k.word("white", "brown", "brown", "black")
     color = k.wood() if word == "brown" else PALETTE[word]
@@ -243,6 +253,7 @@ def _bookshelf(k: Kit) -> str:
     return word
 
 
+@kind("piano", "wall", clear_m=0.3)
 def _piano(k: Kit) -> str:
     word = k.word("black", "black", "brown")
     color = DARK if word == "black" else (0.24, 0.1, 0.045)
@@ -262,14 +273,15 @@ def _piano(k: Kit) -> str:
     return word
 
 
-def _aquarium(k: Kit) -> str:
+@kind("aquarium", "wall")
+def _aquarium(k: Kit) -> None:
     k.box(0, 0, 0, 0.42, 1.0, 0.72, "wood", k.wood())
     k.box(0, 0, 0.72, 0.4, 0.98, 0.06, "carpet", (0.62, 0.5, 0.3))
     k.box(0, 0, 0.78, 0.4, 0.98, 0.42, "water", (0.10, 0.42, 0.72))
     k.box(0, 0, 1.2, 0.43, 1.02, 0.06, "gloss", DARK)
-    return ""
 
 
+@kind("toy box", "wall", clear_m=0.3)
 def _toy_box(k: Kit) -> str:
     word = k.word("red", "blue", "yellow", "green")
     k.box(0, 0, 0, 0.42, 0.75, 0.36, "wood", PALETTE[word])
@@ -279,7 +291,8 @@ def _toy_box(k: Kit) -> str:
     return word
 
 
-def _teddy(k: Kit) -> str:
+@kind("teddy bear", "corner", clear_m=0.1)
+def _teddy(k: Kit) -> None:
     fur = (0.42, 0.23, 0.09)
     k.ball(0, 0, 0.2, 0.15, 0.16, 0.2, "carpet", fur)
     k.ball(0.02, 0, 0.5, 0.13, 0.14, 0.13, "carpet", fur)
@@ -289,28 +302,3 @@ def _teddy(k: Kit) -> str:
         k.ball(0.14, side * 0.12, 0.08, 0.13, 0.07, 0.07, "carpet", fur)
         k.ball(0.06, side * 0.19, 0.27, 0.07, 0.06, 0.12, "carpet", fur)
         k.ball(0.135, side * 0.05, 0.54, 0.015, 0.015, 0.015, "gloss", DARK)
-    return ""
-
-
-REST_KINDS: dict[str, Kind] = {
-    "bed": Kind(_bed, "wall", clear_m=0.6),
-    "single bed": Kind(_single_bed, "corner", clear_m=0.4),
-    "crib": Kind(_crib, "wall"),
-    "nightstand": Kind(_nightstand, "beside", clear_m=0.0),
-    "wardrobe": Kind(_wardrobe, "wall", clear_m=0.6),
-    "dresser": Kind(_dresser, "wall"),
-    "sofa": Kind(_sofa, "wall", clear_m=0.8),
-    "armchair": Kind(_armchair, "corner", clear_m=0.4),
-    "ottoman": Kind(_ottoman, "middle", clear_m=0.0),
-    "coffee table": Kind(_coffee_table, "front", clear_m=0.0),
-    "side table": Kind(_side_table, "beside", clear_m=0.0),
-    "tv stand": Kind(_tv_stand, "wall", clear_m=0.6),
-    "television": Kind(_television, "on top"),
-    "fireplace": Kind(_fireplace, "wall", clear_m=0.8),
-    "bookshelf": Kind(_bookshelf, "wall"),
-    "piano": Kind(_piano, "wall", clear_m=0.3),
-    "aquarium": Kind(_aquarium, "wall"),
-    "toy box": Kind(_toy_box, "wall", clear_m=0.3),
-    "teddy bear": Kind(_teddy, "corner", clear_m=0.1),
-}
-"""Kinds of this module by name."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kind, Kit
+from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind
 
 
-def _desk(k: Kit) -> str:
+@kind("desk", "wall", clear_m=0.8)
+def _desk(k: Kit) -> None:
     wood = k.wood()
     wide = k.span(1.3, 1.6)
     k.box(0, 0, 0.71, 0.68, wide, 0.035, "wood", wood)
@@ -25,9 +26,9 @@ def _desk(k: Kit) -> str:
     k.ball(0.14, 0.22, 0.755, 0.05, 0.03, 0.018, "gloss", (0.12, 0.12, 0.13))
     k.box(0.02, wide / 2 - 0.2, 0.745, 0.22, 0.3, 0.06, "books", WHITE)
     k.tube(-0.2, wide / 2 - 0.45, 0.745, 0.04, 0.1, "gloss", PALETTE[k.word("red", "blue", "yellow")])
-    return ""
 
 
+@kind("office chair", "front", clear_m=0.0)
 def _office_chair(k: Kit) -> str:
     word = k.word("black", "gray", "red", "blue")
     cloth = PALETTE[word]
@@ -45,6 +46,7 @@ def _office_chair(k: Kit) -> str:
     return word
 
 
+@kind("filing cabinet", "wall")
 def _filing_cabinet(k: Kit) -> str:
     word = k.word("gray", "white", "green")
     color = tuple(0.15 + 0.75 * c for c in PALETTE[word])
@@ -57,7 +59,8 @@ def _filing_cabinet(k: Kit) -> str:
     return word
 
 
-def _globe(k: Kit) -> str:
+@kind("globe", "corner", clear_m=0.2)
+def _globe(k: Kit) -> None:
     wood = k.wood()
     k.tube(0, 0, 0, 0.2, 0.03, "wood", wood)
     k.tube(0, 0, 0.03, 0.03, 0.5, "wood", wood)
@@ -65,28 +68,28 @@ def _globe(k: Kit) -> str:
     for dx, dy in ((0.26, 0), (-0.26, 0), (0, 0.26), (0, -0.26)):
         k.tube(dx, dy, 0.1, 0.018, 0.62, "wood", wood)
     k.ball(0, 0, 0.77, 0.25, 0.25, 0.25, "globe", (0.06, 0.22, 0.48))
-    return ""
 
 
-def _printer(k: Kit) -> str:
+@kind("printer", "wall")
+def _printer(k: Kit) -> None:
     k.box(0, 0, 0, 0.46, 0.5, 0.55, "wood", k.wood())
     k.box(0, 0, 0.55, 0.4, 0.46, 0.2, "gloss", (0.2, 0.2, 0.21))
     k.box(0.03, 0, 0.75, 0.3, 0.4, 0.05, "gloss", (0.3, 0.3, 0.31))
     k.box(0.2, 0, 0.6, 0.16, 0.3, 0.01, "paint", WHITE)
     k.box(-0.12, 0, 0.78, 0.02, 0.26, 0.16, "paint", WHITE)
-    return ""
 
 
-def _whiteboard(k: Kit) -> str:
+@kind("whiteboard", "on wall", blocks=False, height_m=1.0)
+def _whiteboard(k: Kit) -> None:
     k.box(0, 0, 0, 0.03, 1.3, 0.85, "metal", STEEL)
     k.box(0.016, 0, 0.03, 0.006, 1.22, 0.79, "gloss", (0.86, 0.87, 0.88))
     for i, word in enumerate(("blue", "red", "green")):
         k.box(0.02, -0.2 + 0.05 * i, 0.6 - 0.16 * i, 0.003, 0.55 - 0.1 * i, 0.025, "matte", PALETTE[word])
     k.box(0.04, 0, 0, 0.08, 0.5, 0.015, "metal", STEEL)
-    return ""
 
 
-def _treadmill(k: Kit) -> str:
+@kind("treadmill", "wall", clear_m=0.5)
+def _treadmill(k: Kit) -> None:
     k.legs(1.5, 0.7, 0.06, 0.08, "gloss", DARK)
     k.box(0, 0, 0.06, 1.6, 0.76, 0.1, "gloss", (0.09, 0.09, 0.1))
     k.box(0.12, 0, 0.16, 1.34, 0.48, 0.012, "rubber", (0.03, 0.03, 0.03))
@@ -97,9 +100,9 @@ def _treadmill(k: Kit) -> str:
     k.box(-0.72, 0, 1.16, 0.1, 0.74, 0.26, "gloss", DARK)
     k.box(-0.665, 0, 1.22, 0.012, 0.34, 0.16, "screen", WHITE)
     k.box(-0.7, 0, 0.1, 0.26, 0.7, 0.14, "gloss", (0.5, 0.06, 0.05))
-    return ""
 
 
+@kind("exercise bike", "corner", clear_m=0.3)
 def _exercise_bike(k: Kit) -> str:
     word = k.word("red", "black", "white")
     color = PALETTE[word]
@@ -118,7 +121,8 @@ def _exercise_bike(k: Kit) -> str:
     return word
 
 
-def _dumbbell_rack(k: Kit) -> str:
+@kind("dumbbell rack", "wall", clear_m=0.7)
+def _dumbbell_rack(k: Kit) -> None:
     for side in (-1, 1):
         k.box(0, side * 0.6, 0, 0.4, 0.06, 0.85, "metal", DARK)
     for row, z in enumerate((0.2, 0.48, 0.76)):
@@ -129,10 +133,10 @@ def _dumbbell_rack(k: Kit) -> str:
             k.box(0.02 - 0.04 * row, y, z + 0.07, 0.2, 0.03, 0.03, "metal", STEEL)
             for dx in (-0.09, 0.09):
                 k.box(dx + 0.02 - 0.04 * row, y, z + 0.03, 0.07, 0.12, 0.11, "gloss", color)
-    return ""
 
 
-def _weight_bench(k: Kit) -> str:
+@kind("weight bench", "wall", clear_m=0.4)
+def _weight_bench(k: Kit) -> None:
     k.box(0.1, 0, 0.4, 1.1, 0.3, 0.08, "leather", PALETTE[k.word("red", "black", "blue")])
     for x in (-0.4, 0.55):
         k.box(x, 0, 0, 0.06, 0.46, 0.06, "metal", STEEL)
@@ -142,21 +146,23 @@ def _weight_bench(k: Kit) -> str:
         k.box(-0.42, side * 0.76, 0.78, 0.44, 0.05, 0.44, "gloss", DARK)
         k.box(-0.42, side * 0.70, 0.84, 0.32, 0.05, 0.32, "gloss", PALETTE["red"])
     k.box(-0.42, 0, 0.985, 0.035, 1.66, 0.035, "metal", STEEL)
-    return ""
 
 
+@kind("yoga mat", "middle", blocks=False)
 def _yoga_mat(k: Kit) -> str:
     word = k.word("purple", "green", "blue", "pink", "teal")
     k.box(0, 0, 0, 1.75, 0.62, 0.012, "fabric", PALETTE[word])
     return word
 
 
+@kind("exercise ball", "corner", clear_m=0.1)
 def _exercise_ball(k: Kit) -> str:
     word = k.word("blue", "red", "purple", "green", "gray")
     k.ball(0, 0, 0.32, 0.32, 0.32, 0.32, "gloss", PALETTE[word])
     return word
 
 
+@kind("punching bag", "corner", clear_m=0.3)
 def _punching_bag(k: Kit) -> str:
     word = k.word("red", "black", "blue")
     k.tube(0, 0, 0, 0.3, 0.1, "gloss", DARK)
@@ -167,6 +173,7 @@ def _punching_bag(k: Kit) -> str:
     return word
 
 
+@kind("guitar", "corner", clear_m=0.2)
 def _guitar(k: Kit) -> str:
     word = k.word("orange", "red", "brown")
     body = {"orange": (0.55, 0.24, 0.05), "red": PALETTE["red"], "brown": (0.24, 0.1, 0.045)}[word]
@@ -180,6 +187,7 @@ def _guitar(k: Kit) -> str:
     return word
 
 
+@kind("drum set", "corner", clear_m=0.3)
 def _drum_set(k: Kit) -> str:
     word = k.word("red", "blue", "black", "white")
     shell = PALETTE[word]
@@ -201,15 +209,16 @@ def _drum_set(k: Kit) -> str:
     return word
 
 
-def _music_stand(k: Kit) -> str:
+@kind("music stand", "middle", clear_m=0.2)
+def _music_stand(k: Kit) -> None:
     k.tube(0, 0, 0, 0.2, 0.025, "metal", DARK)
     k.tube(0, 0, 0, 0.015, 1.1, "metal", DARK)
     k.box(0.03, 0, 1.0, 0.03, 0.5, 0.34, "gloss", DARK)
     k.box(0.05, 0.0, 1.03, 0.006, 0.4, 0.28, "paint", WHITE)
-    return ""
 
 
-def _clothes_rail(k: Kit) -> str:
+@kind("clothes rail", "wall", clear_m=0.6)
+def _clothes_rail(k: Kit) -> None:
     for side in (-1, 1):
         k.box(0, side * 0.6, 0, 0.4, 0.04, 0.04, "metal", STEEL)
         k.tube(0, side * 0.6, 0, 0.018, 1.65, "metal", STEEL)
@@ -220,9 +229,9 @@ def _clothes_rail(k: Kit) -> str:
         k.box(0, -0.5 + 0.1 * i, 1.58 - tall, 0.4, 0.05, tall, "fabric", PALETTE[word])
     for i in range(3):
         k.box(0, -0.35 + 0.35 * i, 0.05, 0.26, 0.18, 0.1, "leather", PALETTE[k.word("brown", "black", "red")])
-    return ""
 
 
+@kind("suitcase", "corner", clear_m=0.1)
 def _suitcase(k: Kit) -> str:
     word = k.word("red", "blue", "yellow", "black", "teal")
     k.box(0, 0, 0.04, 0.26, 0.46, 0.64, "gloss", PALETTE[word])
@@ -235,7 +244,8 @@ def _suitcase(k: Kit) -> str:
     return word
 
 
-def _shoe_rack(k: Kit) -> str:
+@kind("shoe rack", "wall", clear_m=0.3)
+def _shoe_rack(k: Kit) -> None:
     wood = k.wood()
     for side in (-1, 1):
         k.box(0, side * 0.4, 0, 0.3, 0.03, 0.55, "wood", wood)
@@ -247,10 +257,10 @@ def _shoe_rack(k: Kit) -> str:
                 color = PALETTE[k.word("black", "brown", "red", "white", "blue")]
                 for dy in (-0.05, 0.05):
                     k.ball(0.02, -0.26 + 0.26 * i + dy, z + 0.06, 0.12, 0.04, 0.05, "leather", color)
-    return ""
 
 
-def _coat_rack(k: Kit) -> str:
+@kind("coat rack", "corner", clear_m=0.1)
+def _coat_rack(k: Kit) -> None:
     wood = k.wood()
     k.tube(0, 0, 0, 0.22, 0.04, "wood", wood)
     k.tube(0, 0, 0.04, 0.025, 1.7, "wood", wood)
@@ -265,9 +275,9 @@ def _coat_rack(k: Kit) -> str:
         k.ball(0.15 * math.cos(a), 0.15 * math.sin(a), 1.2, 0.12, 0.12, 0.42, "fabric", PALETTE[word])
     k.ball(0, 0, 1.78, 0.15, 0.15, 0.02, "fabric", (0.4, 0.26, 0.13))
     k.ball(0, 0, 1.82, 0.08, 0.08, 0.07, "fabric", (0.4, 0.26, 0.13))
-    return ""
 
 
+@kind("bench", "wall", clear_m=0.4)
 def _bench(k: Kit) -> str:
     wood = k.wood()
     word = k.word("red", "blue", "gray", "green", "beige")
@@ -278,7 +288,8 @@ def _bench(k: Kit) -> str:
     return word
 
 
-def _console(k: Kit) -> str:
+@kind("console table", "wall", clear_m=0.4)
+def _console(k: Kit) -> None:
     wood = k.wood()
     k.box(0, 0, 0.78, 0.34, 1.05, 0.035, "wood", wood)
     k.box(0, 0, 0.66, 0.3, 1.0, 0.12, "wood", wood)
@@ -287,40 +298,11 @@ def _console(k: Kit) -> str:
     k.ball(0.155, -0.2, 0.72, 0.015, 0.015, 0.015, "metal", STEEL)
     k.box(0, 0, 0.15, 0.3, 1.0, 0.02, "wood", wood)
     k.box(0, -0.2, 0.17, 0.22, 0.3, 0.2, "wicker", (0.5, 0.34, 0.17))
-    return ""
 
 
-def _umbrella_stand(k: Kit) -> str:
+@kind("umbrella stand", "corner", clear_m=0.1)
+def _umbrella_stand(k: Kit) -> None:
     k.tube(0, 0, 0, 0.14, 0.5, "metal", DARK)
     for dx, dy, word in ((0.04, 0.03, k.word("red", "yellow")), (-0.05, -0.02, "blue"), (0.02, -0.06, "black")):
         k.tube(dx, dy, 0.3, 0.025, 0.5, "fabric", PALETTE[word])
         k.ball(dx, dy, 0.84, 0.03, 0.03, 0.05, "wood", (0.3, 0.16, 0.07))
-    return ""
-
-
-WORK_KINDS: dict[str, Kind] = {
-    "desk": Kind(_desk, "wall", clear_m=0.8),
-    "office chair": Kind(_office_chair, "front", clear_m=0.0),
-    "filing cabinet": Kind(_filing_cabinet, "wall"),
-    "globe": Kind(_globe, "corner", clear_m=0.2),
-    "printer": Kind(_printer, "wall"),
-    "whiteboard": Kind(_whiteboard, "on wall", blocks=False, height_m=1.0),
-    "treadmill": Kind(_treadmill, "wall", clear_m=0.5),
-    "exercise bike": Kind(_exercise_bike, "corner", clear_m=0.3),
-    "dumbbell rack": Kind(_dumbbell_rack, "wall", clear_m=0.7),
-    "weight bench": Kind(_weight_bench, "wall", clear_m=0.4),
-    "yoga mat": Kind(_yoga_mat, "middle", blocks=False),
-    "exercise ball": Kind(_exercise_ball, "corner", clear_m=0.1),
-    "punching bag": Kind(_punching_bag, "corner", clear_m=0.3),
-    "guitar": Kind(_guitar, "corner", clear_m=0.2),
-    "drum set": Kind(_drum_set, "corner", clear_m=0.3),
-    "music stand": Kind(_music_stand, "middle", clear_m=0.2),
-    "clothes rail": Kind(_clothes_rail, "wall", clear_m=0.6),
-    "suitcase": Kind(_suitcase, "corner", clear_m=0.1),
-    "shoe rack": Kind(_shoe_rack, "wall", clear_m=0.3),
-    "coat rack": Kind(_coat_rack, "corner", clear_m=0.1),
-    "bench": Kind(_bench, "wall", clear_m=0.4),
-    "console table": Kind(_console, "wall", clear_m=0.4),
-    "umbrella stand": Kind(_umbrella_stand, "corner", clear_m=0.1),
-}
-"""Kinds of this module by name."""

@@ -44,12 +44,7 @@ class Renderer(Protocol):
 
 
 def make_renderer(
-    name: str,
-    house: House,
-    *,
-    texel_m: float = TEXEL_M,
-    device: object = "cpu",
-    folder: Path | None = None,
+    name: str, house: House, *, texel_m: float = TEXEL_M, device: object = "cpu", folder: Path | None = None
 ) -> Renderer:
     """A renderer of a house, by its name of `RENDERERS`; on the device `exact` draws, or light is baked (`bake`).
 

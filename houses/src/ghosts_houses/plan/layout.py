@@ -61,10 +61,7 @@ def _central(rng: np.random.Generator, storeys: int) -> Skeleton:
     length = _between(rng, 6.4, 8.2) if storeys > 1 else _between(rng, 8.5, 13.5)
     shift = _between(rng, 0.0, 1.5) if rng.random() < 0.4 else 0.0
     top = south + width + north
-    strips = [
-        Strip(_rect(0.0, 0.0, length, south), "N"),
-        Strip(_rect(shift, south + width, length, top), "S"),
-    ]
+    strips = [Strip(_rect(0.0, 0.0, length, south), "N"), Strip(_rect(shift, south + width, length, top), "S")]
     stair = None
     if storeys > 1:
         stair = _stair_rect(rng, round(length, 1), south, south + width, top)

@@ -72,11 +72,7 @@ def stair_hole(stair: Stair) -> tuple[Range, Range]:
 
 
 def build_shell(
-    rooms: tuple[Room, ...],
-    openings: tuple[Opening, ...],
-    stairs: tuple[Stair, ...],
-    finishes: list[Finish],
-    view: str,
+    rooms: tuple[Room, ...], openings: tuple[Opening, ...], stairs: tuple[Stair, ...], finishes: list[Finish], view: str
 ) -> tuple[Primitive, ...]:
     """All fixed solids of a house.
 

@@ -33,11 +33,7 @@ def skybox_frames(positions_m: Float32[np.ndarray, "b 3"], face_size: int, devic
 
 
 def view_frame(
-    position_m: tuple[float, float, float],
-    heading_rad: float,
-    elevation_rad: float,
-    camera: Intrinsics,
-    device: object,
+    position_m: tuple[float, float, float], heading_rad: float, elevation_rad: float, camera: Intrinsics, device: object
 ) -> Frames:
     """One pinhole view straight from the house."""
     matrix = put(camera_to_world(position_m, heading_rad, elevation_rad), device, np.float32)

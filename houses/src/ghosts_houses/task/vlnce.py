@@ -16,12 +16,7 @@ import numpy as np
 
 from ghosts_houses.assets.glb import y_up
 from ghosts_houses.task.drive import driven
-from ghosts_houses.task.episode import (
-    ContinuousEpisode,
-    open_episode,
-    padded_tokens,
-    training_words,
-)
+from ghosts_houses.task.episode import ContinuousEpisode, open_episode, padded_tokens, training_words
 from ghosts_houses.task.simulator import HouseSimulators
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import Instruction, each_instruction

@@ -32,14 +32,8 @@ FIXED = [
         r"(?:at|to|reach|get to) (?:the )?(?P<bare>top|bottom)(?! of)",
     ),
     ("onstairs", rf"(?:on|in (?:the )?middle of|(?:halfway|midway|partway) (?:on|along)) {_STAIRS}"),
-    (
-        "climb",
-        rf"(?:up|down|climb|descend|ascend) {_STAIRS}|upstairs|downstairs|take (?:the )?stairs (?:up|down)",
-    ),
-    (
-        "floor",
-        r"(?P<level>first|ground|main|second|third|next|upper|lower) (?:floor|level|story)|floor below",
-    ),
+    ("climb", rf"(?:up|down|climb|descend|ascend) {_STAIRS}|upstairs|downstairs|take (?:the )?stairs (?:up|down)"),
+    ("floor", r"(?P<level>first|ground|main|second|third|next|upper|lower) (?:floor|level|story)|floor below"),
     ("far", r"(?P<number>\d+|[a-z]+) (?P<unit>feet|meters|steps|paces)(?= (?:down|along)| *[.,]| and)"),
     (
         "ordinal",

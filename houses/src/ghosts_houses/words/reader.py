@@ -12,18 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ghosts_houses.words import lexicon
-from ghosts_houses.words.patterns import (
-    DOOR,
-    ENTER,
-    FIXED,
-    HALL_END,
-    IN,
-    LEAVE,
-    OBJECT,
-    PASS_ROOM,
-    STOP,
-    WALK,
-)
+from ghosts_houses.words.patterns import DOOR, ENTER, FIXED, HALL_END, IN, LEAVE, OBJECT, PASS_ROOM, STOP, WALK
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,7 @@ _UNTOLD_M = 4.0
 
 
 def contradictions(
-    house: House,
-    ground_m: Float[np.ndarray, "k 3"],
-    heading_rad: float,
-    seen: Bool[np.ndarray, "k things"],
-    text: str,
+    house: House, ground_m: Float[np.ndarray, "k 3"], heading_rad: float, seen: Bool[np.ndarray, "k things"], text: str
 ) -> list[str]:
     """The claims of a text that are false.
 
