@@ -6,7 +6,7 @@ export OMP_WAIT_POLICY := PASSIVE
 # The tests start some hundred processes, each of which would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint bench docs images audit clean
+.PHONY: demo test lint bench docs images script audit clean
 
 $(VENV)/.ready: pyproject.toml $(wildcard */pyproject.toml) sim/hatch_build.py sim/src/ghosts_sim/native.c
 	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)
@@ -39,6 +39,10 @@ images: $(VENV)/.ready
 	@test -d $(HOUSES) || $(BIN)/ghosts demo
 	$(BIN)/ghosts report --data $(HOUSES) --run houses-agent --baseline --examples 24 --show 3 --figures docs/images --out build/report.html
 	$(if $(LANDMARKS),$(BIN)/ghosts report --data $(LANDMARKS) --run landmarks-agent --examples 24 --show 3 --figures docs/images --out build/landmarks.html)
+
+# What the tests hold to be run by hand, such as: make script RUN="ghosts/tests/robust/fuzz.py --minutes 60 --seed 7"
+script: $(VENV)/.ready
+	PYTHONPATH=testing:sim/tests:houses/tests:ghosts/tests $(BIN)/python $(RUN)
 
 # Known vulnerabilities of everything installed, by PyPI's advisories; needs a network. In its own environment, so that it does not audit itself.
 audit: $(VENV)/.ready

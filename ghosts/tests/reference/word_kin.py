@@ -1,7 +1,7 @@
 """How the package's thesaurus was made from WordNet 3.0 and the Moby Thesaurus II.
 
     apt-get install wordnet-base && npm pack moby && tar xf moby-1.1.2.tgz
-    PYTHONPATH=src:tests python -m reference.word_kin /usr/share/wordnet package/words.txt ROOT OUT
+    make script RUN="ghosts/tests/reference/word_kin.py /usr/share/wordnet package/words.txt ROOT OUT"
 
 with R2R's data root, and src/ghosts/weights/thesaurus.safetensors as OUT.
 """

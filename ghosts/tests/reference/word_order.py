@@ -1,7 +1,6 @@
 """How the package's table of word order was made from R2R's training instructions, without those of `dev_unseen`.
 
-`PYTHONPATH=src:tests python -m reference.word_order ROOT src/ghosts/weights/word-order.safetensors`, with R2R's
-data root.
+`make script RUN="ghosts/tests/reference/word_order.py ROOT FILE"`, with R2R's data root and the file to write.
 """
 
 from __future__ import annotations

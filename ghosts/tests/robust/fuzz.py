@@ -1,6 +1,6 @@
 """Mutated files through the command line: no traceback, no signal, no hang, no gigabytes; and what is accepted is told.
 
-For an hour, by hand: `PYTHONPATH=src:tests python tests/robust/fuzz.py --minutes 60 --seed 7`. The suite runs a bounded
+For an hour, by hand: `make script RUN="ghosts/tests/robust/fuzz.py --minutes 60 --seed 7"`. The suite runs a bounded
 part (`test_inputs.py`). Everything follows from the seed; a file that went wrong is kept, with its command line.
 
 Commands run in forks of this process, which has everything imported: some ten files per second on a core of its own.

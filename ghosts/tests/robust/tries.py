@@ -20,7 +20,7 @@ from fuzz_files import HOUSES
 from ghosts_houses import world
 
 PART = 4
-"""The suite tries a quarter of the random damage to a format; `PYTHONPATH=src:tests python tests/robust/formats.py`
+"""The suite tries a quarter of the random damage to a format; `make script RUN="ghosts/tests/robust/formats.py"`
 tries all."""
 
 

@@ -2,7 +2,7 @@
 
 Memory is what the system counts as the process's own and shared pages, now and at its peak.
 
-`PYTHONPATH=src python tests/robust/visitors.py --data ROOT --run landmarks-agent`. Each visitor picks an episode and
+`make script RUN="ghosts/tests/robust/visitors.py --data ROOT --run landmarks-agent"`. Each visitor picks an episode and
 steps through it, as fast as the answers come. The load of the machine is told beside the figures: times on a busy one
 mean little, processor time does.
 """
