@@ -24,7 +24,7 @@ if importlib.util.find_spec("beartype"):  # beside a GPU it may be missing
     checks.install()
 import ghosts  # noqa: F401 (before torch: it settles what torch may use of the processor)
 from roots import _private_cache, golden, navigation, root  # noqa: F401 (fixtures)
-from shared import SHARED, shared_object
+from shared import _shared, shared_object  # noqa: F401 (a fixture)
 
 # No test cuts the power: what is written need not wait for the disk.
 os.fsync = lambda file: None
@@ -133,14 +133,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """One folder for all workers of this run."""
-    base = tmp_path_factory.getbasetemp()
-    os.environ[SHARED] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared")
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _one_trial(_shared: None) -> Iterator[None]:
+def _one_trial(_shared: None) -> Iterator[None]:  # noqa: F811
     """Whether this CPU can compute in half precision takes 2 s to find out: once for all workers."""
     from ghosts import precision
 

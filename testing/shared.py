@@ -10,9 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
+
 SHARED = "GHOSTS_TESTS_SHARED"
-"""Names a folder of this run alone, which `conftest` sets."""
+"""Names a folder of this run alone."""
 T = TypeVar("T")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One folder for all workers of this run."""
+    base = tmp_path_factory.getbasetemp()
+    os.environ[SHARED] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared")
 
 
 def shared_folder(name: str, make: Callable[[Path], object]) -> Path:

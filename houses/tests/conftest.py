@@ -1,4 +1,4 @@
-"""A house made by hand, and a small world, made once, for tests that only read it."""
+"""A house made by hand, and a small world, made once; and what other tests share, so that these tests run alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import made
 from ghosts_houses.graph.viewpoints import HouseGraph, make_graph
 from ghosts_houses.house import House
 from handmade import handmade_house
+from roots import _private_cache, golden, navigation, root  # noqa: F401 (fixtures)
+from shared import _shared  # noqa: F401 (a fixture)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 from checks import unchecked
 from ghosts_houses.check import check_words
-from ghosts_sim.cli import main
+from ghosts_sim.check import Finding
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.files import read_json, write_json
 from made import SMALL
@@ -21,28 +21,24 @@ def copy(small_world: Path, tmp_path: Path) -> Path:
     return shutil.copytree(small_world, tmp_path / "copy")
 
 
-TOLD = 2 * SMALL.paths * 3
+INSTRUCTIONS = 2 * SMALL.paths * 3
 
 
-def test_a_made_world_is_true(small_world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_made_world_is_true(small_world: Path) -> None:
     with unchecked():
-        assert check_words(DataRoot(small_world), "") == (TOLD, [])
-        main(["doctor", "--data", str(small_world)])
-    assert f"instructions: {TOLD} checked against their houses, 0 untrue" in capsys.readouterr().out
+        assert check_words(DataRoot(small_world), "") == (INSTRUCTIONS, [])
 
 
-def test_an_untrue_instruction_is_told(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_untrue_instruction_is_found(copy: Path) -> None:
     file = copy / "r2r" / "R2R_train.json"
     episodes = read_json(file)
     episodes[2]["instructions"][1] = "Walk into the garage."
     write_json(file, episodes)
-    with unchecked(), pytest.raises(SystemExit):
-        main(["doctor", "--data", str(copy)])
-    text = capsys.readouterr().out
-    assert f"{TOLD} checked against their houses, 1 untrue" in text
+    with unchecked():
+        read, (finding,) = check_words(DataRoot(copy), "make it again")
     said = f"instruction {episodes[2]['path_id']}_1 is not true of house {episodes[2]['scan']}"
-    claim = "enter 'walk into the garage': not there"
-    assert f"wrong: {file}: {said}: {claim}; next: ghosts world --out {copy} --houses 2 --seed {SMALL.seed}" in text
+    problem = f"{said}: enter 'walk into the garage': not there"
+    assert (read, finding) == (INSTRUCTIONS, Finding("wrong", "words", str(file), problem, "make it again"))
 
 
 def test_houses_of_another_version_are_not_judged(copy: Path) -> None:

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import torch
 
+import made
+from checks import unchecked
 from ghosts.data.examples import DEV_UNSEEN, load_splits
 from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import TileSettings
@@ -362,3 +364,19 @@ def test_tiles_that_are_damaged_or_out_of_date(tmp_path: Path) -> None:
     assert finding.where == str(file)
     assert "checksum differs" in finding.problem
     assert finding.next.startswith("ghosts tiles --data")
+
+
+def test_instructions_are_held_against_the_houses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = shutil.copytree(made.small_world(), tmp_path / "world")
+    file = root / "r2r" / "R2R_train.json"
+    episodes = json.loads(file.read_text(encoding="utf-8"))
+    count = 2 * made.SMALL.paths * 3
+    with unchecked():
+        assert f"instructions: {count} checked against their houses, 0 untrue" in run(root, capsys)[1]
+        episodes[2]["instructions"][1] = "Walk into the garage."
+        file.write_text(json.dumps(episodes), encoding="utf-8")
+        code, text = run(root, capsys)
+    assert code != 0
+    assert f"{count} checked against their houses, 1 untrue" in text
+    said = f"instruction {episodes[2]['path_id']}_1 is not true of house {episodes[2]['scan']}"
+    assert f"wrong: {file}: {said}: enter 'walk into the garage': not there; next: ghosts world --out {root} " in text

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from ghosts.mapping.labels import LabelSet, build_labels, head_label
+from ghosts.run.load import find_checkpoint
+from ghosts.weights.checkpoint import load_checkpoint
 from ghosts.words.vectors import shipped_vectors
+from ghosts_houses.furniture.catalogue import KINDS as HOUSE_KINDS
+from ghosts_houses.landmarks import R2R_LABELS
 from ghosts_sim.errors import DataError, UnknownNameError
 from ghosts_sim.landmarks.format import Landmark, SceneLandmarks, normalise_label
 from ghosts_sim.landmarks.regions import ROOM_NAMES
@@ -122,3 +126,11 @@ def test_bad_lists_are_refused(row: dict[str, object], message: str) -> None:
         LabelSet.from_list([row], Path("f"))
     with pytest.raises(DataError, match="f, field 'labels': expected a list"):
         LabelSet.from_list({}, Path("f"))
+
+
+def test_things_of_houses_have_names_that_the_shipped_weights_know() -> None:
+    shipped = load_checkpoint(find_checkpoint(Path("landmarks-improved"))).about["labels"]
+    known = {label["name"] for label in shipped if label["kind"] == "object"}
+    assert set(R2R_LABELS.values()) <= known
+    own = {kind for kind in HOUSE_KINDS if R2R_LABELS.get(kind, kind) not in known}
+    assert own == {"aquarium", "crib", "door", "front door", "globe", "ironing board", "punching bag"}

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from checks import unchecked
-from ghosts_benchmarks.houses import depth_share, measure_houses, psnr_db, random_poses
 from ghosts_houses.house import House, Primitive, Room
 from ghosts_houses.mesh.bake import bake
 from ghosts_houses.mesh.renderers import ExactRenderer, Renderer, axial_m, make_renderer
@@ -22,6 +21,12 @@ from made import house, scene
 
 CAMERA = Intrinsics(128, 128, math.pi / 2)
 SEED = 7
+
+
+def poses(count: int) -> list[Pose]:
+    """Cameras in rooms, 1.25 m above the floor, in several directions."""
+    rooms = house(SEED).rooms[:count]
+    return [Pose(*room.center_m, room.floor_z_m + 1.25, 0.7 + 1.3 * k) for k, room in enumerate(rooms)]
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +53,20 @@ def test_depth_labels_and_colours_are_near_the_exact_ones(
     if name == "fast":
         pytest.importorskip("embreex", reason="the fast renderer needs ghosts-houses[fast]")
     renderer = baked if name == "baked" else make_renderer(name, house(SEED), texel_m=0.1, folder=folder)
-    poses = random_poses(house(SEED), 6, np.random.default_rng(1))
     with unchecked():
-        wanted, drawn = exact.render(poses, CAMERA), renderer.render(poses, CAMERA)
-    assert depth_share([wanted], [drawn]) > 0.99
+        wanted, drawn = exact.render(poses(6), CAMERA), renderer.render(poses(6), CAMERA)
+    assert (np.abs(wanted.depth_m - drawn.depth_m) < 0.002).mean() > 0.98
     assert (wanted.label == drawn.label).mean() > 0.998
-    # 0.1 m per texel: a quarter of the usual sharpness.
-    assert psnr_db([wanted], [drawn]) > 25.0
+    # 0.1 m per texel: a quarter of the usual sharpness. 14 levels are 25 dB.
+    assert np.sqrt(np.mean((wanted.rgb.astype(float) - drawn.rgb) ** 2)) < 14.0
     sky = wanted.label == LABELS.index("window")
     assert sky.any()
     assert np.abs(wanted.rgb[sky].astype(int) - drawn.rgb[sky]).mean() < 12.0
 
 
 def test_poses_are_drawn_in_their_order(baked: Renderer) -> None:
-    poses = random_poses(house(SEED), 3, np.random.default_rng(2))
-    together = baked.render(poses, CAMERA)
-    for k, pose in enumerate(poses):
+    together = baked.render(poses(3), CAMERA)
+    for k, pose in enumerate(poses(3)):
         alone = baked.render([pose], CAMERA)
         np.testing.assert_array_equal(together.depth_m[k], alone.depth_m[0])
         np.testing.assert_array_equal(together.rgb[k], alone.rgb[0])
@@ -100,24 +103,6 @@ def test_a_baked_house_is_kept_and_a_damaged_one_baked_again(tmp_path: Path) -> 
     assert 60 < np.median(means) < 230
 
 
-def test_the_bench_measures_every_renderer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("GHOSTS_CACHE", str(tmp_path))
-    monkeypatch.setattr("ghosts_benchmarks.houses.make_renderer", lambda name, made, device: _Flat())
-    monkeypatch.setattr("ghosts_benchmarks.houses.make_house", house)
-    rows = list(measure_houses(0, frames=2, size_px=64))
-    assert [row.renderer for row in rows] == ["exact", "baked", "fast"]
-    assert {row.depth_share for row in rows} == {1.0}
-    assert rows[1].psnr_db == math.inf
-
-
-class _Flat:
-    def render(self, poses: list[Pose], camera: Intrinsics) -> Any:
-        from ghosts_houses.render.panorama import Pictures
-
-        shape = (len(poses), camera.height, camera.width)
-        return Pictures(np.zeros((*shape, 3), np.uint8), np.ones(shape, np.float32), np.zeros(shape, np.uint8))
-
-
 def test_what_cannot_be_drawn_is_told(handmade: House, baked: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownNameError, match="unknown renderer 'embree'; choose one of baked, exact, fast"):
         make_renderer("embree", handmade)
@@ -137,5 +122,5 @@ def test_what_cannot_be_drawn_is_told(handmade: House, baked: Renderer, monkeypa
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"the renderer fast needs embreex, .*pip install './houses\[fast\]'"):
+    with pytest.raises(MissingExtraError, match=r"fast needs embreex, .*pip install '(\./|ghosts-)houses\[fast\]'"):
         make_renderer("fast", handmade)
