@@ -17,6 +17,8 @@ from gymnasium.utils.env_checker import check_env
 import ghosts.run.env  # noqa: F401 (registers the environment)
 from ghosts.run.env import R2REnv
 from ghosts.view.film import write_pictures
+from ghosts_sim.dataroot import DataRoot
+from ghosts_sim.episodes import each_instruction
 from ghosts_sim.errors import ConfigError, UnknownNameError
 from ghosts_sim.types import Intrinsics
 from makers import SCAN, add_landmarks, viewpoint_id
@@ -89,8 +91,14 @@ def test_vectorised(root: Path, mode: str) -> None:
     envs = gymnasium.make_vec("ghosts/R2R-v0", num_envs=2, vectorization_mode=mode, root=str(root), camera=SMALL)
     observation, info = envs.reset(seed=1)
     assert observation["rgb"].shape == (2, 12, 24, 32, 3)
-    assert len(observation["instruction"]) == 2
+    texts = {item.instr_id: item.text for item in each_instruction(DataRoot(root).episodes("train"))}
+    told = [(observation["instruction"], info["instr_id"])]
+    observation, info = envs.reset(seed=2)
+    told.append((observation["instruction"], info["instr_id"]))
+    assert told[0][0] != told[1][0]
+    assert all(list(given) == [texts[name] for name in names] for given, names in told)
     observation, reward, done, _, info = envs.step(np.array([0, 1]))
+    assert observation["instruction"] == told[1][0]
     assert done.tolist() == [True, False]
     assert reward.shape == (2,)
     assert info["scan"][0] == SCAN

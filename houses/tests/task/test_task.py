@@ -127,12 +127,15 @@ def test_a_camera_can_look_down(world: Path) -> None:
     assert (tilted.pose.x_m, tilted.pose.heading_rad) == (episode.pose.x_m, episode.pose.heading_rad)
 
 
-def test_vector_environments(world: Path) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_vector_environments(world: Path, mode: str) -> None:
     envs = gymnasium.make_vec(
-        "ghosts/R2R-CE-v0", 2, vectorization_mode="sync", root=str(world), split="val_unseen", config=SMALL
+        "ghosts/R2R-CE-v0", 2, vectorization_mode=mode, root=str(world), split="val_unseen", config=SMALL
     )
-    observation, _ = envs.reset(seed=1)
+    observation, info = envs.reset(seed=1)
     assert observation["rgb"].shape == (2, 24, 24, 3)
+    texts = {item.instr_id: item.text for item in each_instruction(houses_of(world).episodes("val_unseen"))}
+    assert list(observation["instruction"]["text"]) == [texts[name] for name in info["instr_id"]]
     _, reward, done, _, info = envs.step(np.array([STOP, MOVE_FORWARD]))
     assert done.tolist() == [True, False]
     assert reward.shape == (2,)

@@ -26,6 +26,7 @@ from ghosts.mapping.labels import LabelSet
 from ghosts.mapping.landmark_views import LandmarkSource, training_labels, with_new_labels
 from ghosts.run.env_picture import Moment, draw_moment
 from ghosts.run.load import Run, load_run
+from ghosts_houses.task.texts import SharedText
 from ghosts_sim import geometry
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import each_instruction
@@ -160,7 +161,7 @@ class R2REnv(gymnasium.Env[dict[str, Any], np.int64]):
                 "heading_rad": spaces.Box(0.0, geometry.TAU, (1,), np.float64),
                 "candidates": spaces.Box(-np.inf, np.inf, (self._most, 3), np.float32),
                 "action_mask": spaces.MultiBinary(self._most + 1),
-                "instruction": spaces.Text(max(len(item.text) for item in self._instructions), charset=characters),
+                "instruction": SharedText(max(len(item.text) for item in self._instructions), charset=characters),
             }
         )
 

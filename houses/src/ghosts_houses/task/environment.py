@@ -28,6 +28,7 @@ from ghosts_houses.task.episode import (
 )
 from ghosts_houses.task.picture import top_down
 from ghosts_houses.task.simulator import HouseSimulators, SimulatorConfig
+from ghosts_houses.task.texts import SharedText
 from ghosts_sim.episodes import each_instruction
 from ghosts_sim.errors import UnknownNameError
 from ghosts_sim.motion import ACTIONS, RgbdFrame
@@ -43,9 +44,6 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
     Observation: `rgb`; `depth` along the optical axis, 0..1 for 0–10 m; `instruction` with its `text`, `tokens` (ids of
     the words of the root's training split, padded with 0) and `trajectory_id`. `info` holds VLN-CE's metrics by name,
     the camera's `position_m` and `heading_rad` (a robot's odometry), `collided`, `instr_id` and `scan`.
-
-    In Gymnasium's asynchronous vector environments texts do not pass through shared memory: they stay empty. Make them
-    with `vector_kwargs={"shared_memory": False}`, or read `tokens`.
 
     Args:
         root: data root made by `ghosts world`.
@@ -87,7 +85,7 @@ class R2RCEEnv(gymnasium.Env[dict[str, Any], np.int64]):
                 "depth": spaces.Box(0.0, 1.0, (side, side, 1), np.float32),
                 "instruction": spaces.Dict(
                     {
-                        "text": spaces.Text(longest, charset=characters),
+                        "text": SharedText(longest, charset=characters),
                         "tokens": spaces.Box(0, len(self._vocabulary) - 1, (MAX_TOKENS,), np.int64),
                         "trajectory_id": spaces.Box(0, np.iinfo(np.int64).max, (1,), np.int64),
                     }
