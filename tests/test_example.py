@@ -23,9 +23,9 @@ def test_it_trains_is_scored_and_shown(tmp_path: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     main(["eval", "goal", "--run", str(out), "--data", str(root), "--split", "val_seen", "--device", "cpu"])
     assert "my-method" in capsys.readouterr().out
-    mind = Library([root], [out]).mind("root", "run")
-    example = mind.data.examples("val_seen")[0]
-    frame = mind.record(mind.question(example, fixed=True)).frames[-1]
+    inspector = Library([root], [out]).inspector("root", "run")
+    example = inspector.data.examples("val_seen")[0]
+    frame = inspector.record(inspector.query(example, fixed=True)).frames[-1]
     assert frame.beliefs.sum((1, 2, 3)) == pytest.approx(1.0, abs=1e-5)
 
 

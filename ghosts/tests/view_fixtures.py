@@ -15,8 +15,8 @@ from ghosts.data.tile_maker import TileMaker, build_tiles, plan_work
 from ghosts.data.tile_store import FOLDER, TileSettings
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import weights_hash
+from ghosts.view.inspector import Inspector
 from ghosts.view.library import Library
-from ghosts.view.mind import Mind
 from ghosts.view.record import EpisodeRecord
 from ghosts.weights.checkpoint import save_checkpoint
 from ghosts_sim.dataroot import DataRoot
@@ -95,12 +95,12 @@ def library(combs: Path, run: Path, baseline: Path, agent: Path) -> Library:
 
 
 @pytest.fixture(scope="session")
-def mind(library: Library) -> Mind:
+def inspector(library: Library) -> Inspector:
     """The filter."""
-    return library.mind("combs", "small")
+    return library.inspector("combs", "small")
 
 
 @pytest.fixture(scope="session")
-def record(library: Library, mind: Mind) -> EpisodeRecord:
+def record(library: Library, inspector: Inspector) -> EpisodeRecord:
     """An episode of a building no model was trained on."""
-    return mind.record(library.question(mind, "dev_unseen", "300_0", fixed=True))
+    return inspector.record(library.query(inspector, "dev_unseen", "300_0", fixed=True))

@@ -48,13 +48,13 @@ def measure_viewer(library: Library, questions: int = QUESTIONS) -> list[Latency
     if not pairs:
         raise ConfigError(f"none of these models can read this world:{library.why_not()}")
     world, model = pairs[0]
-    mind = library.mind(world, model)
-    examples = mind.data.examples(library.splits(mind)[0])
+    inspector = library.inspector(world, model)
+    examples = inspector.data.examples(library.splits(inspector)[0])
     taken: dict[str, list[float]] = {"first belief": [], "a further step": [], "a cell's kernel": []}
     with Served(library) as served:
         for number, text in enumerate(islice(_texts(), questions + 1)):
             example = examples[number % len(examples)]
-            graph = mind.root.graph(example.scan)
+            graph = inspector.root.graph(example.scan)
             there = next(iter(graph.neighbours(example.start)), example.start)
             walk = [graph.ids[row] for row in (example.start, there)]
             body = {"world": world, "model": model, "scan": example.scan, "text": text, "heading_rad": 0.0}
@@ -65,7 +65,7 @@ def measure_viewer(library: Library, questions: int = QUESTIONS) -> list[Latency
                 "a cell's kernel": [("cell", {"walk": walk, "step": 1, "filter_step": 1, "x_m": x_m, "y_m": y_m})],
             }
             for what, requests in asked.items():
-                if what == "a cell's kernel" and not mind.has_filter:
+                if what == "a cell's kernel" and not inspector.has_filter:
                     continue
                 since = time.process_time()
                 for path, more in requests:

@@ -9,7 +9,7 @@ __version__ = "0.3.0"
 
 _SHORT = {
     "load_tracker": "ghosts.run.tracker",
-    "Detection": "ghosts.agent.tracker",
+    "Detection": "ghosts.agent.sensors",
     "Pose": "ghosts_sim.types",
     "Intrinsics": "ghosts_sim.types",
 }

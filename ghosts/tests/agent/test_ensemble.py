@@ -13,7 +13,7 @@ from ghosts.agent.model import GoalModel
 from ghosts.data.dataset import Dataset
 from ghosts.methods.build import build_model
 from ghosts.run.load import Run, ensemble_of
-from ghosts.run.rollout import World, walk_episodes
+from ghosts.run.rollout import GraphWalks, walk_episodes
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import from_cells
 from landmark_world import load, make_landmark_root, small_experiment
@@ -49,7 +49,7 @@ def test_predictions_are_the_mean(data: Dataset) -> None:
 
 
 def test_twice_the_same_model_walks_like_one(data: Dataset) -> None:
-    run, world, examples = run_of(data, 0), World(data, CPU), data.examples("val_seen")[::4]
+    run, world, examples = run_of(data, 0), GraphWalks(data, CPU), data.examples("val_seen")[::4]
     twins = ensemble_of([run, replace(run, name="again")]).agent()
     assert isinstance(twins, EnsembleAgent)
     walks = [walk_episodes(agent, world, world.begin(examples)).paths for agent in (run.agent(), twins)]
@@ -73,5 +73,5 @@ def test_what_cannot_be_one_is_refused(data: Dataset) -> None:
 
 def test_an_ensemble_acts_by_the_planner_too(data: Dataset) -> None:
     both = ensemble_of([run_of(data, 0), run_of(data, 1)])
-    world, examples = World(data, CPU), data.examples("val_seen")[:2]
+    world, examples = GraphWalks(data, CPU), data.examples("val_seen")[:2]
     assert walk_episodes(both.agent(planner=True), world, world.begin(examples)).stopped.all()

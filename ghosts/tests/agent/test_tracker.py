@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ import torch
 
 from agent.makers import CAMERA, small_config, small_model
 from ghosts.agent.model import GoalModel
-from ghosts.agent.tracker import Detection, GoalTracker, NamedLabels
+from ghosts.agent.sensors import Detection, NamedLabels
+from ghosts.agent.tracker import GoalTracker
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.label_tiles import label_tiles
 from ghosts.mapping.landmark_views import LandmarkView
@@ -29,16 +31,14 @@ LABELS = ("chair", "bed", "thing")
 class Labels(NamedLabels):
     """Two known names; all others are things."""
 
-    vectors = None
-
     def __init__(self) -> None:
         pass
 
-    def id(self, name: str) -> int:
-        return LABELS.index(name) if name in LABELS else 2
+    def read(self, names: Sequence[str]) -> tuple[np.ndarray, None]:
+        return np.array([LABELS.index(name) if name in LABELS else 2 for name in names]), None
 
     def known(self, name: str) -> bool:
-        return self.id(name) != 2
+        return self.read([name])[0][0] != 2
 
 
 def tracker() -> GoalTracker:

@@ -13,7 +13,7 @@ from ghosts.config import Experiment
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import DEV_UNSEEN, Example
 from ghosts.run.load import Run
-from ghosts.run.rollout import World
+from ghosts.run.rollout import GraphWalks
 from ghosts.train.task import EpisodeTask
 from landmark_world import load, make_landmark_root, small_experiment
 
@@ -24,7 +24,7 @@ class Comb:
 
     data: Dataset
     task: EpisodeTask[Any, Any]
-    world: World
+    world: GraphWalks
 
     @property
     def examples(self) -> list[Example]:
@@ -43,4 +43,4 @@ def make_comb(folder: Path, experiment: Experiment | None = None) -> Comb:
     data = load(make_landmark_root(folder / "root"), experiment)
     task = task_of(experiment, data)
     task.eval()
-    return Comb(data, task, World(data, torch.device("cpu")))
+    return Comb(data, task, GraphWalks(data, torch.device("cpu")))

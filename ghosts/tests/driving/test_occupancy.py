@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ghosts.agent.sensors import Views, matrices
 from ghosts.driving.occupancy import CELL_M, Reachable, Space, bump, reach, see
 from ghosts_houses.body.ground import make_ground
 from ghosts_houses.house import House
@@ -23,21 +24,20 @@ CAMERA = Intrinsics(128, 128, math.pi / 2)
 LOOKING_DOWN, TILT_RAD = Intrinsics(128, 128, TRAINED_CAMERA.hfov_rad), TRAINED_CAMERA.elevation_rad
 
 
-def views(
-    house: House, x: float, y: float, z: float, camera: Intrinsics = CAMERA, tilt: float = 0.0
-) -> tuple[np.ndarray, list[Pose]]:
+def views(house: House, x: float, y: float, z: float, camera: Intrinsics = CAMERA, tilt: float = 0.0) -> Views:
     """Depth images all around a place, straight from the solids."""
     from ghosts_houses.mesh.renderers import frames_of
 
     poses = [Pose(x, y, z, TAU * k / 12, tilt) for k in range(12)]
     distance = cast(upload(Solids.of(house.primitives)), frames_of(poses, camera, "cpu")).distance
-    return axial_m(np.where(np.isinf(distance), 0.0, distance), camera).astype(np.float32), poses
+    depth_m = axial_m(np.where(np.isinf(distance), 0.0, distance), camera).astype(np.float32)
+    return Views(np.zeros((*depth_m.shape, 3), np.uint8), depth_m, matrices(poses), camera)
 
 
 def looked(house: House, *places: tuple[float, float, float], camera: Intrinsics = CAMERA, tilt: float = 0.0) -> Space:
     space = Space.around(Pose(*places[0], 0.0), 1.25)
     for place in places:
-        space = see(space, *views(house, *place, camera, tilt), camera)
+        space = see(space, views(house, *place, camera, tilt))
     return space
 
 
@@ -155,8 +155,10 @@ def test_heights_move_along_with_the_storeys(house: House) -> None:
     below = int(space.columns[space.cell(4.2, 4.5)])
     assert below >> space.bin(0.0) & 1  # the floor below is still known
     for far_m in (2 * STOREY_M, 12.0, -12.0):
-        depth, poses = views(house, 2.5, 4.5, 1.25)
-        there = see(space, depth, [Pose(p.x_m, p.y_m, far_m + 1.25, p.heading_rad) for p in poses], CAMERA)
+        seen = views(house, 2.5, 4.5, 1.25)
+        up = np.zeros((4, 4))
+        up[2, 3] = far_m
+        there = see(space, replace(seen, camera_to_world=seen.camera_to_world + up))
         assert 0 <= there.bin(far_m) < 64
         assert reached(reach(there, 2.5, 4.5, far_m, 0.15, 1.5), 3.5, 4.5)
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from agent.worlds import Comb, make_comb
-from ghosts.agent.agent import choose_best
 from ghosts.agent.known import KnownGraph
+from ghosts.agent.loop import choose_best
 from ghosts.data.symmetry import SYMMETRIES, Symmetry
 from ghosts.evaluate.goal import Execution
 from ghosts.evaluate.vln import deterministic, score_walks, walk_split, walk_split_baseline
 from ghosts.evaluate.vln_table import PUBLISHED, published_split, summarise_vln, vln_table
-from ghosts.run.rollout import World, choose_together, walk_episodes
+from ghosts.run.rollout import GraphWalks, choose_together, walk_episodes
 from ghosts_sim.errors import DataError
 from ghosts_sim.metrics import METRICS, NavScores
 
@@ -46,9 +46,9 @@ def test_symmetric_worlds_choose_together(comb: Comb) -> None:
     """A copy of the world that is rotated does not change the walk, and each copy has a say."""
 
     def table(symmetry: Symmetry) -> np.ndarray:
-        world = World(comb.data, torch.device("cpu"))
+        world = GraphWalks(comb.data, torch.device("cpu"))
         episodes = world.begin(comb.examples, [symmetry] * len(comb.examples))
-        return walk_episodes(comb.run.agent(), world, episodes, most=1, keep=True).steps[0].thought.table.clip(-99.0)
+        return walk_episodes(comb.run.agent(), world, episodes, most=1).steps[0].action.table.clip(-99.0)
 
     tables = [table(symmetry) for symmetry in SYMMETRIES]
     assert max(np.abs(tables[0] - one).max() for one in tables[1:]) > 1e-3
@@ -58,7 +58,7 @@ def test_symmetric_worlds_choose_together(comb: Comb) -> None:
         first.append(table)
         return choose_best(known, table, active)
 
-    world = World(comb.data, torch.device("cpu"))
+    world = GraphWalks(comb.data, torch.device("cpu"))
     several = [(example, symmetry) for example in comb.examples for symmetry in SYMMETRIES]
     episodes = world.begin(*(list(part) for part in zip(*several)))
     paths = walk_episodes(comb.run.agent(), world, episodes, choose=choose_together(8, best)).paths

@@ -14,7 +14,7 @@ from lightning_fabric import Fabric
 from checks import unchecked
 from experiments import acting, seq2seq_of, task_of
 from ghosts import weights
-from ghosts.agent.known import start_graph, visit
+from ghosts.agent.known import start_graph
 from ghosts.config import DataConfig, Experiment, LandmarkConfig, ModelConfig, ModelParts
 from ghosts.data.dataset import Dataset, open_dataset
 from ghosts.data.drops import Drops
@@ -35,7 +35,7 @@ from ghosts.methods.seq2seq.settings import DecoderConfig, Seq2SeqExperiment
 from ghosts.methods.seq2seq.task import next_slots
 from ghosts.precision import choose_precision
 from ghosts.run.load import Run, load_run
-from ghosts.run.rollout import Rollout, World
+from ghosts.run.rollout import GraphWalks, Rollout
 from ghosts.train.task import EpisodeTask, Share
 from ghosts.train.trainer import RunFiles, train
 from ghosts.train.walks import WalkPlan, mixed_choice, sample_slots
@@ -103,10 +103,10 @@ def success(task: EpisodeTask[Any, Any], data: Dataset, split: str) -> float:
     return score_walks(data.root, examples, walk_split(run_of(task), data, examples)).means()["SR"]
 
 
-def collected(data: Dataset, own: float) -> tuple[NavigationTask, World, WalkPlan, NavBatch]:
+def collected(data: Dataset, own: float) -> tuple[NavigationTask, GraphWalks, WalkPlan, NavBatch]:
     """Walks of an untrained agent, a share of whose moves is its own."""
     task = NavigationTask(agent_experiment(12, own_actions=own), data)
-    world, examples = World(data, CPU), data.examples(TRAIN)[::9]
+    world, examples = GraphWalks(data, CPU), data.examples(TRAIN)[::9]
     draws = np.stack([np.random.default_rng([0, k]).random((5, 2)) for k in range(len(examples))])
     drops = Drops(np.zeros((len(examples), 80), bool))
     plan = WalkPlan(examples, [Symmetry()] * len(examples), drops, draws, None)
@@ -168,8 +168,8 @@ def test_moves_are_mixed(data: Dataset) -> None:
     _, world, plan, _ = collected(data, own=0.5)
     episodes = world.begin(plan.examples)
     active = np.ones(len(plan.examples), bool)
-    percept = world.perceive(episodes, episodes.start_viewpoint, active)
-    known = visit(start_graph(episodes.start_viewpoint), active, percept.neighbours)
+    known = world.observe(episodes, start_graph(episodes.start_viewpoint), active).places
+    assert known is not None
     table = np.where(np.arange(known.viewpoint.shape[1]) == 0, 0.0, -np.inf) + np.zeros(known.viewpoint.shape)
     targets = target_slots(known, episodes.first, world.goal_distances(episodes))
     draws = np.zeros((len(active), 1, 2))
@@ -178,7 +178,7 @@ def test_moves_are_mixed(data: Dataset) -> None:
     assert (targets > 0).all()
     assert chosen.tolist() == [int(target) if k % 2 == 0 else 0 for k, target in enumerate(targets)]
     expert = next_slots(known, episodes.first, world.goal_distances(episodes))
-    rows = known.viewpoint_at(expert) - episodes.first
+    rows = known.viewpoint[np.arange(len(expert)), expert] - episodes.first
     hops = [data.root.graph(e.scan).next_hop[e.start, e.goal] for e in plan.examples]
     assert rows.tolist() == [int(hop) for hop in hops]
 
@@ -393,7 +393,7 @@ def test_a_walk_is_worth_its_success_and_a_little_for_coming_nearer(data: Datase
     """The path 0, 1, 2, 6 of 6.9 m: walked and stopped, cut off at its end, a detour, and nothing at all."""
     example = data.examples(TRAIN)[0]
     assert example.path == (0, 1, 2, 6)
-    world = World(data, CPU)
+    world = GraphWalks(data, CPU)
     paths = [[0, 1, 2, 6], [0, 1, 2, 6], [0, 1, 2, 3, 2, 6], [0]]
     stopped = np.array([True, False, True, True])
     worth = rewards(world, world.begin([example] * 4), Rollout(paths, [], stopped))
@@ -418,7 +418,7 @@ def test_walks_that_went_better_become_likelier(data: Dataset, alone: bool) -> N
     assert not np.array_equal(plan.draws[0], plan.draws[1])
     np.testing.assert_array_equal(plan.drops.unknown[::2], plan.drops.unknown[1::2])
     task.eval()
-    batch = task.collect(World(data, CPU), plan)
+    batch = task.collect(GraphWalks(data, CPU), plan)
     assert isinstance(batch, Choices if alone else NavBatch)
     earned = batch.earned
     assert earned is not None

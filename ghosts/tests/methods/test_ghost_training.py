@@ -26,7 +26,7 @@ from ghosts.methods.ghost.act import Choices, NavBatch, NavigationTask
 from ghosts.methods.ghost.presets import landmarks_agent, landmarks_improved
 from ghosts.methods.seq2seq.presets import landmarks_seq2seq
 from ghosts.run.load import find_checkpoint
-from ghosts.run.rollout import World
+from ghosts.run.rollout import GraphWalks
 from ghosts.train.start import POLICY
 from ghosts.train.task import Share
 from ghosts.train.trainer import RunFiles, train
@@ -76,7 +76,7 @@ def losses(out: Path) -> list[float]:
     return [row["loss"] for row in rows if "loss" in row]
 
 
-def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, World, WalkPlan]:
+def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, GraphWalks, WalkPlan]:
     """Two tasks of equal weights that walk as they are told, and a plan for both."""
     data = load(folder, agent_experiment())
     settings = ({"own_actions": 0.0, "freeze_filter": freeze} for freeze in (True, False))
@@ -87,7 +87,7 @@ def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, Worl
     draws = np.random.default_rng(0).random((count, 4, 2))
     plan = WalkPlan(examples, [Symmetry()] * count, Drops(np.zeros((count, 80), bool)), draws, None)
     frozen.eval(), joint.eval()
-    return frozen, joint, World(data, CPU), plan
+    return frozen, joint, GraphWalks(data, CPU), plan
 
 
 def test_a_frozen_filters_loss_is_the_policys_part_of_the_whole(folder: Path) -> None:

@@ -123,7 +123,7 @@ def test_loss_equals_the_agents_own_scores(comb: Comb) -> None:
     agent = Seq2SeqAgent(comb.task.model, 7)
     rollout = walk_episodes(agent, comb.world, episodes, choose=choose, most=6, keep=True)
     costs = [
-        -step.thought.table[number, step.chosen[number]]
+        -step.action.table[number, step.chosen[number]]
         for step in rollout.steps
         for number in np.flatnonzero(step.active)
     ]

@@ -481,8 +481,8 @@ def make_record(folder: Path) -> Path:
     root = make_landmark_root(Path(tempfile.mkdtemp()) / "combs")
     run = make_checkpoint("goal")(Path(tempfile.mkdtemp()))
     library = Library([root], [run])
-    mind = library.mind("combs", library.models[0])
-    record = crop(mind.record(library.question(mind, "dev_unseen", "300_0", fixed=True)))
+    inspector = library.inspector("combs", library.models[0])
+    record = crop(inspector.record(library.query(inspector, "dev_unseen", "300_0", fixed=True)))
     record = replace(record, scene=library.scene("combs", record.scan))
     (folder / "record.json").write_text(json.dumps(to_json(record)))
     return folder / "record.json"

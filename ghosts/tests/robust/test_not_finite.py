@@ -14,7 +14,7 @@ from torch import Tensor
 
 from crafted import respoilt
 from experiments import task_of
-from ghosts.agent.known import on_slots
+from ghosts.agent.candidates import on_slots
 from ghosts.agent.model import Briefing, GoalModel
 from ghosts.belief.histogram import normalise, update
 from ghosts.data.tile_store import JOINED, checksum, read_tiles, write_tiles

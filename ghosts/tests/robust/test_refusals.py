@@ -43,7 +43,7 @@ from ghosts.view.figures import attention_figure
 from ghosts.view.library import Library
 from ghosts.view.paint import paint
 from ghosts.view.panorama import png
-from ghosts.view.question import Question
+from ghosts.view.query import EpisodeQuery
 from ghosts.weights.checkpoint import BACKBONE, misfit, save_checkpoint
 from ghosts_houses.draw.canvas import new_figure
 from ghosts_houses.graph import sites
@@ -179,7 +179,7 @@ def test_episodes_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         "name the root it was recorded in with --data"
     )
     empty: Any = SimpleNamespace(data=SimpleNamespace(examples=lambda split: []), root=mind.root)
-    question: Any = inspect.unwrap(Library.question)
+    question: Any = inspect.unwrap(Library.query)
     assert told(lambda: question(None, empty, "test")) == "ROOT: split test holds no episode; choose another split"
 
 
@@ -239,7 +239,7 @@ def test_pictures_of_the_viewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert told(lambda: paint(graph, store, 0, cut_m=-9.0)) == (
         "nothing to paint: no depth reading below the cut; raise cut_m"
     )
-    assert told(lambda: Question("s", "go", 0.0, ())) == "a walk needs at least one viewpoint: its start"
+    assert told(lambda: EpisodeQuery("s", "go", 0.0, ())) == "a walk needs at least one viewpoint: its start"
     plain: Any = SimpleNamespace(filter_steps=0, model="hand-coded")
     undecorated = inspect.unwrap(attention_figure)
     assert told(lambda: undecorated(plain)) == (

@@ -26,7 +26,7 @@ from ghosts.methods.ghost.settings import AgentExperiment
 from ghosts.methods.seq2seq.settings import DecoderConfig
 from ghosts.run.env_agent import EnvAgent
 from ghosts.run.load import Run, load_run
-from ghosts.run.rollout import World, walk_episodes
+from ghosts.run.rollout import GraphWalks, walk_episodes
 from ghosts.train.trainer import RunFiles, train
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError
@@ -53,7 +53,7 @@ def agent_experiment(**train: object) -> AgentExperiment:
 def evaluated(run: Run, root: Path, split: str) -> tuple[list[Example], list[list[str]]]:
     """An instruction for every path of a split, and its walk as evaluation has it."""
     data = open_dataset(DataRoot(root), run.reading)
-    examples, world = data.examples(split)[::3], World(data, CPU)
+    examples, world = data.examples(split)[::3], GraphWalks(data, CPU)
     paths = walk_episodes(run.agent(), world, world.begin(examples)).paths
     return examples, [
         [data.root.graph(item.scan).ids[row] for row in path] for item, path in zip(examples, paths, strict=True)

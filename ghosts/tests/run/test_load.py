@@ -8,7 +8,7 @@ import torch
 from lightning_fabric import Fabric
 
 from experiments import acting
-from ghosts.agent.agent import GhostAgent
+from ghosts.agent.loop import GhostAgent
 from ghosts.config import PlannerConfig
 from ghosts.methods import preset
 from ghosts.methods.ghost.goal import FilterTask

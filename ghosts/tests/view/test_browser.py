@@ -655,9 +655,9 @@ def assert_kernel(page: Any, library: Library) -> None:
       return { id: record.instr_id, values: [...kernel.values], shape: kernel.shape, xy };
     }"""
     told = page.evaluate(script)
-    mind = library.mind("photos", "pictured")
+    inspector = library.inspector("photos", "pictured")
     x_m, y_m = map(float, told["xy"])
-    truth = mind.cell(library.question(mind, "val_unseen", told["id"], fixed=True), 5, 2, (x_m, y_m)).kernel
+    truth = inspector.cell(library.query(inspector, "val_unseen", told["id"], fixed=True), 5, 2, (x_m, y_m)).kernel
     np.testing.assert_allclose(np.array(told["values"]).reshape(told["shape"]), truth, rtol=0.05, atol=1e-5)
 
 

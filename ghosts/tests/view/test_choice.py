@@ -15,9 +15,9 @@ from ghosts.evaluate.vln import score_walks, walk_split
 from ghosts.methods.seq2seq.model import Seq2Seq
 from ghosts.methods.seq2seq.settings import DecoderConfig
 from ghosts.run.load import Run, load_run
+from ghosts.view.inspector import Inspector
 from ghosts.view.library import Library
-from ghosts.view.mind import Mind
-from ghosts.view.question import FIXED_WALK, Question
+from ghosts.view.query import FIXED_WALK, EpisodeQuery
 from ghosts.view.record import EpisodeRecord
 from ghosts_houses.draw.floor_plan import route
 from ghosts_sim.errors import ConfigError, DataError
@@ -25,11 +25,11 @@ from landmark_world import small_experiment
 from view_fixtures import save_untrained
 
 
-def rows_walked(mind: Mind, question: Question) -> list[int]:
+def rows_walked(inspector: Inspector, query: EpisodeQuery) -> list[int]:
     """Rows an agent walks through, with those between its stops."""
-    graph, path = mind.root.graph(question.scan), list(question.walk[:1])
-    for step in range(len(question.walk)):
-        path += [graph.index(name) for name in mind.frame(question, step).choice.moves]
+    graph, path = inspector.root.graph(query.scan), list(query.walk[:1])
+    for step in range(len(query.walk)):
+        path += [graph.index(name) for name in inspector.frame(query, step).choice.moves]
     return path
 
 
@@ -37,17 +37,17 @@ def rows_walked(mind: Mind, question: Question) -> list[int]:
 def test_walking_on_is_what_the_evaluation_walks(
     library: Library, run: Path, agent: Path, model: str, planner: bool
 ) -> None:
-    mind = library.mind("combs", model)
-    assert mind.acts == ("planner" if planner else "policy")
-    examples = mind.data.examples("dev_unseen")[::4]
-    expected = walk_split(load_run(run if planner else agent), mind.data, examples, planner=planner)
-    asked = [library.question(mind, "dev_unseen", example.instr_id) for example in examples]
-    walked = [rows_walked(mind, question) for question in asked]
+    inspector = library.inspector("combs", model)
+    assert inspector.acts == ("planner" if planner else "policy")
+    examples = inspector.data.examples("dev_unseen")[::4]
+    expected = walk_split(load_run(run if planner else agent), inspector.data, examples, planner=planner)
+    asked = [library.query(inspector, "dev_unseen", example.instr_id) for example in examples]
+    walked = [rows_walked(inspector, query) for query in asked]
     assert walked == expected
     assert max(map(len, walked)) > 2
-    scores = score_walks(mind.data.root, examples, expected)
-    for question, left_m in zip(asked, scores.columns["NE"].tolist()):
-        record = mind.record(question)
+    scores = score_walks(inspector.data.root, examples, expected)
+    for query, left_m in zip(asked, scores.columns["NE"].tolist()):
+        record = inspector.record(query)
         assert (record.walked_by, record.own_walk) == (model, True)
         assert record.left_m == pytest.approx(left_m)
         assert [frame.left_m is None for frame in record.frames] == [True] * (len(record.frames) - 1) + [False]
@@ -56,29 +56,29 @@ def test_walking_on_is_what_the_evaluation_walks(
 def test_the_fixed_walk_is_the_evaluations_and_nobodys_own(library: Library) -> None:
     records = []
     for name in ("small", "agent"):
-        mind = library.mind("combs", name)
-        example = mind.data.examples("dev_unseen")[0]
-        question = library.question(mind, "dev_unseen", example.instr_id, fixed=True)
-        assert list(question.walk) == mind.data.walk(example, TIME_STEPS, walk_seed(WALK_SEED, example.instr_id))
-        records.append(mind.record(question))
+        inspector = library.inspector("combs", name)
+        example = inspector.data.examples("dev_unseen")[0]
+        query = library.query(inspector, "dev_unseen", example.instr_id, fixed=True)
+        assert list(query.walk) == inspector.data.walk(example, TIME_STEPS, walk_seed(WALK_SEED, example.instr_id))
+        records.append(inspector.record(query))
     assert records[0].walk == records[1].walk
     assert [(item.walked_by, item.own_walk, item.left_m) for item in records] == [(FIXED_WALK, False, None)] * 2
 
 
 def test_models_without_a_filter_stop_at_the_step_limit(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    mind = library.mind("combs", "hand-coded")
-    free = [library.question(mind, "dev_unseen", f"30{number}_1").walk for number in range(8)]
+    inspector = library.inspector("combs", "hand-coded")
+    free = [library.query(inspector, "dev_unseen", f"30{number}_1").walk for number in range(8)]
     assert max(map(len, free)) > 2
     monkeypatch.setattr(ModelParts, "step_limit", 2)
-    again = Mind(mind.run, mind.data)
-    assert [library.question(again, "dev_unseen", f"30{number}_1").walk for number in range(8)] == [
+    again = Inspector(inspector.run, inspector.data)
+    assert [library.query(again, "dev_unseen", f"30{number}_1").walk for number in range(8)] == [
         walk[:2] for walk in free
     ]
 
 
 def test_probabilities_and_worth(library: Library, record: EpisodeRecord) -> None:
-    mind = library.mind("combs", "agent")
-    acting = mind.record(library.question(mind, "dev_unseen", "300_0"))
+    inspector = library.inspector("combs", "agent")
+    acting = inspector.record(library.query(inspector, "dev_unseen", "300_0"))
     for shown in (acting, record):  # one that acts, one that is led
         for step, frame in enumerate(shown.frames):
             assert set(shown.walk[: step + 1]) == set(frame.choice.visited)
@@ -93,15 +93,15 @@ def test_probabilities_and_worth(library: Library, record: EpisodeRecord) -> Non
 
 def test_models_without_a_filter_choose_by_mass(library: Library) -> None:
     for name in ("plain", "hand-coded"):
-        mind = library.mind("combs", name)
-        for frame in mind.record(library.question(mind, "dev_unseen", "300_0")).frames:
-            assert frame.choice.by == mind.acts == "mass"
+        inspector = library.inspector("combs", name)
+        for frame in inspector.record(library.query(inspector, "dev_unseen", "300_0")).frames:
+            assert frame.choice.by == inspector.acts == "mass"
             assert sum(frame.choice.candidates.values()) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_who_chooses(mind: Mind) -> None:
+def test_who_chooses(inspector: Inspector) -> None:
     def chooser(experiment: Experiment) -> tuple[str, int]:
-        opened = Mind(replace(mind.run, name="opened", experiment=experiment), mind.data)
+        opened = Inspector(replace(inspector.run, name="opened", experiment=experiment), inspector.data)
         assert opened.agent is not None
         return opened.acts, opened.agent.step_limit
 
@@ -111,13 +111,13 @@ def test_who_chooses(mind: Mind) -> None:
     assert chooser(acting(small, true_beliefs=True)) == ("planner", 12)
 
 
-def test_nobody_jumps(mind: Mind) -> None:
-    graph = mind.root.graph("comb3")
-    choice = mind.frame(Question("comb3", "go on", 0.0, (0, 1, 2)), 2).choice
+def test_nobody_jumps(inspector: Inspector) -> None:
+    graph = inspector.root.graph("comb3")
+    choice = inspector.frame(EpisodeQuery("comb3", "go on", 0.0, (0, 1, 2)), 2).choice
     assert {graph.index(name) for name in choice.visited} == {0, 1, 2}
     assert {graph.index(name) for name in choice.candidates} == {0, 1, 2, 3, 5, 6, 8, 9}
     with pytest.raises(ConfigError, match="from neighbour to neighbour"):
-        mind.frame(Question("comb3", "go on", 0.0, (0, 4)), 1)
+        inspector.frame(EpisodeQuery("comb3", "go on", 0.0, (0, 4)), 1)
 
 
 def test_walks_are_drawn_along_the_graph(library: Library) -> None:
@@ -128,11 +128,11 @@ def test_walks_are_drawn_along_the_graph(library: Library) -> None:
     assert route(scene, [ids[3], ids[3]]) == [ids[3], ids[3]]
 
 
-def test_an_agent_without_beliefs_is_refused(combs: Path, mind: Mind, tmp_path: Path) -> None:
+def test_an_agent_without_beliefs_is_refused(combs: Path, inspector: Inspector, tmp_path: Path) -> None:
     experiment = seq2seq_of(small_experiment(), DecoderConfig(hidden=8))
     path = save_untrained(tmp_path / "words.safetensors", combs, experiment)
     with pytest.raises(DataError, match="has no belief to look into; name a run of the filter"):
         Library([combs], [path])
-    words = Run("words", experiment, Seq2Seq(experiment.model, 9), mind.data.reading)
+    words = Run("words", experiment, Seq2Seq(experiment.model, 9), inspector.data.reading)
     with pytest.raises(ConfigError, match="words has no belief to look into"):
-        Mind(words, mind.data)
+        Inspector(words, inspector.data)

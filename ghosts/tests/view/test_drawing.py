@@ -178,8 +178,8 @@ def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> 
 
 
 def test_a_film_of_two_models(record: EpisodeRecord, scene: dict[str, Any], library: Library) -> None:
-    other = library.mind("combs", "plain")
-    twin = other.record(library.question(other, "dev_unseen", "300_0", fixed=True))
+    other = library.inspector("combs", "plain")
+    twin = other.record(library.query(other, "dev_unseen", "300_0", fixed=True))
     short = [replace(item, frames=item.frames[:1], walk=item.walk[:1]) for item in (record, twin)]
     pictures = list(film_pictures(short, scene))
     alone = next(film_pictures(short[:1], scene))[0]

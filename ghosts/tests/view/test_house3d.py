@@ -19,7 +19,8 @@ from agent.makers import small_model
 from checks import unchecked
 from ghosts.agent.candidates import Candidates
 from ghosts.agent.tracker import GoalTracker
-from ghosts.driving.agent import ContinuousAgent, Habits
+from ghosts.driving.agent import ContinuousAgent
+from ghosts.driving.places import Exploration
 from ghosts.driving.record import Drive, record_drive
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
@@ -75,7 +76,7 @@ def houses(home: Path, combs: Path, pictured: Path, run: Path) -> Iterator[tuple
     """What the viewer knows of it; the agent is a short-sighted one that always goes on."""
     torch.manual_seed(1)
     tracker = GoalTracker(small_model(), Vocabulary(("<pad>", "<unk>", "go")), SmallBackbone(8))
-    agent = ContinuousAgent(tracker, onwards, Habits(looks=LOOKS))
+    agent = ContinuousAgent(tracker, onwards, Exploration(looks=LOOKS))
     house = handmade_house()
     with pytest.MonkeyPatch.context() as patch, unchecked():
         for module in ("ghosts_houses.draw.floor_plan", "ghosts.view.house3d", "ghosts_houses.task.simulator"):
@@ -89,8 +90,8 @@ def houses(home: Path, combs: Path, pictured: Path, run: Path) -> Iterator[tuple
 def driven(houses: tuple[Library, Houses3D]) -> dict[str, Any]:
     """A drive of an episode."""
     library, solid = houses
-    mind = library.mind("home", "pictured")
-    return solid.drive("home", "pictured", library.question(mind, "val_unseen", "3_0", fixed=True))
+    inspector = library.inspector("home", "pictured")
+    return solid.drive("home", "pictured", library.query(inspector, "val_unseen", "3_0", fixed=True))
 
 
 def test_the_file_is_the_house_and_is_made_once(houses: tuple[Library, Houses3D], tmp_path: Path) -> None:
@@ -125,9 +126,9 @@ def test_an_instruction_without_a_goal_is_driven_without_scores(
     houses: tuple[Library, Houses3D], driven: dict[str, Any]
 ) -> None:
     library, solid = houses
-    mind = library.mind("home", "pictured")
-    question = library.question(mind, "val_unseen", "3_0", fixed=True)
-    typed = type(question)(question.scan, question.text, question.heading_rad, question.walk)
+    inspector = library.inspector("home", "pictured")
+    query = library.query(inspector, "val_unseen", "3_0", fixed=True)
+    typed = type(query)(query.scan, query.text, query.heading_rad, query.walk)
     told = solid.drive("home", "pictured", typed)
     assert told["scores"] is None
     assert told["poses"] == driven["poses"]
@@ -137,17 +138,17 @@ def test_worlds_and_models_that_cannot_are_told(houses: tuple[Library, Houses3D]
     library, solid = houses
     with pytest.raises(DataError, match="not made of procedural houses; make houses with: ghosts world --out DIR"):
         solid.file("combs", "comb0")
-    question = library.question(library.mind("combs", "small"), "dev_unseen", "300_0", fixed=True)
+    query = library.query(library.inspector("combs", "small"), "dev_unseen", "300_0", fixed=True)
     with pytest.raises(DataError, match="not made of procedural houses"):
-        solid.drive("combs", "small", question)
+        solid.drive("combs", "small", query)
 
 
 def test_a_model_without_images_cannot_drive(houses: tuple[Library, Houses3D], monkeypatch: pytest.MonkeyPatch) -> None:
     library, solid = houses
-    question = library.question(library.mind("home", "pictured"), "val_unseen", "3_1", fixed=True)
+    query = library.query(library.inspector("home", "pictured"), "val_unseen", "3_1", fixed=True)
     monkeypatch.setattr(library, "file", lambda model: None)
     with pytest.raises(ConfigError, match="pictured cannot drive: only a filter on images can"):
-        solid.drive("home", "pictured", question)
+        solid.drive("home", "pictured", query)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +156,7 @@ def drive(home: Path, houses: tuple[Library, Houses3D]) -> Drive:
     """A short drive, for films: one look around, and back to the start."""
     torch.manual_seed(1)
     tracker = GoalTracker(small_model(), Vocabulary(("<pad>", "<unk>", "go")), SmallBackbone(8))
-    agent = ContinuousAgent(tracker, lambda c, b, s, g: c.visited.float(), Habits(looks=1, view_rad=math.pi))
+    agent = ContinuousAgent(tracker, lambda c, b, s, g: c.visited.float(), Exploration(looks=1, view_rad=math.pi))
     told = Episode(1, HOUSE, (viewpoint_id(0), viewpoint_id(2)), 0.0, ("Go past the “sofa”, then stop.",), 3.0)
     episode = ContinuousEpisode(HouseSimulator(handmade_house(), SMALL), DataRoot(home), Instruction(told, 0))
     return record_drive(agent, episode)

@@ -144,8 +144,8 @@ def test_the_documentation_s_pictures(
     assert picture.shape == (1000, 1400, 3)
     assert picture.std() > 10
     library = Library([photos], [pictured], baseline=True)
-    mind = library.mind("photos", "pictured")
-    record = mind.header(library.question(mind, "val_unseen", fixed=True))
+    inspector = library.inspector("photos", "pictured")
+    record = inspector.header(library.query(inspector, "val_unseen", fixed=True))
     names = [shot.name for shot in images._shots(library, "photos", record)]
     assert names == ["viewer.jpg", "viewer-dark.jpg", "viewer-phone.jpg", "viewer-compare.jpg", "report.jpg"]
 

@@ -29,7 +29,7 @@ pytest.importorskip("httpx2", reason="the tests' client needs httpx2 (ghosts[dev
 
 from fastapi.testclient import TestClient
 
-from ghosts.view import door, server
+from ghosts.view import connections, server
 from ghosts.view.film import film_pictures
 from ghosts.view.guard import MOST_BYTES, Guard
 from ghosts.view.images import Served
@@ -57,7 +57,7 @@ def pick(client: TestClient, model: str = "small", fixed: bool = True) -> dict[s
     return dict(answer.json())
 
 
-def question(header: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def query(header: dict[str, Any], **changes: Any) -> dict[str, Any]:
     fields = {
         name: header[name] for name in ("world", "model", "scan", "text", "walk", "path", "instr_id", "walked_by")
     }
@@ -104,7 +104,7 @@ def test_an_episode_and_its_frames(client: TestClient) -> None:
     assert (len(header["walk"]), header["walked_by"]) == (8, "fixed walk")
     frames = []
     for step in (0, 3):
-        answer = client.post("/api/frame", json=question(header, step=step))
+        answer = client.post("/api/frame", json=query(header, step=step))
         assert answer.status_code == 200, answer.text
         frames.append(answer.json())
     assert frames[0]["seen_m2"] < frames[1]["seen_m2"]
@@ -117,10 +117,10 @@ def test_a_picked_episode_is_walked_by_the_model_and_so_is_a_typed_one(client: T
     header = pick(client, fixed=False)
     assert header["walked_by"] == "small"
     last = len(header["walk"]) - 1
-    choices = [client.post("/api/frame", json=question(header, step=k)).json()["choice"] for k in range(last + 1)]
+    choices = [client.post("/api/frame", json=query(header, step=k)).json()["choice"] for k in range(last + 1)]
     assert [choice["moves"][-1] for choice in choices[:-1]] == header["walk"][1:]
     assert [choice["stops"] for choice in choices] == [False] * last + [True]
-    body = question(header, walk=header["walk"][:1], path=[], instr_id="", walked_by="visitor")
+    body = query(header, walk=header["walk"][:1], path=[], instr_id="", walked_by="visitor")
     walked = client.post("/api/walk", json=body).json()
     assert (walked["walk"], walked["walked_by"]) == (header["walk"], "small")
 
@@ -141,7 +141,7 @@ def test_episodes_are_sorted(client: TestClient) -> None:
 
 def test_a_whole_record(client: TestClient) -> None:
     header = pick(client)
-    answer = client.post("/api/record", json=question(header, walk=header["walk"][:2]))
+    answer = client.post("/api/record", json=query(header, walk=header["walk"][:2]))
     assert answer.status_code == 200, answer.text
     record = from_json(answer.json())
     assert record.scene == client.get("/api/scene", params={"world": "combs", "scan": record.scan}).json()
@@ -151,7 +151,7 @@ def test_a_whole_record(client: TestClient) -> None:
 
 def test_a_typed_instruction_anywhere(client: TestClient) -> None:
     header = pick(client)
-    body = question(header, text="Turn left and stop at the zebra.", walk=header["walk"][-1:], path=[], instr_id="")
+    body = query(header, text="Turn left and stop at the zebra.", walk=header["walk"][-1:], path=[], instr_id="")
     told = client.post("/api/ask", json=body).json()
     assert told["words"][-2] == "zebra"
     assert told["unknown"][-2]
@@ -163,11 +163,11 @@ def test_a_typed_instruction_anywhere(client: TestClient) -> None:
 def test_a_cell(client: TestClient) -> None:
     header = pick(client)
     x, y = header["origin_xy_m"]
-    told = client.post("/api/cell", json=question(header, step=0, filter_step=1, x_m=x + 0.1, y_m=y + 0.1)).json()
+    told = client.post("/api/cell", json=query(header, step=0, filter_step=1, x_m=x + 0.1, y_m=y + 0.1)).json()
     kernel = unpack(told["kernel"], "kernel")
     assert kernel.shape == (4, 5, 5)
     np.testing.assert_allclose(kernel.sum((1, 2)), 1.0, atol=0.02)
-    frame = client.post("/api/frame", json=question(header, step=0)).json()
+    frame = client.post("/api/frame", json=query(header, step=0)).json()
     posterior = unpack(frame["beliefs"], "beliefs")[1][:, told["row"], told["col"]]
     np.testing.assert_allclose(told["posterior"], posterior, atol=0.004 * max(frame["beliefs"]["scale"]))
 
@@ -198,7 +198,7 @@ def _asked_meanwhile(ask: Callable[[], None], *given: Any, report: Callable[[int
 @pytest.mark.parametrize("kind", ["mp4", "gif"])
 def test_films(client: TestClient, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     header = pick(client)
-    asked = question(header, walk=header["walk"][:1], kind=kind, beside="plain" if kind == "gif" else "")
+    asked = query(header, walk=header["walk"][:1], kind=kind, beside="plain" if kind == "gif" else "")
     told: list[dict[str, int]] = []
     ask = partial(_asked_meanwhile, lambda: told.append(client.get("/api/film/mine").json()))
     monkeypatch.setattr(server, "film_pictures", ask)
@@ -215,10 +215,10 @@ def test_fifty_requests_at_once(client: TestClient) -> None:
     texts = [f"turn {'left' if k % 2 else 'right'} {'and walk ' * (k % 5)}" for k in range(50)]
     with ThreadPoolExecutor(50) as pool:
         answers = list(
-            pool.map(lambda k: client.post("/api/frame", json=question(header, text=texts[k], step=k % 8)), range(50))
+            pool.map(lambda k: client.post("/api/frame", json=query(header, text=texts[k], step=k % 8)), range(50))
         )
     assert [answer.status_code for answer in answers] == [200] * 50
-    again = client.post("/api/frame", json=question(header, text=texts[7], step=7)).json()
+    again = client.post("/api/frame", json=query(header, text=texts[7], step=7)).json()
     assert again == answers[7].json()
 
 
@@ -247,7 +247,7 @@ BAD = [
 
 @pytest.mark.parametrize(("changes", "status", "told"), BAD)
 def test_bad_questions_get_a_clear_answer(client: TestClient, changes: Any, status: int, told: str) -> None:
-    answer = client.post("/api/frame", json=question(pick(client), **{"step": 0, **changes}))
+    answer = client.post("/api/frame", json=query(pick(client), **{"step": 0, **changes}))
     assert answer.status_code == status
     assert set(answer.json()) == {"error"}
     assert told in answer.json()["error"]
@@ -305,7 +305,7 @@ def test_malformed_bodies(client: TestClient) -> None:
     assert (huge.status_code, set(huge.json())) == (413, {"error"})
     chunks = client.post("/api/frame", content=(b" " * 4096 for _ in range(40)), headers=headers)
     assert chunks.status_code == 413
-    lone = json.dumps(question(pick(client), step=0, text="go \ud800 left")).encode()
+    lone = json.dumps(query(pick(client), step=0, text="go \ud800 left")).encode()
     answer = client.post("/api/frame", content=lone, headers=headers)
     assert (answer.status_code, set(answer.json())) == (422, {"error"})
     deep = client.post("/api/frame", content=b"[" * 30000, headers=headers)
@@ -356,14 +356,14 @@ def test_a_run_is_watched_while_it_trains(combs: Path, run: Path, tmp_path: Path
     assert (told["iteration"], told["rows"], told["checkpoint"].split()[0]) == (0, [], "last.safetensors")
     body = {"world": "combs", "model": "mine", "split": "dev_unseen", "instr_id": "300_0", "fixed": True}
     header = watching.post("/api/pick", json=body).json()
-    before = watching.post("/api/frame", json=question(header, step=0)).json()
+    before = watching.post("/api/frame", json=query(header, step=0)).json()
     rows = [{"iteration": 10, "loss": 2.5, "why": "x"}, {"iteration": 10, "success": 0.5}]
     (folder / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows) + '{"iteration": 2')
     save_untrained(folder / "best.safetensors", combs, small_experiment(), seed=9)
     told = watching.get("/api/training").json()["mine"]
     assert told["rows"] == [{"iteration": 10.0, "loss": 2.5}, {"iteration": 10.0, "success": 0.5}]
     assert told["checkpoint"].startswith("best.safetensors ")
-    after = watching.post("/api/frame", json=question(header, step=0)).json()
+    after = watching.post("/api/frame", json=query(header, step=0)).json()
     assert after["goal_xy_m"] != before["goal_xy_m"]
     assert watching.get("/api/training").json()["mine"] == told
 
@@ -391,7 +391,7 @@ def ask(served: Served, method: str, path: str, body: Any = None, host: str = "l
 def test_fifty_connections_at_once(served: Served, client: TestClient) -> None:
     """Asking, bad asking and looking, mixed: every one gets its answer."""
     header = pick(client)
-    asked = [question(header, text=f"walk {'left ' * (k % 7)}", step=k % 8) for k in range(50)]
+    asked = [query(header, text=f"walk {'left ' * (k % 7)}", step=k % 8) for k in range(50)]
     for k in range(0, 50, 5):
         asked[k]["text"] = ""
     with ThreadPoolExecutor(50) as pool:
@@ -448,14 +448,16 @@ def test_half_a_body_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sent[0]["status"] == 408
 
 
-def test_the_door_counts_and_hangs_up(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_are_counted_and_time_out(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half requests are dropped, too many visitors as well; those who ask are answered all the while."""
-    monkeypatch.setattr(door, "ASK_S", 0.3)
-    monkeypatch.setattr(door, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(connections, "ASK_S", 0.3)
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 5)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        server = door.Server(
-            door.uvicorn.Config(make_app(library), http=door.Visitor, log_level="critical", port=port, lifespan="on")
+        server = connections.Server(
+            connections.uvicorn.Config(
+                make_app(library), http=connections.Visitor, log_level="critical", port=port, lifespan="on"
+            )
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
@@ -495,8 +497,8 @@ def test_the_server_leaves_whatever_its_threads_are_at(signals: list[signal.Sign
         "import socket, time\n"
         "from anyio import CapacityLimiter, to_thread\n"
         "from fastapi import FastAPI\n"
-        "from ghosts.view import door\n"
-        f"door.CLOSE_S = {1.2 if len(signals) == 1 else 60.0}\n"
+        "from ghosts.view import connections\n"
+        f"connections.CLOSE_S = {1.2 if len(signals) == 1 else 60.0}\n"
         "app, one = FastAPI(), CapacityLimiter(1)\n"
         "def slow() -> str:\n"
         "    time.sleep(60)\n"
@@ -507,7 +509,7 @@ def test_the_server_leaves_whatever_its_threads_are_at(signals: list[signal.Sign
         "    return await to_thread.run_sync(slow, limiter=one)\n"
         "listening = socket.create_server(('127.0.0.1', 0))\n"
         "print(listening.getsockname()[1], flush=True)\n"
-        "door.serve(app, listening, '127.0.0.1', 1)\n"
+        "connections.serve(app, listening, '127.0.0.1', 1)\n"
     )
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True) as process:
@@ -528,23 +530,23 @@ def test_the_server_leaves_whatever_its_threads_are_at(signals: list[signal.Sign
 def test_freed_memory_goes_back(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the C library keeps of freed memory is asked back at the start and every second after."""
     trimmed: list[int] = []
-    monkeypatch.setattr(door.ctypes, "CDLL", lambda name: SimpleNamespace(malloc_trim=trimmed.append))
-    monkeypatch.setattr(door.Server, "run", lambda server, sockets: asyncio.run(server.on_tick(0)))
+    monkeypatch.setattr(connections.ctypes, "CDLL", lambda name: SimpleNamespace(malloc_trim=trimmed.append))
+    monkeypatch.setattr(connections.Server, "run", lambda server, sockets: asyncio.run(server.on_tick(0)))
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        door.serve(make_app(library), listening, "127.0.0.1", 1)
+        connections.serve(make_app(library), listening, "127.0.0.1", 1)
     assert trimmed == [0]
-    monkeypatch.setattr(door.ctypes, "CDLL", lambda name: SimpleNamespace())  # another C library
-    asyncio.run(door.give_back())
+    monkeypatch.setattr(connections.ctypes, "CDLL", lambda name: SimpleNamespace())  # another C library
+    asyncio.run(connections.give_back())
 
 
 def test_caches_count_what_they_hold(library: Library) -> None:
-    mind = library.mind("combs", "small")
-    question = library.question(mind, "dev_unseen", "300_0")
-    mind.frame(question, 0)
-    thought = mind._thought(question, 0)
-    frame, trace = thought.frame, thought.trace
+    inspector = library.inspector("combs", "small")
+    query = library.query(inspector, "dev_unseen", "300_0")
+    inspector.frame(query, 0)
+    computed = inspector._compute(query, 0)
+    frame, trace = computed.frame, computed.trace
     assert trace is not None
     least = frame.beliefs.nbytes + frame.predictions.nbytes + frame.likelihoods.nbytes + frame.smoothed.nbytes
     kernel: Any = trace.kernel_at(0)
-    assert thought.nbytes > least + 3 * trace.posteriors.nbytes + kernel.map_weights.nbytes
-    assert mind._thoughts.used_bytes >= thought.nbytes
+    assert computed.nbytes > least + 3 * trace.posteriors.nbytes + kernel.map_weights.nbytes
+    assert inspector._computed.used_bytes >= computed.nbytes

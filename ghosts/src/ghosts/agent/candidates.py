@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ghosts.belief.histogram import cell_centres_m, gaussian_axes, marginal
+from ghosts.belief.histogram import NOT_FINITE, cell_centres_m, gaussian_axes, marginal
 from ghosts.config import RegionConfig
+from ghosts_sim.errors import DataError
 from ghosts_sim.types import Grid
 
 
@@ -32,6 +34,19 @@ class Candidates:
     """Length of the shortest known path from the agent."""
     visited: Bool[Tensor, " k"]
     """Choosing a visited viewpoint means stop."""
+
+
+def on_slots(mask: Bool[np.ndarray, "b slots"], values: Float[Tensor, " k"]) -> Float[np.ndarray, "b slots"]:
+    """Flat values, walker by walker in the order of their slots, back on the slots of a mask; −∞ elsewhere.
+
+    Raises:
+        DataError: a value is NaN, which no choice can be made on.
+    """
+    table = np.full(mask.shape, -np.inf)
+    table[mask] = values.detach().double().cpu().numpy()
+    if np.isnan(table).any():
+        raise DataError("the scores of what can be chosen are not finite", hint=NOT_FINITE)
+    return table
 
 
 def segment_log_softmax(logits: Float[Tensor, " k"], segment: Int[Tensor, " k"], count: int) -> Float[Tensor, " k"]:

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Generic
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ghosts.agent.agent import STEP_LIMIT, Action, Carry, Choose, GhostAgent, Percept, Thought, act, choose_best
-from ghosts.agent.known import KnownGraph
+from ghosts.agent.loop import (
+    STEP_LIMIT,
+    Action,
+    Belief,
+    Carry,
+    Choose,
+    GhostAgent,
+    Observation,
+    P,
+    Score,
+    choose_best,
+    decide,
+    looked_at,
+)
 from ghosts.agent.model import Briefing, GoalModel, Prediction, mean_prediction
-from ghosts.agent.planner import Planner
 from ghosts.mapping.observations import Observations
 
 
@@ -41,15 +53,10 @@ class Ensemble(nn.Module):
 
 
 @dataclass(frozen=True)
-class EnsembleCarry:
+class EnsembleCarry(Generic[P]):
     """What each member knows; where they stand is the same for all."""
 
-    members: tuple[Carry, ...]
-
-    @property
-    def known(self) -> KnownGraph:
-        """The graph seen so far."""
-        return self.members[0].known
+    members: tuple[Carry[P], ...]
 
     @property
     def stopped(self) -> Bool[np.ndarray, " b"]:
@@ -66,28 +73,27 @@ class EnsembleAgent:
         step_limit: see `GhostAgent`.
     """
 
-    def __init__(self, ensemble: Ensemble, planner: Planner | None = None, step_limit: int = STEP_LIMIT) -> None:
+    def __init__(self, ensemble: Ensemble, planner: Score | None = None, step_limit: int = STEP_LIMIT) -> None:
         self.agents = [GhostAgent(model, planner, step_limit) for model in ensemble.members]
 
-    def start(
-        self,
-        briefing: Briefing,
-        viewpoint: Int[np.ndarray, " b"],
-        beliefs: Float[Tensor, "b t1 c y x"] | None = None,
-    ) -> EnsembleCarry:
-        """Read the instructions; see `GhostAgent.start`."""
-        return EnsembleCarry(tuple(agent.start(briefing, viewpoint, beliefs) for agent in self.agents))
+    def start(self, briefing: Briefing, beliefs: Float[Tensor, "b t1 c y x"] | None = None) -> EnsembleCarry[P]:
+        """Read the instructions, each member for itself."""
+        return EnsembleCarry(tuple(agent.start(briefing, beliefs) for agent in self.agents))
 
-    def step(
-        self, carry: EnsembleCarry, percept: Percept, choose: Choose = choose_best
-    ) -> tuple[EnsembleCarry, Action, Thought]:
-        """Look, think, move; the thought is the first member's, on the mean belief."""
-        looked = [agent.look(one, percept) for agent, one in zip(self.agents, carry.members)]
-        mean = torch.stack([agent.beliefs(one) for agent, one in zip(self.agents, looked)]).mean(0)
-        thoughts = [agent.think(replace(one, beliefs=mean)) for agent, one in zip(self.agents, looked)]
-        table = np.mean([thought.table for thought in thoughts], 0)
-        thought = replace(thoughts[0], table=table)
-        known = looked[0].known
-        moved, action = act(known, choose(known, table, thought.active), carry.stopped)
-        after = tuple(replace(one, known=moved, stopped=action.stopped) for one in looked)
-        return EnsembleCarry(after), action, thought
+    def look(self, carry: EnsembleCarry[P], observation: Observation[P]) -> EnsembleCarry[P]:
+        """Add what is observed to each member's map."""
+        return EnsembleCarry(tuple(agent.look(one, observation) for agent, one in zip(self.agents, carry.members)))
+
+    def think(self, carry: EnsembleCarry[P]) -> Belief:
+        """The mean belief."""
+        beliefs = [agent.think(one) for agent, one in zip(self.agents, carry.members)]
+        return replace(beliefs[0], trace=None, mass=torch.stack([belief.mass for belief in beliefs]).mean(0))
+
+    def act(
+        self, carry: EnsembleCarry[P], belief: Belief, choose: Choose[P] = choose_best
+    ) -> tuple[EnsembleCarry[P], Action[P]]:
+        """Choose by the mean of the members' scores."""
+        scored = [agent.score(one, belief) for agent, one in zip(self.agents, carry.members)]
+        table = np.mean([table for _, table in scored], 0)
+        action = decide(looked_at(carry.members[0]), carry.stopped, table, choose, scored[0][0])
+        return EnsembleCarry(tuple(replace(one, stopped=action.stopped) for one in carry.members)), action

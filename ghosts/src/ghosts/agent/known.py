@@ -13,8 +13,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ghosts.agent.candidates import Candidates
-from ghosts.belief.histogram import NOT_FINITE
-from ghosts_sim.errors import DataError
 
 LEAST_EDGE_M = 1e-3
 """Two viewpoints at one place count as a millimetre apart, so that every move of a shortest walk makes progress."""
@@ -49,9 +47,24 @@ class KnownGraph:
         """Shortest known walk from where each walker stands."""
         return self.distance_m[np.arange(len(self.here)), self.here]
 
-    def viewpoint_at(self, slot: Int[np.ndarray, " b"]) -> Int[np.ndarray, " b"]:
-        """Numbers of the viewpoints in one slot of each walker."""
-        return self.viewpoint[np.arange(len(slot)), slot]
+    @property
+    def viewpoint_here(self) -> Int[np.ndarray, " b"]:
+        """Number of the viewpoint each walker stands at."""
+        return self.viewpoint[np.arange(len(self.here)), self.here]
+
+    def candidates(
+        self, active: Bool[np.ndarray, " b"], device: torch.device, numbers: Int[np.ndarray, " b"] | None = None
+    ) -> Candidates:
+        """All viewpoints that active walkers have seen; see `loop.Places`."""
+        episode, slot = (self.filled & active[:, None]).nonzero()
+        called = episode if numbers is None else numbers[episode]
+        return Candidates(
+            episode=torch.from_numpy(called).to(device),
+            xyz_m=_floats(self.xyz_m[episode, slot], device),
+            from_start_m=_floats(self.distance_m[episode, 0, slot], device),
+            from_agent_m=_floats(self.from_here_m[episode, slot], device),
+            visited=torch.from_numpy(self.visited[episode, slot]).to(device),
+        )
 
 
 def start_graph(viewpoint: Int[np.ndarray, " b"]) -> KnownGraph:
@@ -128,64 +141,27 @@ def _grow(known: KnownGraph, slots: int) -> KnownGraph:
 
 
 def walk_to(known: KnownGraph, slot: Int[np.ndarray, " b"]) -> tuple[KnownGraph, Int[np.ndarray, "b h"]]:
-    """Walk along shortest known walks, pausing at the first viewpoint that was never visited.
+    """Walk along shortest known walks, pausing at the first viewpoint that was never visited, to look around there.
 
     Args:
         known: before.
-        slot: where each walker wants to go; its own place means no move.
+        slot: where each walker wants to go; its own place and −1 mean no move.
 
     Returns:
-        The graph with walkers at their new places, and the slots each walked through, its first place excluded, −1
-        after the last.
+        The graph with walkers at their new places, and the numbers of the viewpoints each walked through, its first
+        place excluded, −1 after the last.
     """
     walkers, here, moves = np.arange(len(slot)), known.here.copy(), []
+    slot = np.where(slot < 0, here, slot)
     moving = here != slot
     while moving.any():
         ahead = known.edge_m[walkers, here] + known.distance_m[walkers, :, slot]
         here = np.where(moving, ahead.argmin(1), here)
-        moves.append(np.where(moving, here, -1))
+        moves.append(np.where(moving, known.viewpoint[walkers, here], -1))
         moving = moving & (here != slot) & known.visited[walkers, here]
     walked = np.stack(moves, 1) if moves else np.zeros((len(slot), 0), np.int64)
     return replace(known, here=here), walked
 
 
-def candidates_of(
-    known: KnownGraph,
-    active: Bool[np.ndarray, " b"],
-    device: torch.device,
-    numbers: Int[np.ndarray, " b"] | None = None,
-) -> Candidates:
-    """All viewpoints that active walkers have seen, walker by walker, in the order of their slots.
-
-    Args:
-        known: what walkers know.
-        active: walkers that may choose.
-        device: where to.
-        numbers: the `episode` of each walker's candidates; its place in the batch by default.
-    """
-    episode, slot = (known.filled & active[:, None]).nonzero()
-    called = episode if numbers is None else numbers[episode]
-    return Candidates(
-        episode=torch.from_numpy(called).to(device),
-        xyz_m=_floats(known.xyz_m[episode, slot], device),
-        from_start_m=_floats(known.distance_m[episode, 0, slot], device),
-        from_agent_m=_floats(known.from_here_m[episode, slot], device),
-        visited=torch.from_numpy(known.visited[episode, slot]).to(device),
-    )
-
-
 def _floats(values: np.ndarray, device: torch.device) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
-
-
-def on_slots(mask: Bool[np.ndarray, "b slots"], values: Float[Tensor, " k"]) -> Float[np.ndarray, "b slots"]:
-    """Flat values, walker by walker in the order of their slots, back on the slots of a mask; −∞ elsewhere.
-
-    Raises:
-        DataError: a value is NaN, which no choice can be made on.
-    """
-    table = np.full(mask.shape, -np.inf)
-    table[mask] = values.detach().double().cpu().numpy()
-    if np.isnan(table).any():
-        raise DataError("the scores of what can be chosen are not finite", hint=NOT_FINITE)
-    return table

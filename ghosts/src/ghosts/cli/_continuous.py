@@ -116,7 +116,7 @@ DEMO_WORLD = ("--houses", "1", "--storeys", "1", "1", "--rooms", "6", "7", "--ar
 def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -> None:
     """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it."""
     from ghosts.data.examples import evenly
-    from ghosts.driving.agent import make_agent
+    from ghosts.driving.load import make_agent
     from ghosts_houses.cli import world
     from ghosts_houses.task.drive import driven
     from ghosts_houses.task.episode import houses_of, open_episode
@@ -155,7 +155,7 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
 
 def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, out: Path) -> None:
     """Run `ghosts film --drive`: by default the shipped agent, in the first episode of an unseen split."""
-    from ghosts.driving.agent import make_agent
+    from ghosts.driving.load import make_agent
     from ghosts.driving.record import record_drive
     from ghosts.run.load import load_run
     from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
@@ -187,7 +187,7 @@ def _always(driver: Driver) -> Choose:
 
 def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
     """All drivers by name. Wrong options are refused before anybody drives."""
-    from ghosts.driving.agent import make_agent
+    from ghosts.driving.load import make_agent
     from ghosts.driving.rollout import answers
     from ghosts.run.load import load_run
     from ghosts_houses.task.drive import make_driver

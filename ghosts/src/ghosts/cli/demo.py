@@ -20,6 +20,7 @@ from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.values import require
 
 if TYPE_CHECKING:
+    from ghosts.agent.loop import Belief
     from ghosts.data.examples import Example
     from ghosts.run.rollout import WalkStep
     from ghosts_sim.graph import NavGraph
@@ -69,24 +70,24 @@ def _walk(options: Options, root: Path, console: Console) -> None:
     import torch
 
     from ghosts.data.examples import evenly
-    from ghosts.run.rollout import World, walk_episodes
+    from ghosts.run.rollout import GraphWalks, walk_episodes
     from ghosts.view.open import open_world
-    from ghosts.view.question import Question
+    from ghosts.view.query import EpisodeQuery
     from ghosts.view.report import Shown, build_report, gather_assets
     from ghosts.weights import shipped
     from ghosts_sim.files import write_text
     from ghosts_sim.types import SUCCESS_M
 
     weights = AGENT if AGENT in shipped() else FILTER
-    library, name, (mind,), split = open_world(root, [Path(weights)], "val_unseen")
-    examples = evenly(mind.data.splits[split], options.instructions)
-    assert mind.agent is not None, f"{weights} is a filter"
-    places, shown, arrived = World(mind.data, torch.device("cpu")), [], 0
+    library, name, (inspector,), split = open_world(root, [Path(weights)], "val_unseen")
+    examples = evenly(inspector.data.splits[split], options.instructions)
+    assert inspector.agent is not None, f"{weights} is a filter"
+    places, shown, arrived = GraphWalks(inspector.data, torch.device("cpu")), [], 0
     for example in examples:
-        rollout = walk_episodes(mind.agent, places, places.begin([example]), keep=True)
-        graph = mind.root.graph(example.scan)
+        rollout = walk_episodes(inspector.agent, places, places.begin([example]), keep=True)
+        graph = inspector.root.graph(example.scan)
         console.print(f"\n[italic]“{example.text}”[/italic]", soft_wrap=True)
-        for note in mind.data.vocabulary.read(example.text).notes():
+        for note in inspector.data.vocabulary.read(example.text).notes():
             console.print(f"   {note}", soft_wrap=True)
         for number, step in enumerate(rollout.steps):
             console.print(_line(number, step, graph, example))
@@ -96,11 +97,11 @@ def _walk(options: Options, root: Path, console: Console) -> None:
         console.print(f"   stops {left_m:.1f} m from the goal: {verdict}")
         walk = tuple(int(step.row[0]) for step in rollout.steps)
         told = (example.scan, example.text, example.start_heading_rad, walk, example.path, example.instr_id)
-        asked = Question(*told, walked_by=mind.name)
-        shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", (mind.record(asked),)))
+        asked = EpisodeQuery(*told, walked_by=inspector.name)
+        shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", (inspector.record(asked),)))
     page = options.out / "report.html"
     assets = gather_assets(library, name, [item.records[0] for item in shown])
-    about = f"{weights} with the {mind.acts} in an unseen house (ghosts demo --seed {options.seed})"
+    about = f"{weights} with the {inspector.acts} in an unseen house (ghosts demo --seed {options.seed})"
     write_text(page, build_report("Ghosts: the agent at work", about, shown, assets))
     console.print(f"\n{arrived} of {len(examples)} instructions reached their goal (within 3 m).")
     console.print(f"The report, with maps, beliefs and panoramas: {page} (open it in a browser)", soft_wrap=True)
@@ -108,13 +109,15 @@ def _walk(options: Options, root: Path, console: Console) -> None:
     console.print(f"Look inside and type your own: {command} view --data {root} --run {weights}", soft_wrap=True)
 
 
-def _line(number: int, step: WalkStep, graph: NavGraph, example: Example) -> str:
+def _line(number: int, step: WalkStep[Belief], graph: NavGraph, example: Example) -> str:
     """One step: what is believed about the goal, how far it is, and what is done."""
     from ghosts.belief.histogram import entropy
 
-    thought, chosen = step.thought, int(step.chosen[0])
-    unsure = float(entropy(thought.beliefs[:, -1])[0])
+    action, chosen = step.action, int(step.chosen[0])
+    assert step.thought is not None, "thoughts are kept"
+    unsure = float(entropy(step.thought.mass[:, -1])[0])
     distance = float(graph.distance_m[int(step.row[0]), example.goal])
     does = "stop" if step.known.visited[0, chosen] else "go on"
-    sure = f"{does} ({thought.probabilities[0, chosen]:.0%})" if thought.features is not None else does
+    by_policy = action.scores is not None and action.scores.features is not None
+    sure = f"{does} ({action.probabilities[0, chosen]:.0%})" if by_policy else does
     return f"   step {number}: belief's entropy {unsure:4.2f} nats, {distance:4.1f} m to the goal: {sure}"

@@ -48,15 +48,15 @@ def main(arguments: list[str]) -> None:
     check_film(options.out)
     if options.drive:
         return film_drive(options.data, options.run, options.split, options.episode, options.out)
-    library, world, minds, split = open_world(options.data, options.run, options.split, options.episode)
-    question = library.question(minds[0], split, options.episode, fixed=options.walk == "fixed")
-    records = [mind.record(question) for mind in minds]
-    scene = library.scene(world, question.scan)
-    painting = library.painting_at(world, question.scan, records[0].walk[-1]) if options.photo else None
+    library, world, inspectors, split = open_world(options.data, options.run, options.split, options.episode)
+    query = library.query(inspectors[0], split, options.episode, fixed=options.walk == "fixed")
+    records = [inspector.record(query) for inspector in inspectors]
+    scene = library.scene(world, query.scan)
+    painting = library.painting_at(world, query.scan, records[0].walk[-1]) if options.photo else None
     with told("drawing steps") as report:
         ahead = partial(library.ahead, records[0], world)
         count = write_pictures(options.out, film_pictures(records, scene, painting, ahead, report))
     print("".join(f"{line}\n" for line in library.twins()), end="")
-    print(f"{options.out}: {count} pictures of episode {question.instr_id}: {question.text}")
-    for mind, record in zip(minds, records):
-        print("".join(f"{mind.name}: {note}\n" for note in record.notes), end="")
+    print(f"{options.out}: {count} pictures of episode {query.instr_id}: {query.text}")
+    for inspector, record in zip(inspectors, records):
+        print("".join(f"{inspector.name}: {note}\n" for note in record.notes), end="")

@@ -19,8 +19,8 @@ from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.values import require
 
 if TYPE_CHECKING:
+    from ghosts.view.inspector import Inspector
     from ghosts.view.library import Library
-    from ghosts.view.mind import Mind
     from ghosts.view.report import Assets, Evaluation, Shown
     from ghosts_sim.dataroot import DataRoot
 
@@ -83,15 +83,15 @@ def main(arguments: list[str]) -> None:
         worlds = ", ".join(dict.fromkeys(item.records[0].world for item in shown))
         _write(options.out, shown, Evaluation(), Assets(scenes), [f"{worlds}, recorded episodes"], worlds)
         return
-    minds: list[Mind] = []
+    inspectors: list[Inspector] = []
     if alone:
         library, split = Library([options.data], ()), ""
         world = next(iter(library.roots))
     else:
-        library, world, minds, split = open_world(
+        library, world, inspectors, split = open_world(
             options.data, options.run, options.split, "".join(options.episode[:1]), baseline=options.baseline
         )
-    shown, evaluation = _episodes(options, library, minds, split)
+    shown, evaluation = _episodes(options, library, inspectors, split)
     shown += [_stored(path, library.root(world)) for path in options.record]
     with told("pictures of the buildings") as report:
         first = [item.records[0] for item in shown]
@@ -115,23 +115,25 @@ def _write(out: Path, shown: list[Shown], evaluation: Evaluation, assets: Assets
     print(f"{out}: {count}, {len(page) / 1e6:.1f} MB; open it in a browser")
 
 
-def _episodes(options: Options, library: Library, minds: list[Mind], split: str) -> tuple[list[Shown], Evaluation]:
+def _episodes(
+    options: Options, library: Library, inspectors: list[Inspector], split: str
+) -> tuple[list[Shown], Evaluation]:
     """Episodes of the data root to look into, and what is known of all of them."""
     from ghosts.view.report import Evaluation, Shown
 
     evaluation, names = Evaluation(), [(name, "chosen") for name in options.episode]
     if not names and not options.record:
-        evaluation, names = _evaluate(options, minds, split)
+        evaluation, names = _evaluate(options, inspectors, split)
     shown, fixed = [], options.walk == "fixed"
     with told("episodes to look into") as report:
         for number, (name, note) in enumerate(names):
-            question = library.question(minds[0], split, name, fixed=fixed)
-            shown.append(Shown(name, note, tuple(mind.record(question) for mind in minds)))
+            query = library.query(inspectors[0], split, name, fixed=fixed)
+            shown.append(Shown(name, note, tuple(inspector.record(query) for inspector in inspectors)))
             report(number + 1, len(names))
     return shown, evaluation
 
 
-def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluation, list[tuple[str, str]]]:
+def _evaluate(options: Options, inspectors: list[Inspector], split: str) -> tuple[Evaluation, list[tuple[str, str]]]:
     """How the models do on the split, and which of its episodes are worth looking into."""
     from ghosts.data.examples import evenly
     from ghosts.evaluate.goal import Execution, evaluate_goal
@@ -139,21 +141,23 @@ def _evaluate(options: Options, minds: list[Mind], split: str) -> tuple[Evaluati
     from ghosts.view.report import Evaluation
     from ghosts.view.report_scores import Listed, choose_episodes
 
-    examples = evenly(minds[0].data.examples(split), options.examples)
+    examples = evenly(inspectors[0].data.examples(split), options.examples)
     goals, walks = {}, {}
-    for mind in minds:
-        with told(f"goal prediction ({mind.name})") as report:
-            goals[mind.name] = evaluate_goal(mind.predictor, mind.data, examples, Execution(report=report))
-        if options.walk == "agent" and mind.has_filter and not mind.run.experiment.on_true_beliefs:
-            with told(f"walking ({mind.name})") as report:
-                how, planner = Execution(report=report), mind.acts == "planner"
-                paths = walk_split(mind.run, mind.data, examples, how, planner=planner)
-                walks[mind.name] = score_walks(mind.data.root, examples, paths)
+    for inspector in inspectors:
+        with told(f"goal prediction ({inspector.name})") as report:
+            goals[inspector.name] = evaluate_goal(
+                inspector.predictor, inspector.data, examples, Execution(report=report)
+            )
+        if options.walk == "agent" and inspector.has_filter and not inspector.run.experiment.on_true_beliefs:
+            with told(f"walking ({inspector.name})") as report:
+                how, planner = Execution(report=report), inspector.acts == "planner"
+                paths = walk_split(inspector.run, inspector.data, examples, how, planner=planner)
+                walks[inspector.name] = score_walks(inspector.data.root, examples, paths)
     # A model that does not walk by itself is compared by what it predicts.
     errors = [walks[name].columns["NE"] if name in walks else item.error_m.mean(1) for name, item in goals.items()]
     names = [example.instr_id for example in examples]
-    ends = walks[minds[0].name].columns["NE"].tolist() if minds[0].name in walks else [None] * len(names)
-    off = goals[minds[0].name].error_m.mean(1).tolist()
+    ends = walks[inspectors[0].name].columns["NE"].tolist() if inspectors[0].name in walks else [None] * len(names)
+    off = goals[inspectors[0].name].error_m.mean(1).tolist()
     listed = [
         Listed(example.instr_id, example.scan, example.text, _short(end), _short(error))
         for example, end, error in zip(examples, ends, off)

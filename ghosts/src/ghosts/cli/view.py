@@ -79,7 +79,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(library: Library, options: Options, door: socket.socket) -> None:
-    from ghosts.view.door import serve
+    from ghosts.view.connections import serve
     from ghosts.view.guard import LOCAL
     from ghosts.view.server import make_app
 

@@ -16,8 +16,9 @@ import cv2
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, UInt64
 
-from ghosts_sim.geometry import camera_to_world, lattice_cells, pixel_rays
-from ghosts_sim.types import Intrinsics, Pose
+from ghosts.agent.sensors import Views
+from ghosts_sim.geometry import lattice_cells, pixel_rays
+from ghosts_sim.types import Pose
 
 CELL_M = 0.1
 _SIDE = 480
@@ -80,23 +81,15 @@ class Space:
         return int(lattice_cells(z_m - self.corner_m[2:], CELL_M)[0])
 
 
-def see(space: Space, depth_m: Float32[np.ndarray, "v h w"], poses: list[Pose], camera: Intrinsics) -> Space:
-    """Add the depth images of one look around.
-
-    Args:
-        space: so far.
-        depth_m: along the optical axis, 0 where nothing is seen.
-        poses: of the cameras.
-        camera: their intrinsics.
-    """
-    foot_m = poses[0].x_m, poses[0].y_m, poses[0].z_m - space.camera_m
+def see(space: Space, views: Views) -> Space:
+    """Add the depth images of one look around."""
+    x_m, y_m, eyes_m = views.camera_to_world[0, :3, 3].tolist()
+    foot_m = x_m, y_m, eyes_m - space.camera_m
     space = _levelled(space, foot_m[2])
-    rays = pixel_rays(camera)
+    rays = pixel_rays(views.camera)
     # One flag per cell and height: setting a flag twice costs nothing, sorting 65 000 points per view cost most of it.
     flags = np.zeros(_SIDE * _SIDE * 64, bool)
-    places = [(pose.x_m, pose.y_m, pose.z_m) for pose in poses]
-    turns = [pose.heading_rad for pose in poses], [pose.elevation_rad for pose in poses]
-    for depth, matrix in zip(depth_m, camera_to_world(places, *turns), strict=True):
+    for depth, matrix in zip(views.depth_m, views.camera_to_world, strict=True):
         near = (depth > 0.05) & (depth < _FAR_M)
         x, y, z = (rays[near] * depth[near][:, None]).T
         # Axis by axis: a product of matrices this thin waits for the threads of the linear algebra library.
@@ -107,7 +100,7 @@ def see(space: Space, depth_m: Float32[np.ndarray, "v h w"], poses: list[Pose], 
     seen, found = np.flatnonzero(flags), np.zeros_like(space.columns)
     np.bitwise_or.at(found.reshape(-1), seen // 64, np.uint64(1) << (seen % 64).astype(np.uint64))
     # The bin of the eyes may begin just there; then what reaches up to them ends in the one below.
-    under = _bits(0, space.bin(poses[0].z_m) - 2)
+    under = _bits(0, space.bin(eyes_m) - 2)
     return replace(
         space,
         columns=space.columns | found,

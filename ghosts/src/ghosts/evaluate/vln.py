@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ghosts.agent.agent import choose_best
+from ghosts.agent.known import KnownGraph
+from ghosts.agent.loop import Action, Agent, choose_best
 from ghosts.agent.walkers import WalkerName, walk_baseline
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example
@@ -20,7 +21,7 @@ from ghosts.evaluate.goal import Execution, check_any
 from ghosts.precision import networks_in
 from ghosts.run.load import Run
 from ghosts.run.pragmatic import Pragmatist
-from ghosts.run.rollout import Agent, World, choose_together, walk_episodes
+from ghosts.run.rollout import GraphWalks, choose_together, walk_episodes
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.metrics import NavScores, score_paths
 
@@ -59,31 +60,31 @@ def walk_split(
     """
     check_any(data, examples)
     device, batch = how.device, how.size
-    agent: Agent[Any, Any] = run.agent(planner=planner)
+    agent: Agent[Any, Any, KnownGraph] = run.agent(planner=planner)
     was_training = run.model.training
     run.model.to(device).eval()
-    world = World(data.to(device), device)
+    walks = GraphWalks(data.to(device), device)
     paths: list[list[int]] = [[] for _ in examples]
     symmetries = SYMMETRIES[: how.symmetries]
     for at in how.starts(len(examples)):
-        worlds = [(example, symmetry) for example in examples[at : at + batch] for symmetry in symmetries]
-        episodes = world.begin([example for example, _ in worlds], [symmetry for _, symmetry in worlds])
+        copies = [(example, symmetry) for example in examples[at : at + batch] for symmetry in symmetries]
+        episodes = walks.begin([example for example, _ in copies], [symmetry for _, symmetry in copies])
         with torch.no_grad(), deterministic(), networks_in(how.precision, device):
             if run.experiment.on_true_beliefs:
                 model = run.filter
                 assert model is not None, "only a filter's policy acts on beliefs"
-                episodes = world.with_true_beliefs(episodes, model.config)
-            told = partial(_tell, how.report, at, len(examples), len(symmetries))
+                episodes = walks.with_true_beliefs(episodes, model.config)
+            report = partial(_report, how.report, at, len(examples), len(symmetries))
             choose = choose_best if pragmatic is None else pragmatic.choosing(episodes)
             choose = choose_together(len(symmetries), choose)
-            walked = walk_episodes(agent, world, episodes, choose=choose, keep=told).paths
+            walked = walk_episodes(agent, walks, episodes, choose=choose, watch=report).paths
             paths[at : at + batch] = walked[:: len(symmetries)]
     run.model.train(was_training)
     return _shared(paths, how.fabric) if how.fabric is not None and how.shared else paths
 
 
-def _tell(report: Report, before: int, total: int, worlds: int, thought: Any) -> None:
-    report(before + int((~thought.active).sum()) // worlds, total)
+def _report(report: Report, before: int, total: int, copies: int, action: Action[KnownGraph]) -> None:
+    report(before + int((~action.active).sum()) // copies, total)
 
 
 @contextmanager

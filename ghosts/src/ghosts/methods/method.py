@@ -16,11 +16,11 @@ from ghosts_sim.errors import ConfigError
 if TYPE_CHECKING:  # torch takes seconds, and `ghosts train --help` should not wait for it
     from torch import nn
 
+    from ghosts.agent.loop import Agent
     from ghosts.agent.model import GoalModel, Predictor, Vectors
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
     from ghosts.methods.speaker.model import Speaker
-    from ghosts.run.rollout import Agent
     from ghosts.train.task import EpisodeTask
 
 E = TypeVar("E", bound=Experiment)
@@ -96,7 +96,7 @@ class Method:
         """The model as one that puts paths into words; None where it does not."""
         return None
 
-    def agent(self, name: str, model: nn.Module, experiment: Any, *, planner: bool = False) -> Agent[Any, Any]:
+    def agent(self, name: str, model: nn.Module, experiment: Any, *, planner: bool = False) -> Agent[Any, Any, Any]:
         """The agent that acts on a trained model.
 
         Args:

@@ -14,20 +14,18 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from ghosts.agent.agent import Carry, GhostAgent, Percept
-from ghosts.agent.known import Neighbours
-from ghosts.agent.model import Briefing
+from ghosts.agent.known import KnownGraph, Neighbours, start_graph, visit, walk_to
+from ghosts.agent.loop import Carry, GhostAgent, Observation, step
+from ghosts.agent.sensors import Views, brief, cells_from_views
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.label_tiles import cells_from_labels
 from ghosts.mapping.labels import LabelSet
 from ghosts.mapping.landmark_views import LandmarkView
-from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.saved_backbone import load_backbone
-from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.run.env import STOP
 from ghosts.run.load import Run
 from ghosts_sim.errors import ConfigError
-from ghosts_sim.geometry import direction, snap_origin
+from ghosts_sim.geometry import direction
 from ghosts_sim.renderer import SWEEP_CAMERA
 from ghosts_sim.types import Intrinsics
 
@@ -77,18 +75,16 @@ class EnvAgent:
 
     @torch.no_grad()
     def reset(self, observation: dict[str, Any]) -> tuple[str, ...]:
-        """Hear an instruction; the observation is the episode's first. Returns what was not understood, in words."""
-        start = observation["position_m"]
-        x_m, y_m = snap_origin(start[:2], self.run.reading.grid).tolist()
-        self._origin = (x_m, y_m)
-        self._places: list[Float[np.ndarray, " 3"]] = [start]
-        assert self.run.reading.vocabulary is not None, "a run knows its words"
-        tokens = torch.from_numpy(self.run.reading.vocabulary.encode([observation["instruction"]]))
-        xy_m = torch.from_numpy(start[None, :2] - np.array([self._origin])).float()
-        heading = torch.from_numpy(observation["heading_rad"]).float()
-        self._carry: Carry = self.agent.start(Briefing(tokens, (tokens > 0).sum(1), xy_m, heading), np.zeros(1, int))
+        """Read an instruction; the observation is the episode's first. Returns what was not understood, in words."""
+        vocabulary, text = self.run.reading.vocabulary, observation["instruction"]
+        assert vocabulary is not None, "a run knows its words"
+        (x_m, y_m, _), heading = observation["position_m"].tolist(), float(observation["heading_rad"][0])
+        briefing, self._origin = brief(vocabulary, text, (x_m, y_m), heading, self.run.reading.grid)
+        self._carry: Carry[KnownGraph] = self.agent.start(briefing)
+        self._known = start_graph(np.zeros(1, int))
+        self._positions: list[Float[np.ndarray, " 3"]] = [observation["position_m"]]
         self._moves: deque[int] = deque()
-        return tuple(self.run.reading.vocabulary.read(observation["instruction"]).notes())
+        return tuple(vocabulary.read(text).notes())
 
     @torch.no_grad()
     def act(self, observation: dict[str, Any]) -> int:
@@ -97,9 +93,10 @@ class EnvAgent:
         if not self._moves:
             if self._carry.stopped[0]:
                 return STOP
-            percept = Percept(self._cells(observation), near)
-            self._carry, action, _ = self.agent.step(self._carry, percept)
-            self._moves.extend(int(move) for move in action.moves[0] if move >= 0)
+            known = visit(self._known, np.ones(1, bool), near)
+            self._carry, action, _ = step(self.agent, self._carry, Observation(self._cells(observation), known))
+            self._known, moves = walk_to(known, action.chosen)
+            self._moves.extend(int(move) for move in moves[0] if move >= 0)
             if not self._moves:
                 return STOP
         return int(np.flatnonzero(near.viewpoint == self._moves.popleft())[0]) + 1
@@ -110,14 +107,14 @@ class EnvAgent:
         ahead = direction(observation["heading_rad"][0] + turn, rise)
         there = observation["position_m"] + ahead * distance[:, None]
         numbers = np.array([self._number(place) for place in there], np.int64)
-        return Neighbours(np.zeros(len(there), np.int64), numbers, there - self._places[0])
+        return Neighbours(np.zeros(len(there), np.int64), numbers, there - self._positions[0])
 
     def _number(self, place: Float[np.ndarray, " 3"]) -> int:
-        away = np.linalg.norm(np.stack(self._places) - place, axis=1)
+        away = np.linalg.norm(np.stack(self._positions) - place, axis=1)
         if away.min() < SAME_PLACE_M:
             return int(away.argmin())
-        self._places.append(place)
-        return len(self._places) - 1
+        self._positions.append(place)
+        return len(self._positions) - 1
 
     def _cells(self, observation: dict[str, Any]) -> MapCells:
         reading = self.run.reading
@@ -127,8 +124,6 @@ class EnvAgent:
             weight = observation["landmark_weight"][seen].astype(float)
             view = LandmarkView(observation["landmark_label"][seen], xyz_m, weight)
             return cells_from_labels(view, self._origin, reading.grid, self._vectors)
-        features = self.backbone(torch.from_numpy(observation["rgb"]))[None].float()
-        depth, to_world = (torch.from_numpy(observation[name])[None] for name in ("depth_m", "camera_to_world"))
-        points = points_from_rgbd(features, depth, to_world, self.camera, reading.height_clip_m)
-        tiles = tiles_from_points(points, reading.grid.cell_m)
-        return place_tiles(tiles, 1, np.array([self._origin]), reading.grid)
+        depth, to_world = observation["depth_m"], observation["camera_to_world"]
+        views = Views(observation["rgb"], depth, to_world, self.camera)
+        return cells_from_views(views, self.backbone, self._origin, reading.grid, reading.height_clip_m)

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from ghosts.agent.ensemble import Ensemble
+from ghosts.agent.loop import Agent
 from ghosts.agent.model import GoalModel, Predictor
 from ghosts.agent.planner import Planner
 from ghosts.config import Experiment
@@ -21,7 +22,6 @@ from ghosts.methods.build import build_model
 from ghosts.methods.method import Method
 from ghosts.methods.speaker.model import Speaker
 from ghosts.methods.stored import read_experiment
-from ghosts.run.rollout import Agent
 from ghosts.weights import FOLDER, resolve, shipped
 from ghosts.weights.checkpoint import (
     BACKBONE,
@@ -76,7 +76,7 @@ class Run:
         """The model as one that puts paths into words; None where it does not."""
         return self.method.speaker(self.model)
 
-    def agent(self, *, planner: bool = False) -> Agent[Any, Any]:
+    def agent(self, *, planner: bool = False) -> Agent[Any, Any, Any]:
         """The agent that acts on this run.
 
         Args:

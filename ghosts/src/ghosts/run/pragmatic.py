@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from scipy.sparse.csgraph import dijkstra
 
-from ghosts.agent.agent import Choose, choose_best
 from ghosts.agent.known import KnownGraph
+from ghosts.agent.loop import Choose, choose_best
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example, make_example
 from ghosts.methods.speaker.paths import load_batch, make_batch
@@ -43,7 +43,7 @@ class Pragmatist:
         self.device = device or torch.device("cpu")
         self.speaker, self.data, self.weight = speaker_of(run).to(self.device).eval(), data.to(self.device), weight
 
-    def choosing(self, episodes: Episodes) -> Choose:
+    def choosing(self, episodes: Episodes) -> Choose[KnownGraph]:
         """How the walkers of some episodes choose."""
         return partial(self._choose, episodes)
 

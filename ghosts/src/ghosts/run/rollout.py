@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ghosts.agent.agent import Action, Choose, Percept, choose_best
-from ghosts.agent.known import KnownGraph, Neighbours
+from ghosts.agent.known import KnownGraph, Neighbours, start_graph, visit, walk_to
+from ghosts.agent.loop import Action, Agent, C, Choose, Observation, choose_best, step
 from ghosts.agent.model import Briefing
 from ghosts.belief.histogram import pose_belief
 from ghosts.config import ModelConfig
@@ -26,49 +26,7 @@ from ghosts.data.symmetry import Symmetry
 from ghosts.devices import to_device
 from ghosts.mapping.cells import ragged_rows, starts_of
 
-
-@runtime_checkable
-class Walking(Protocol):
-    """Walkers under way: an agent's carry."""
-
-    @property
-    def stopped(self) -> Bool[np.ndarray, " b"]:
-        """Who has stopped."""
-        ...
-
-    @property
-    def known(self) -> KnownGraph:
-        """What each has seen of its graph."""
-        ...
-
-
-@runtime_checkable
-class Thinking(Protocol):
-    """What an agent thought at a step."""
-
-    @property
-    def known(self) -> KnownGraph:
-        """What it chose from."""
-        ...
-
-
-C = TypeVar("C", bound=Walking)
-T = TypeVar("T", bound=Thinking, covariant=True)
-
-
-@runtime_checkable
-class Agent(Protocol[C, T]):
-    """An agent that can be walked: `act.agent.GhostAgent`, `act.seq2seq.Seq2SeqAgent`."""
-
-    def start(
-        self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: Float[Tensor, "b t1 c y x"] | None = None
-    ) -> C:
-        """The first carry."""
-        ...
-
-    def step(self, carry: C, percept: Percept, choose: Choose) -> tuple[C, Action, T]:
-        """Next carry, action, thought."""
-        ...
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +43,7 @@ class Episodes:
     drops: Drops | None = None
     """Words and labels hidden from each, in training."""
     beliefs: Float[Tensor, "b t1 c y x"] | None = None
-    """True ones, instead of the filter's; see `World.with_true_beliefs`."""
+    """True ones, instead of the filter's; see `GraphWalks.with_true_beliefs`."""
 
     @property
     def start_viewpoint(self) -> Int[np.ndarray, " b"]:
@@ -93,8 +51,8 @@ class Episodes:
         return self.first + np.array([example.start for example in self.examples])
 
 
-class World:
-    """What agents perceive in a data set: viewpoints of all its buildings are numbered through.
+class GraphWalks:
+    """A data set to walk in: what agents observe at its viewpoints, which are numbered through all buildings.
 
     Args:
         data: the buildings, on the device.
@@ -129,19 +87,32 @@ class World:
         briefing = to_device(self.data.briefing(examples, symmetries, drops), self.device)
         return Episodes(list(examples), symmetries, briefing, matrix, first, drops)
 
-    def perceive(self, episodes: Episodes, viewpoint: Int[np.ndarray, " b"], active: Bool[np.ndarray, " b"]) -> Percept:
-        """What active walkers perceive at the given viewpoints (numbered through all buildings)."""
+    def observe(self, episodes: Episodes, known: KnownGraph, active: Bool[np.ndarray, " b"]) -> Observation[KnownGraph]:
+        """What active walkers observe where they stand, added to what they know of their graphs.
+
+        Args:
+            episodes: being walked.
+            known: viewpoints seen so far, and where the walkers stand.
+            active: walkers that look.
+        """
+        chosen, viewpoint = np.flatnonzero(active), known.viewpoint_here
+        examples, symmetries = [episodes.examples[k] for k in chosen], [episodes.symmetries[k] for k in chosen]
+        rows, drops = (viewpoint - episodes.first)[chosen].tolist(), episodes.drops
+        cells = self.data.see(examples, rows, symmetries, self.device, drops.of(chosen) if drops is not None else None)
+        item = torch.from_numpy(chosen).to(self.device)[cells.item]
+        cells = replace(cells, item=item, batch=len(episodes.examples))
+        return Observation(cells, visit(known, active, self.neighbours(episodes, viewpoint, active)))
+
+    def neighbours(
+        self, episodes: Episodes, viewpoint: Int[np.ndarray, " b"], active: Bool[np.ndarray, " b"]
+    ) -> Neighbours:
+        """Where active walkers can go from the given viewpoints."""
         chosen = np.flatnonzero(active)
         owner, entry = ragged_rows(self._starts, viewpoint[chosen])
         near, episode = self._neighbour[entry], chosen[owner]
         delta = self.position_m[near] - self.position_m[episodes.start_viewpoint[episode]]
         flat = np.einsum("md,mde->me", delta[:, :2], episodes.matrix[episode])
-        neighbours = Neighbours(episode, near, np.concatenate([flat, delta[:, 2:]], 1))
-        examples, symmetries = [episodes.examples[k] for k in chosen], [episodes.symmetries[k] for k in chosen]
-        rows, drops = (viewpoint - episodes.first)[chosen].tolist(), episodes.drops
-        cells = self.data.see(examples, rows, symmetries, self.device, drops.of(chosen) if drops is not None else None)
-        item = torch.from_numpy(chosen).to(self.device)[cells.item]
-        return Percept(replace(cells, item=item, batch=len(episodes.examples)), neighbours)
+        return Neighbours(episode, near, np.concatenate([flat, delta[:, 2:]], 1))
 
     def with_true_beliefs(self, episodes: Episodes, model: ModelConfig) -> Episodes:
         """The same episodes with the demonstrators' true trajectories as beliefs, the start included."""
@@ -164,25 +135,38 @@ class World:
 
 
 @dataclass(frozen=True, eq=False)
-class WalkStep:
-    """One agent step of a batch: who looked, from where, knowing what, and what was chosen."""
+class WalkStep(Generic[T]):
+    """One agent step of a batch."""
 
-    active: Bool[np.ndarray, " b"]
     row: Int[np.ndarray, " b"]
-    """Of the viewpoint in its building's graph; of walkers that stopped, the last one."""
-    known: KnownGraph
-    chosen: Int[np.ndarray, " b"]
-    thought: Any
-    """What the agent thought, or what was asked for of it; None unless asked for."""
+    """From which viewpoint of its building's graph each looked; of walkers that stopped, the last one."""
+    action: Action[KnownGraph]
+    thought: T | None
+    """What the agent thought; None unless asked for."""
+
+    @property
+    def active(self) -> Bool[np.ndarray, " b"]:
+        """Who looked."""
+        return self.action.active
+
+    @property
+    def known(self) -> KnownGraph:
+        """What each knew of its graph."""
+        return self.action.places
+
+    @property
+    def chosen(self) -> Int[np.ndarray, " b"]:
+        """The slot that each chose; −1 for those that had stopped."""
+        return self.action.chosen
 
 
 @dataclass(frozen=True, eq=False)
-class Rollout:
+class Rollout(Generic[T]):
     """Finished walks."""
 
     paths: list[list[int]]
     """Rows of all viewpoints walked through, the start first."""
-    steps: list[WalkStep]
+    steps: list[WalkStep[T]]
     stopped: Bool[np.ndarray, " b"]
     """Whether the walker stopped by itself; the others were cut off."""
 
@@ -197,7 +181,7 @@ class Rollout:
         return np.stack([step.row for step in self.steps], 1)
 
 
-def choose_together(count: int, choose: Choose) -> Choose:
+def choose_together(count: int, choose: Choose[KnownGraph]) -> Choose[KnownGraph]:
     """How groups of `count` walkers choose, which follow one instruction in worlds that are symmetric to each other.
 
     All walkers of a group take the same slot, by the mean of their scores.
@@ -214,33 +198,35 @@ def choose_together(count: int, choose: Choose) -> Choose:
 
 @torch.no_grad()
 def walk_episodes(
-    agent: Agent[C, T],
-    world: World,
+    agent: Agent[C, T, KnownGraph],
+    walks: GraphWalks,
     episodes: Episodes,
     *,
-    choose: Choose = choose_best,
+    choose: Choose[KnownGraph] = choose_best,
     most: int | None = None,
-    keep: bool | Callable[[T], object] = False,
-) -> Rollout:
+    keep: bool = False,
+    watch: Callable[[Action[KnownGraph]], None] = lambda action: None,
+) -> Rollout[T]:
     """Walk until every agent has stopped.
 
     Args:
         agent: chooses; it must stop by itself, unless `most` is given.
-        world: shows.
-        episodes: from `world.begin`.
+        walks: the data set.
+        episodes: from `walks.begin`.
         choose: how a slot is chosen from the scores.
         most: steps after which the walk is cut off, as in training.
-        keep: whether to keep the agent's thoughts (large), or what to keep of each.
+        keep: whether to keep the agent's thoughts (large).
+        watch: told of every action.
     """
-    carry = agent.start(episodes.briefing, episodes.start_viewpoint, episodes.beliefs)
+    carry, known = agent.start(episodes.briefing, episodes.beliefs), start_graph(episodes.start_viewpoint)
     paths = [[example.start] for example in episodes.examples]
-    steps: list[WalkStep] = []
+    steps: list[WalkStep[T]] = []
     while not carry.stopped.all() and (most is None or len(steps) < most):
-        active = ~carry.stopped
-        viewpoint = carry.known.viewpoint_at(carry.known.here)
-        carry, action, thought = agent.step(carry, world.perceive(episodes, viewpoint, active), choose)
-        for number, moves in enumerate(action.moves.tolist()):
-            paths[number].extend(int(move - episodes.first[number]) for move in moves if move >= 0)
-        kept = keep(thought) if callable(keep) else thought if keep else None
-        steps.append(WalkStep(active, viewpoint - episodes.first, thought.known, action.chosen, kept))
+        row = known.viewpoint_here - episodes.first
+        carry, action, thought = step(agent, carry, walks.observe(episodes, known, ~carry.stopped), choose)
+        known, moves = walk_to(action.places, action.chosen)
+        for number, walked in enumerate(moves.tolist()):
+            paths[number].extend(int(move - episodes.first[number]) for move in walked if move >= 0)
+        steps.append(WalkStep(row, action, thought if keep else None))
+        watch(action)
     return Rollout(paths, steps, carry.stopped)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ghosts.agent.tracker import GoalTracker, NamedLabels
+from ghosts.agent.sensors import NamedLabels
+from ghosts.agent.tracker import GoalTracker
 from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.run.load import load_run
 from ghosts_sim.errors import ConfigError
@@ -24,8 +25,6 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
 
     Example:
         >>> tracker = load_tracker("landmarks-agent")
-        >>> tracker.labels.id("floor") != tracker.labels.id("chair")
-        True
         >>> tracker.labels.known("fridge"), tracker.labels.known("xqzt")
         (True, False)
     """
@@ -46,5 +45,5 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
                 "name the backbone it was trained on"
             )
     assert reading.vocabulary is not None, "a run knows its words"
-    names = NamedLabels(labels, open=reading.landmarks.vectors) if labels is not None else None
+    names = NamedLabels(labels, reading.landmarks.vectors) if labels is not None else None
     return GoalTracker(model, reading.vocabulary, features, names, margin_m)

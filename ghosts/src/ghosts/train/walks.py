@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from lightning_fabric import Fabric
 
-from ghosts.agent.agent import Choose
 from ghosts.agent.known import KnownGraph
+from ghosts.agent.loop import Choose
 from ghosts.config import Experiment, WalkTrainConfig
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import Drops, draw_drops
@@ -23,7 +23,7 @@ from ghosts.evaluate.goal import Execution
 from ghosts.evaluate.vln import score_walks, walk_split
 from ghosts.mapping.mapper import Masks
 from ghosts.run.load import Run
-from ghosts.run.rollout import World
+from ghosts.run.rollout import GraphWalks
 from ghosts.train.task import EpisodeTask, Share
 from ghosts_sim.errors import ConfigError
 
@@ -56,7 +56,7 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
             hint = "make the world without --shards, or name another --data"
             raise ConfigError(f"agents cannot learn from a streamed training split; {hint}")
         super().__init__(experiment, data, selection)
-        self._world: World | None = None
+        self._world: GraphWalks | None = None
 
     def draw(self, iteration: int, share: Share) -> WalkPlan:
         """Everything random of an iteration's walks."""
@@ -84,7 +84,7 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
         which its loss counts, so that the mean over processes is the mean over all steps.
         """
         if self._world is None:
-            self._world = World(self.data, fabric.device)
+            self._world = GraphWalks(self.data, fabric.device)
         self.eval()
         try:
             batch = self.collect(self._world, drawn)
@@ -97,7 +97,7 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
         return replace(batch, share=steps / everyone.clamp(min=1.0))
 
     @abstractmethod
-    def collect(self, world: World, plan: WalkPlan) -> Walked:
+    def collect(self, world: GraphWalks, plan: WalkPlan) -> Walked:
         """Walk a plan with the present weights."""
 
     def scores_of(self, examples: list[Example], fabric: Fabric) -> dict[str, float]:
@@ -108,7 +108,7 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
         return {metric: means[metric] for metric in ("SPL", "SR", "OS", "NE", "TL")}
 
 
-def mixed_choice(targets: Targets, draws: Float[np.ndarray, "b s 2"], own: float) -> Choose:
+def mixed_choice(targets: Targets, draws: Float[np.ndarray, "b s 2"], own: float) -> Choose[KnownGraph]:
     """Moves for training: with probability `own` sampled from the agent's distribution, otherwise the target's.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ghosts.view.paint import Painting
-from ghosts.view.question import FIXED_WALK, VISITOR
+from ghosts.view.query import FIXED_WALK, VISITOR
 from ghosts.view.record import Choice, EpisodeRecord, Frame, corner_m, extent_m
 from ghosts_houses.draw import style
 from ghosts_houses.draw.canvas import dashes, draw_arrow, draw_demonstrator, draw_graph, draw_plan, draw_scale, outline

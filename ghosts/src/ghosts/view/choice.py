@@ -1,4 +1,4 @@
-"""What the agent would do next, for pictures: the same thought as in `ghosts eval vln`, put into words and numbers."""
+"""What the agent would do next, for pictures: the same action as in `ghosts eval vln`, put into words and numbers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,32 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ghosts.agent.agent import GhostAgent, Thought, act
-from ghosts.agent.known import KnownGraph, on_slots
+from ghosts.agent.candidates import on_slots
+from ghosts.agent.known import KnownGraph, walk_to
+from ghosts.agent.loop import Action, Belief, GhostAgent, choose_best, decide
 from ghosts.agent.model import Prediction
+from ghosts.agent.planner import Planner
 from ghosts.view.record import Choice, ChosenBy
 from ghosts_sim import geometry
 from ghosts_sim.graph import NavGraph
 
 
 def choice_of(
-    agent: GhostAgent, thought: Thought, start_xy_m: Float[Tensor, "1 2"], graph: NavGraph, first: int
+    agent: GhostAgent,
+    action: Action[KnownGraph],
+    belief: Belief,
+    start_xy_m: Float[Tensor, "1 2"],
+    graph: NavGraph,
+    first: int,
 ) -> Choice:
     """The agent's choice; `first` is the number of the building's first viewpoint."""
-    shown = thought.scores.exp()
-    if agent.planner is not None:
+    scores = action.scores
+    assert scores is not None, "it chooses on a belief"
+    if isinstance(agent.planner, Planner):
         # A planner that is sure lifts all visited viewpoints by 1; what is shown is their worth.
         worth = replace(agent.planner, config=replace(agent.planner.config, sure=1.0))
-        shown = worth(thought.candidates, thought.beliefs, start_xy_m, thought.grid)
-    by: ChosenBy = "policy" if agent.planner is None else "planner"
-    return _choice(graph, first, thought.known, by, thought.table, shown)
+        return _choice(graph, first, action, "planner", worth(scores.candidates, belief.mass, start_xy_m, belief.grid))
+    return _choice(graph, first, action, "policy", scores.values.exp())
 
 
 def choose_by_mass(
@@ -47,28 +54,22 @@ def choose_by_mass(
     table = on_slots(known.filled, mass)
     if known.visited.sum() >= step_limit:
         table = np.where(known.visited, table, -np.inf)
-    return _choice(graph, first, known, "mass", table, mass)
+    return _choice(graph, first, decide(known, np.zeros(1, bool), table, choose_best), "mass", mass)
 
 
 def _choice(
-    graph: NavGraph,
-    first: int,
-    known: KnownGraph,
-    by: ChosenBy,
-    table: Float[np.ndarray, "1 slots"],
-    shown: Float[Tensor, " k"],
+    graph: NavGraph, first: int, action: Action[KnownGraph], by: ChosenBy, shown: Float[Tensor, " k"]
 ) -> Choice:
-    """The slot with the highest score and the way there; `shown` is what the record says of each candidate."""
-    chosen, worth = table.argmax(1), on_slots(known.filled, shown)
-    _, action = act(known, chosen, np.zeros(1, bool))
+    """An action and the way there; `shown` is what the record says of each candidate."""
+    known, worth = action.places, on_slots(action.places.filled, shown)
     slots = np.flatnonzero(known.filled[0])
     names = {slot: graph.ids[known.viewpoint[0, slot] - first] for slot in slots.tolist()}
     return Choice(
         by=by,
         candidates={name: float(worth[0, slot]) for slot, name in names.items()},
         visited=tuple(name for slot, name in names.items() if known.visited[0, slot]),
-        chosen=names[int(chosen[0])],
-        moves=tuple(graph.ids[number - first] for number in action.moves[0] if number >= 0),
+        chosen=names[int(action.chosen[0])],
+        moves=tuple(graph.ids[number - first] for number in walk_to(known, action.chosen)[1][0] if number >= 0),
         stops=bool(action.stopped[0]),
     )
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ghosts.driving.agent import Look, make_agent
+from ghosts.driving.agent import Look
+from ghosts.driving.load import make_agent
 from ghosts.driving.record import Drive, beliefs_of, record_drive
 from ghosts.view.library import Library
 from ghosts.view.packed import pack
-from ghosts.view.question import Question
+from ghosts.view.query import EpisodeQuery
 from ghosts_houses.assets.glb import glb_bytes
 from ghosts_houses.mesh.bake import bake
 from ghosts_houses.task.episode import ContinuousEpisode
@@ -62,17 +63,17 @@ class Houses3D:
         with self._baking:
             return self._file(world, scan)
 
-    def drive(self, world: str, model: str, question: Question) -> dict[str, Any]:
-        """A drive from the start of a question, as plain JSON values.
+    def drive(self, world: str, model: str, query: EpisodeQuery) -> dict[str, Any]:
+        """A drive from the start of a query, as plain JSON values.
 
         Raises:
             DataError: the building is no procedural house.
             ConfigError: the model cannot drive.
         """
         self._houses(world)
-        start = question.walk[0]
-        path = question.path if question.path[:1] == (start,) else ()
-        asked = Question(question.scan, question.text, question.heading_rad, (start,), path)
+        start = query.walk[0]
+        path = query.path if query.path[:1] == (start,) else ()
+        asked = EpisodeQuery(query.scan, query.text, query.heading_rad, (start,), path)
         with self._driving:
             return self._drive(world, model, asked)
 
@@ -86,17 +87,17 @@ class Houses3D:
     def _make_file(self, world: str, scan: str) -> bytes:
         return glb_bytes(bake(load_house(self._library.root(world).path, scan), self._texel_m))
 
-    def _make_drive(self, world: str, model: str, question: Question) -> dict[str, Any]:
-        mind, root = self._library.mind(world, model), self._library.root(world)
+    def _make_drive(self, world: str, model: str, query: EpisodeQuery) -> dict[str, Any]:
+        inspector, root = self._library.inspector(world, model), self._library.root(world)
         file = self._library.file(model)
-        if file is None or not mind.has_filter or mind.data.reading.labels is not None:
+        if file is None or not inspector.has_filter or inspector.data.reading.labels is not None:
             raise ConfigError(f"{model} cannot drive: only a filter on images can; choose such as houses-agent")
-        ids = root.graph(question.scan).ids
-        path = tuple(ids[row] for row in question.path or question.walk)
-        told = Episode(0, question.scan, path, question.heading_rad, (question.text,), None)
-        episode = ContinuousEpisode(self._houses(world)[question.scan], root, Instruction(told, 0))
-        drive = record_drive(self._agent(file, BACKBONE, planner=mind.acts == "planner"), episode)
-        return drive_to_json(drive, goal_known=bool(question.path))
+        ids = root.graph(query.scan).ids
+        path = tuple(ids[row] for row in query.path or query.walk)
+        told = Episode(0, query.scan, path, query.heading_rad, (query.text,), None)
+        episode = ContinuousEpisode(self._houses(world)[query.scan], root, Instruction(told, 0))
+        drive = record_drive(self._agent(file, BACKBONE, planner=inspector.acts == "planner"), episode)
+        return drive_to_json(drive, goal_known=bool(query.path))
 
 
 def drive_to_json(drive: Drive, *, goal_known: bool = True) -> dict[str, Any]:

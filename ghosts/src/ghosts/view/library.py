@@ -19,10 +19,10 @@ from ghosts.methods.build import build_model
 from ghosts.methods.hand_coded import hand_coded
 from ghosts.methods.hand_coded.settings import HandCodedModelConfig
 from ghosts.run.load import Run, find_checkpoint, load_run
-from ghosts.view.mind import Mind
+from ghosts.view.inspector import Inspector
 from ghosts.view.paint import Painting, paint
 from ghosts.view.panorama import equirect, jpeg, straight_ahead
-from ghosts.view.question import Question
+from ghosts.view.query import EpisodeQuery
 from ghosts.view.record import EpisodeRecord
 from ghosts.view.watch import Watched
 from ghosts_houses.draw.floor_plan import make_floor_plan, places_of
@@ -60,7 +60,7 @@ class Library:
         self._shelf = DataShelf(len(roots) * len(runs))
         self.models = [*self._runs, *([HAND_CODED] if baseline and HAND_CODED not in self._runs else [])]
         """Names."""
-        self._minds: dict[tuple[str, str], Mind | GhostsError] = {}
+        self._inspectors: dict[tuple[str, str], Inspector | GhostsError] = {}
         self._reading = threading.Lock()
         self._locks = {(world, model): threading.Lock() for world in self.roots for model in self.models}
         self._stores = {
@@ -76,7 +76,7 @@ class Library:
             raise UnknownNameError("world", world, self.roots)
         return self.roots[world]
 
-    def mind(self, world: str, model: str) -> Mind:
+    def inspector(self, world: str, model: str) -> Inspector:
         """A model on a data root; read once.
 
         Raises:
@@ -88,31 +88,31 @@ class Library:
             raise UnknownNameError("model", model, self.models)
         key = (world, model)
         with self._locks[key]:
-            if key not in self._minds:
+            if key not in self._inspectors:
                 try:
-                    self._minds[key] = self._open(world, model)
+                    self._inspectors[key] = self._open(world, model)
                 except GhostsError as error:
-                    self._minds[key] = error
-        found = self._minds[key]
+                    self._inspectors[key] = error
+        found = self._inspectors[key]
         if isinstance(found, GhostsError):
             raise found
         return found
 
-    def _open(self, world: str, model: str) -> Mind:
+    def _open(self, world: str, model: str) -> Inspector:
         if model in self._runs:
             run = self._runs[model]
             with self._reading:
-                return Mind(run, self._shelf.get(self.roots[world], run.reading), model)
+                return Inspector(run, self._shelf.get(self.roots[world], run.reading), model)
         for other in self._runs:
             try:
-                seen = self.mind(world, other)
+                seen = self.inspector(world, other)
             except GhostsError:
                 continue
             # On the same map and the same observations as another model.
             shown = seen.run.experiment
             parts = HandCodedModelConfig(shown.model.language, shown.model.mapper)
             experiment = replace(hand_coded(), model=parts, data=shown.data)
-            return Mind(Run(model, experiment, build_model(experiment), seen.data.reading), seen.data)
+            return Inspector(Run(model, experiment, build_model(experiment), seen.data.reading), seen.data)
         raise ConfigError(
             f"the hand-coded baseline sees what a run sees, and none can read {world}; name one with --run"
         )
@@ -128,8 +128,8 @@ class Library:
                     for world in self.roots:
                         held.enter_context(self._locks[world, name])
                     self._runs[name], self._stamps[name] = run, stamp
-                    for key in [key for key in self._minds if key[1] in (name, HAND_CODED)]:
-                        del self._minds[key]
+                    for key in [key for key in self._inspectors if key[1] in (name, HAND_CODED)]:
+                        del self._inspectors[key]
             told[name] = {"iteration": self._runs[name].iteration, "checkpoint": stamp, "rows": item.rows()}
         return told
 
@@ -139,7 +139,7 @@ class Library:
         for world in self.roots:
             for model in self.models:
                 try:
-                    self.mind(world, model)
+                    self.inspector(world, model)
                     good.append((world, model))
                 except GhostsError:
                     continue
@@ -147,7 +147,7 @@ class Library:
 
     def why_not(self) -> str:
         """For each model that cannot read a world, the reason."""
-        failed = [(key, value) for key, value in self._minds.items() if isinstance(value, GhostsError)]
+        failed = [(key, value) for key, value in self._inspectors.items() if isinstance(value, GhostsError)]
         return "".join(f"\n  {model} on {world}: {value}" for (world, model), value in failed)
 
     def file(self, model: str) -> Path | None:
@@ -164,31 +164,35 @@ class Library:
         pairs = [(name, other) for name in self._files if (other := self.same_as(name))]
         return [f"{name} is the same file as {other}: they believe the same" for name, other in pairs]
 
-    def splits(self, mind: Mind) -> list[str]:
+    def splits(self, inspector: Inspector) -> list[str]:
         """Splits of a world, unseen ones first."""
-        return sorted(mind.data.splits, key=lambda name: ("unseen" not in name, name == TRAIN, name))
+        return sorted(inspector.data.splits, key=lambda name: ("unseen" not in name, name == TRAIN, name))
 
-    def episodes(self, mind: Mind, split: str, scan: str = "", find: str = "") -> list[Example]:
+    def episodes(self, inspector: Inspector, split: str, scan: str = "", find: str = "") -> list[Example]:
         """Episodes of a split, filtered by building and by words."""
         words = find.lower().split()
         return [
             item
-            for item in mind.data.examples(split)
+            for item in inspector.data.examples(split)
             if (not scan or item.scan == scan) and all(word in f"{item.instr_id} {item.text}".lower() for word in words)
         ]
 
-    def split_of(self, mind: Mind, split: str, instr_id: str) -> str:
+    def split_of(self, inspector: Inspector, split: str, instr_id: str) -> str:
         """The split that holds an episode, where none is named; otherwise the named one."""
         if split or not instr_id:
-            return split or self.splits(mind)[0]
-        holding = (name for name in self.splits(mind) if any(e.instr_id == instr_id for e in mind.data.examples(name)))
-        return next(holding, self.splits(mind)[0])
+            return split or self.splits(inspector)[0]
+        holding = (
+            name
+            for name in self.splits(inspector)
+            if any(e.instr_id == instr_id for e in inspector.data.examples(name))
+        )
+        return next(holding, self.splits(inspector)[0])
 
-    def question(self, mind: Mind, split: str, instr_id: str = "", *, fixed: bool = False) -> Question:
+    def query(self, inspector: Inspector, split: str, instr_id: str = "", *, fixed: bool = False) -> EpisodeQuery:
         """An episode with its demonstration and the walk that the model takes by itself.
 
         Args:
-            mind: the model.
+            inspector: the model.
             split: name.
             instr_id: episode; the split's first by default.
             fixed: with the evaluation's fixed walk instead.
@@ -197,12 +201,12 @@ class Library:
             UnknownNameError: no such split or episode.
             DataError: the split is empty.
         """
-        examples = {example.instr_id: example for example in mind.data.examples(split)}
+        examples = {example.instr_id: example for example in inspector.data.examples(split)}
         if instr_id and instr_id not in examples:
             raise UnknownNameError("episode", instr_id, nearest_episodes(instr_id, list(examples)), f"split {split}")
         if not examples:
-            raise DataError(f"split {split} holds no episode", file=mind.root.path, hint="choose another split")
-        return mind.question(examples[instr_id or next(iter(examples))], fixed=fixed)
+            raise DataError(f"split {split} holds no episode", file=inspector.root.path, hint="choose another split")
+        return inspector.query(examples[instr_id or next(iter(examples))], fixed=fixed)
 
     def painting_at(self, world: str, scan: str, viewpoint: str) -> Painting:
         """The storey of a viewpoint, painted from photos."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ghosts.view.inspector import Inspector
 from ghosts.view.library import Library, require_models
-from ghosts.view.mind import Mind
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 
@@ -19,7 +19,7 @@ class Opened:
 
     library: Library
     world: str
-    mind: Mind
+    inspector: Inspector
     record: EpisodeRecord
     scene: dict[str, Any]
 
@@ -30,8 +30,8 @@ class Opened:
 
 def open_world(
     data: Path, runs: Sequence[Path], split: str, instr_id: str = "", *, baseline: bool = False
-) -> tuple[Library, str, list[Mind], str]:
-    """Models on a data root: library, the root's name, the minds, and the split (an unseen one by default).
+) -> tuple[Library, str, list[Inspector], str]:
+    """Models on a data root: library, the root's name, the inspectors, and the split (an unseen one by default).
 
     Args:
         data: the data root.
@@ -46,8 +46,8 @@ def open_world(
     require_models(runs)
     library = Library([data], runs, baseline=baseline)
     world = next(iter(library.roots))
-    minds = [library.mind(world, model) for model in library.models]
-    return library, world, minds, library.split_of(minds[0], split, instr_id)
+    inspectors = [library.inspector(world, model) for model in library.models]
+    return library, world, inspectors, library.split_of(inspectors[0], split, instr_id)
 
 
 def open_episode(data: Path, run: Path, split: str = "", instr_id: str = "", *, fixed: bool = False) -> Opened:
@@ -64,6 +64,6 @@ def open_episode(data: Path, run: Path, split: str = "", instr_id: str = "", *, 
         DataError: the split is empty.
         UnknownNameError: no such split or episode.
     """
-    library, world, (mind,), split = open_world(data, [run], split, instr_id)
-    record = mind.record(library.question(mind, split, instr_id, fixed=fixed))
-    return Opened(library, world, mind, record, library.scene(world, record.scan))
+    library, world, (inspector,), split = open_world(data, [run], split, instr_id)
+    record = inspector.record(library.query(inspector, split, instr_id, fixed=fixed))
+    return Opened(library, world, inspector, record, library.scene(world, record.scan))

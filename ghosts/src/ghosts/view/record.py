@@ -91,7 +91,7 @@ class EpisodeRecord:
     sights: tuple[tuple[int, ...], ...]
     """The same as numbers of the scene's marks, where objects have a place."""
     walked_by: str
-    """Who chose the walk: a model by name, `question.FIXED_WALK`, or a visitor."""
+    """Who chose the walk: a model by name, `query.FIXED_WALK`, or a visitor."""
     path: tuple[str, ...]
     """The demonstrator's viewpoints; empty where nobody demonstrated."""
     grid: Grid

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ghosts.view.question import VISITOR
+from ghosts.view.query import VISITOR
 
 MOST_TEXT, MOST_STOPS = 1000, 40
 Name = Annotated[str, Field(min_length=1, max_length=80)]

@@ -25,11 +25,11 @@ from ghosts import __version__
 from ghosts.view.film import film_pictures, write_pictures
 from ghosts.view.guard import Guard
 from ghosts.view.house3d import Houses3D
+from ghosts.view.inspector import Inspector
 from ghosts.view.library import Library
-from ghosts.view.mind import Mind
 from ghosts.view.packed import pack
 from ghosts.view.panorama import data_address, png
-from ghosts.view.question import Question
+from ghosts.view.query import EpisodeQuery
 from ghosts.view.record_json import frame_to_json, header_to_json, to_json
 from ghosts.view.report import static_text
 from ghosts.view.requests import Ask, AskCell, AskEpisodes, AskFilm, AskFrame, Pick
@@ -57,7 +57,7 @@ def make_app(
     app.add_middleware(Guard, hosts=hosts, token=token)
     _pages(app)
     _lists(app, library)
-    _questions(app, library)
+    _queries(app, library)
     _houses(app, library, houses or Houses3D(library))
     _errors(app)
     return app
@@ -95,11 +95,16 @@ def _lists(app: FastAPI, library: Library) -> None:
     def everything() -> dict[str, Any]:
         worlds: dict[str, Any] = {}
         for world, model in library.pairs():
-            mind = library.mind(world, model)
+            inspector = library.inspector(world, model)
             entry = worlds.setdefault(
-                world, {"id": world, "models": [], "scans": mind.data.scans, "splits": library.splits(mind)}
+                world, {"id": world, "models": [], "scans": inspector.data.scans, "splits": library.splits(inspector)}
             )
-            about = {"id": model, "filter": mind.has_filter, "acts": mind.acts, "same_as": library.same_as(model)}
+            about = {
+                "id": model,
+                "filter": inspector.has_filter,
+                "acts": inspector.acts,
+                "same_as": library.same_as(model),
+            }
             entry["models"].append(about)
         return {"version": __version__, "worlds": list(worlds.values())}
 
@@ -109,9 +114,9 @@ def _lists(app: FastAPI, library: Library) -> None:
 
     @app.get("/api/episodes")
     def episodes(asked: Annotated[AskEpisodes, Query()]) -> dict[str, Any]:
-        mind = library.mind(asked.world, asked.model)
-        _known_split(library, mind, asked.split)
-        found = library.episodes(mind, asked.split, asked.scan, asked.find)
+        inspector = library.inspector(asked.world, asked.model)
+        _known_split(library, inspector, asked.split)
+        found = library.episodes(inspector, asked.split, asked.scan, asked.find)
         if asked.sort != "listed":
             found.sort(key=lambda item: len(item.text.split()), reverse=asked.sort == "longest")
         listed = [
@@ -142,18 +147,18 @@ def _lists(app: FastAPI, library: Library) -> None:
         return Response(data, media_type="image/jpeg", headers={"Cache-Control": "max-age=3600"})
 
 
-def _questions(app: FastAPI, library: Library) -> None:
+def _queries(app: FastAPI, library: Library) -> None:
     # Whole walks take a second. They have a thread of their own, so that whoever steps through one does not wait.
     walks = CapacityLimiter(1)
 
     def picked(body: Pick) -> dict[str, Any]:
-        mind = library.mind(body.world, body.model)
-        _known_split(library, mind, body.split)
-        return header_to_json(mind.header(library.question(mind, body.split, body.instr_id, fixed=body.fixed)))
+        inspector = library.inspector(body.world, body.model)
+        _known_split(library, inspector, body.split)
+        return header_to_json(inspector.header(library.query(inspector, body.split, body.instr_id, fixed=body.fixed)))
 
     def walked(body: Ask) -> dict[str, Any]:
-        mind, question = _question(library, body)
-        return header_to_json(mind.header(mind.walked(question)))
+        inspector, query = _query(library, body)
+        return header_to_json(inspector.header(inspector.walked(query)))
 
     @app.post("/api/pick")
     async def pick(body: Pick) -> dict[str, Any]:
@@ -161,8 +166,8 @@ def _questions(app: FastAPI, library: Library) -> None:
 
     @app.post("/api/ask")
     def ask(body: Ask) -> dict[str, Any]:
-        mind, question = _question(library, body)
-        return header_to_json(mind.header(question))
+        inspector, query = _query(library, body)
+        return header_to_json(inspector.header(query))
 
     @app.post("/api/walk")
     async def walk(body: Ask) -> dict[str, Any]:
@@ -170,13 +175,13 @@ def _questions(app: FastAPI, library: Library) -> None:
 
     @app.post("/api/frame")
     def frame(body: AskFrame) -> dict[str, Any]:
-        mind, question = _question(library, body)
-        return frame_to_json(mind.frame(question, body.step))
+        inspector, query = _query(library, body)
+        return frame_to_json(inspector.frame(query, body.step))
 
     @app.post("/api/cell")
     def cell(body: AskCell) -> dict[str, Any]:
-        mind, question = _question(library, body)
-        view = mind.cell(question, body.step, body.filter_step, (body.x_m, body.y_m))
+        inspector, query = _query(library, body)
+        view = inspector.cell(query, body.step, body.filter_step, (body.x_m, body.y_m))
         numbers = {
             name: np.round(getattr(view, name), 7).tolist()
             for name in ("before", "prediction", "likelihood", "posterior")
@@ -185,8 +190,8 @@ def _questions(app: FastAPI, library: Library) -> None:
 
     @app.post("/api/record")
     def record(body: Ask) -> dict[str, Any]:
-        mind, question = _question(library, body)
-        return to_json(replace(mind.record(question), scene=library.scene(body.world, body.scan)))
+        inspector, query = _query(library, body)
+        return to_json(replace(inspector.record(query), scene=library.scene(body.world, body.scan)))
 
     drawn: dict[str, tuple[int, int]] = {}
 
@@ -197,10 +202,10 @@ def _questions(app: FastAPI, library: Library) -> None:
 
     @app.post("/api/film")
     def film(body: AskFilm) -> Response:
-        mind, question = _question(library, body)
-        records = [mind.record(question)]
+        inspector, query = _query(library, body)
+        records = [inspector.record(query)]
         if body.beside:
-            records.append(library.mind(body.world, body.beside).record(question))
+            records.append(library.inspector(body.world, body.beside).record(query))
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"episode.{body.kind}"
             scene = library.scene(body.world, body.scan)
@@ -232,13 +237,13 @@ def _houses(app: FastAPI, library: Library, houses: Houses3D) -> None:
 
     @app.post("/api/drive")
     def drive(body: Ask) -> dict[str, Any]:
-        _, question = _question(library, body)
-        return houses.drive(body.world, body.model, question)
+        _, query = _query(library, body)
+        return houses.drive(body.world, body.model, query)
 
 
-def _known_split(library: Library, mind: Mind, split: str) -> None:
-    if split not in library.splits(mind):
-        raise UnknownNameError("split", split, library.splits(mind))
+def _known_split(library: Library, inspector: Inspector, split: str) -> None:
+    if split not in library.splits(inspector):
+        raise UnknownNameError("split", split, library.splits(inspector))
 
 
 def _known_scan(library: Library, world: str, scan: str) -> None:
@@ -247,16 +252,16 @@ def _known_scan(library: Library, world: str, scan: str) -> None:
         raise UnknownNameError("building", scan, scans)
 
 
-def _question(library: Library, body: Ask) -> tuple[Mind, Question]:
-    mind = library.mind(body.world, body.model)
-    if body.scan not in mind.data.scans:
-        raise UnknownNameError("building", body.scan, mind.data.scans)
-    graph = mind.root.graph(body.scan)
+def _query(library: Library, body: Ask) -> tuple[Inspector, EpisodeQuery]:
+    inspector = library.inspector(body.world, body.model)
+    if body.scan not in inspector.data.scans:
+        raise UnknownNameError("building", body.scan, inspector.data.scans)
+    graph = inspector.root.graph(body.scan)
     walk, path = (tuple(graph.index(name) for name in names) for names in (body.walk, body.path))
     off = [row for row in (*walk, *path) if not graph.included[row]]
     if off:
         raise ConfigError(f"nobody can stand at viewpoint {graph.ids[off[0]]}; choose another")
-    return mind, Question(body.scan, body.text, body.heading_rad, walk, path, body.instr_id, body.walked_by)
+    return inspector, EpisodeQuery(body.scan, body.text, body.heading_rad, walk, path, body.instr_id, body.walked_by)
 
 
 def _errors(app: FastAPI) -> None:

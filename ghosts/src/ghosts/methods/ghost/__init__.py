@@ -13,10 +13,10 @@ from ghosts_sim.errors import ConfigError
 if TYPE_CHECKING:
     from torch import nn
 
+    from ghosts.agent.loop import Agent
     from ghosts.agent.model import GoalModel, Predictor, Vectors
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
-    from ghosts.run.rollout import Agent
     from ghosts.train.task import EpisodeTask
 
 
@@ -80,10 +80,10 @@ class GhostMethod(Method):
 
     def agent(
         self, name: str, model: nn.Module, experiment: FilterExperiment | AgentExperiment, *, planner: bool = False
-    ) -> Agent[Any, Any]:
+    ) -> Agent[Any, Any, Any]:
         """See `Method.agent`."""
-        from ghosts.agent.agent import GhostAgent
         from ghosts.agent.ensemble import Ensemble, EnsembleAgent
+        from ghosts.agent.loop import GhostAgent
         from ghosts.agent.model import GoalModel
         from ghosts.agent.planner import Planner
 

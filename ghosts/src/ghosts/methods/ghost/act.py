@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ghosts.agent.agent import GhostAgent, Thought
 from ghosts.agent.candidates import Candidates
-from ghosts.agent.known import KnownGraph, candidates_of
+from ghosts.agent.known import KnownGraph
+from ghosts.agent.loop import GhostAgent
 from ghosts.agent.model import GoalModel
 from ghosts.agent.policy import policy_loss
 from ghosts.belief.histogram import pose_belief
@@ -27,7 +28,7 @@ from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Selection
 from ghosts.methods.ghost.settings import AgentExperiment, AgentTrainConfig
-from ghosts.run.rollout import Episodes, Rollout, World, walk_episodes
+from ghosts.run.rollout import Episodes, GraphWalks, Rollout, walk_episodes
 from ghosts.train.walks import Targets, WalkPlan, WalkTask, mixed_choice
 from ghosts_sim.metrics import score_path
 
@@ -98,7 +99,7 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         """Whether the mapper is trained."""
         return not self.settings.policy_alone
 
-    def collect(self, world: World, plan: WalkPlan) -> NavBatch | Choices:
+    def collect(self, world: GraphWalks, plan: WalkPlan) -> NavBatch | Choices:
         """Walk a plan with the present weights."""
         episodes = world.begin(plan.examples, plan.symmetries, plan.drops)
         most = plan.draws.shape[1]
@@ -108,8 +109,7 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         choose = mixed_choice(targets, plan.draws, self.settings.own_actions)
         if self.settings.true_beliefs:
             episodes = world.with_true_beliefs(episodes, self.experiment.model)
-        keep = read_features if self.settings.policy_alone else False
-        rollout = walk_episodes(agent, world, episodes, choose=choose, most=most, keep=keep)
+        rollout = walk_episodes(agent, world, episodes, choose=choose, most=most)
         advantage = None
         if self.settings.reward:
             worth = rewards(world, episodes, rollout)
@@ -162,20 +162,14 @@ def target_slots(
     Args:
         known: what each walker has seen.
         first: number of the first viewpoint of each building.
-        to_goal_m: from `World.goal_distances`.
+        to_goal_m: from `GraphWalks.goal_distances`.
     """
     row = np.where(known.filled, known.viewpoint - first[:, None], 0)
     distance = np.take_along_axis(to_goal_m, row, 1)
     return np.where(known.filled, distance, np.inf).argmin(1)
 
 
-def read_features(thought: Thought) -> Float[Tensor, "k f"]:
-    """What the policy read at a step."""
-    assert thought.features is not None, "the planner does not learn"
-    return thought.features
-
-
-def rewards(world: World, episodes: Episodes, rollout: Rollout) -> Float[np.ndarray, " b"]:
+def rewards(world: GraphWalks, episodes: Episodes, rollout: Rollout[Any]) -> Float[np.ndarray, " b"]:
     """Reward of each walk: success and SPL, and a little for coming nearer to the goal."""
     worth = []
     for example, path, stopped in zip(episodes.examples, rollout.paths, rollout.stopped.tolist()):
@@ -195,9 +189,9 @@ def advantages(worth: Float[np.ndarray, " b"], samples: int) -> Float[np.ndarray
 
 
 def gather_choices(
-    rollout: Rollout, targets: Targets, device: torch.device, advantage: Float[np.ndarray, " b"] | None = None
+    rollout: Rollout[Any], targets: Targets, device: torch.device, advantage: Float[np.ndarray, " b"] | None = None
 ) -> Choices:
-    """All steps of finished walks that kept what the policy read (`read_features`)."""
+    """All steps of finished walks, with what the policy read."""
     episodes, wanted, taken, worth, steps, count = [], [], [], [], 0, 0
     for step in rollout.steps:
         mine = step.known.filled & step.active[:, None]
@@ -213,14 +207,15 @@ def gather_choices(
         return torch.from_numpy(np.concatenate(parts)).to(device)
 
     earned = Earned(whole(taken), whole(worth).float()) if advantage is not None else None
-    features = torch.cat([step.thought for step in rollout.steps])
+    scores = [step.action.scores for step in rollout.steps]
+    features = torch.cat([item.features for item in scores if item is not None and item.features is not None])
     return Choices(features, whole(episodes), whole(wanted), earned)
 
 
 def gather(
-    world: World,
+    world: GraphWalks,
     plan: WalkPlan,
-    rollout: Rollout,
+    rollout: Rollout[Any],
     targets: Targets,
     advantage: Float[np.ndarray, " b"] | None = None,
 ) -> NavBatch:
@@ -231,7 +226,7 @@ def gather(
     target, taken = np.full((batch, steps), -1), np.full((batch, steps), -1)
     for number, step in enumerate(rollout.steps):
         mine = step.known.filled & step.active[:, None]
-        found = candidates_of(step.known, step.active, torch.device("cpu"))
+        found = step.known.candidates(step.active, torch.device("cpu"))
         target[:, number] = np.where(step.active, _flat_targets(mine, targets(step.known), count), -1)
         taken[:, number] = np.where(step.active, _flat_targets(mine, step.chosen.clip(0), count), -1)
         parts.append(replace(found, episode=found.episode * steps + number))

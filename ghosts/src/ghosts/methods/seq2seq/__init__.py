@@ -13,10 +13,10 @@ from ghosts_sim.errors import ConfigError
 if TYPE_CHECKING:
     from torch import nn
 
+    from ghosts.agent.loop import Agent
     from ghosts.agent.model import Vectors
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
-    from ghosts.run.rollout import Agent
     from ghosts.train.task import EpisodeTask
 
 
@@ -43,7 +43,7 @@ class Seq2SeqMethod(Method):
 
     def agent(
         self, name: str, model: nn.Module, experiment: Seq2SeqExperiment, *, planner: bool = False
-    ) -> Agent[Any, Any]:
+    ) -> Agent[Any, Any, Any]:
         """See `Method.agent`."""
         from ghosts.methods.seq2seq.model import Seq2Seq, Seq2SeqAgent
 

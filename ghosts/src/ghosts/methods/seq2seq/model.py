@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from ghosts.agent.agent import STEP_LIMIT, Action, Choose, Percept, choose_best
-from ghosts.agent.candidates import segment_log_softmax
-from ghosts.agent.known import KnownGraph, on_slots, start_graph, visit, walk_to
+from ghosts.agent.candidates import on_slots, segment_log_softmax
+from ghosts.agent.known import KnownGraph
+from ghosts.agent.loop import STEP_LIMIT, Action, Choose, Observation, choose_best, looked_at
 from ghosts.agent.model import Briefing, Vectors
 from ghosts.config import require
 from ghosts.devices import to_device
@@ -158,29 +158,31 @@ class Seq2SeqCarry:
     briefing: Briefing
     encoded: Encoded
     state: DecoderState
-    known: KnownGraph
     heading_rad: Float[np.ndarray, " b"]
     stopped: Bool[np.ndarray, " b"]
-    steps: int
+    steps: int = 0
+    places: KnownGraph | None = None
+    """Of the last observation."""
+    seen: Float[Tensor, "b sectors c"] | None = None
+    """What the last observation shows in each direction."""
 
 
 @dataclass(frozen=True)
-class Seq2SeqThought:
-    """Everything the agent thought at one step."""
+class Decoded:
+    """What the decoder makes of a step."""
 
-    active: Bool[np.ndarray, " b"]
-    known: KnownGraph
-    """Before the move."""
+    state: DecoderState
+    """Without the option taken."""
+    options: Moves
+    scores: Float[Tensor, " k"]
+    """Log-probability of each option."""
+    attention: Float[Tensor, "b l"]
     heading_rad: Float[np.ndarray, " b"]
     """Before the move."""
-    table: Float[np.ndarray, "b slots"]
-    """Log-probabilities on the known graph's slots; −∞ where nothing can be chosen."""
-    attention: Float[Tensor, "b l"]
-    action: Action
 
 
 class Seq2SeqAgent:
-    """Walks with `Seq2Seq`; the same interface as `agent.GhostAgent`.
+    """Walks with `Seq2Seq`, in the loop of `agent.loop`.
 
     Args:
         model: its mode (training or evaluation) is left as it is.
@@ -191,44 +193,49 @@ class Seq2SeqAgent:
         require(step_limit >= 1, "step_limit must be at least 1", step_limit)
         self.model, self.step_limit = model, step_limit
 
-    def start(
-        self, briefing: Briefing, viewpoint: Int[np.ndarray, " b"], beliefs: Float[Tensor, "b t1 c y x"] | None = None
-    ) -> Seq2SeqCarry:
-        """Read the instructions; nothing is seen yet. There are no beliefs."""
+    def start(self, briefing: Briefing, beliefs: Float[Tensor, "b t1 c y x"] | None = None) -> Seq2SeqCarry:
+        """Read the instructions. There are no beliefs."""
         with torch.autocast(briefing.tokens.device.type, enabled=False):
             encoded = self.model.encoder(briefing.tokens, briefing.lengths)
             state = self.model.begin(encoded)
-        known, batch = start_graph(viewpoint), len(viewpoint)
         heading = briefing.start_heading_rad.double().cpu().numpy()
-        return Seq2SeqCarry(briefing, encoded, state, known, heading, np.zeros(batch, bool), 0)
+        return Seq2SeqCarry(briefing, encoded, state, heading, np.zeros(len(heading), bool))
 
-    def step(
-        self, carry: Seq2SeqCarry, percept: Percept, choose: Choose = choose_best
-    ) -> tuple[Seq2SeqCarry, Action, Seq2SeqThought]:
-        """Look, think, move to a neighbour or stop; see `GhostAgent.step`."""
-        active, model = ~carry.stopped, self.model
-        known = visit(carry.known, active, percept.neighbours)
-        options = options_of(known, active, carry.heading_rad, model.sectors)
-        options = to_device(options, carry.briefing.tokens.device)
-        seen = model.panoramas(percept.cells, standing_xy_m(known, carry.briefing))
+    def look(self, carry: Seq2SeqCarry, observation: Observation[KnownGraph]) -> Seq2SeqCarry:
+        """See the panoramas; nothing of them is kept for later steps."""
+        places = observation.places
+        assert places is not None, "it needs places to choose from"
+        seen = self.model.panoramas(observation.cells, standing_xy_m(places, carry.briefing))
+        return replace(carry, places=places, seen=seen)
+
+    def think(self, carry: Seq2SeqCarry) -> Decoded:
+        """One step of the decoder."""
+        assert carry.seen is not None, "look comes before think"
+        options = options_of(looked_at(carry), ~carry.stopped, carry.heading_rad, self.model.sectors)
+        options = to_device(options, carry.seen.device)
         # Little work, many small steps: casts to half precision would cost more than they save.
-        with torch.autocast(seen.device.type, enabled=False):
-            state, scores, attention = model(carry.state, carry.encoded, seen, options)
-        mask = option_mask(known, active)
-        table = on_slots(mask, scores)
+        with torch.autocast(carry.seen.device.type, enabled=False):
+            state, scores, attention = self.model(carry.state, carry.encoded, carry.seen, options)
+        return Decoded(state, options, scores, attention, carry.heading_rad)
+
+    def act(
+        self, carry: Seq2SeqCarry, thought: Decoded, choose: Choose[KnownGraph] = choose_best
+    ) -> tuple[Seq2SeqCarry, Action[KnownGraph]]:
+        """Move to a neighbour or stop."""
+        places, active, seen = looked_at(carry), ~carry.stopped, carry.seen
+        assert seen is not None, "look comes before act"
+        mask = option_mask(places, active)
+        table = on_slots(mask, thought.scores)
         if carry.steps + 1 >= self.step_limit:
-            table = np.where(np.arange(table.shape[1]) == known.here[:, None], table, -np.inf)
-        chosen = np.where(active, choose(known, table, active), known.here)
+            table = np.where(np.arange(table.shape[1]) == places.here[:, None], table, -np.inf)
+        chosen = np.where(active, choose(places, table, active), -1)
         taken = option_numbers(mask, chosen, active).to(seen.device)
         with torch.autocast(seen.device.type, enabled=False):
-            state = model.take(state, seen, options, taken)
-        moved, slots = walk_to(known, chosen)
-        moves = np.where(slots >= 0, known.viewpoint[np.arange(len(chosen))[:, None], slots], -1)
-        action = Action(np.where(active, chosen, -1), moves, carry.stopped | (chosen == known.here))
-        thought = Seq2SeqThought(active, known, carry.heading_rad, table, attention, action)
-        heading = heading_after(known, chosen, carry.heading_rad)
-        after = replace(carry, state=state, known=moved, heading_rad=heading, stopped=action.stopped)
-        return replace(after, steps=carry.steps + 1), action, thought
+            state = self.model.take(thought.state, seen, thought.options, taken)
+        action = Action(active, places, table, chosen, carry.stopped | (chosen == places.here))
+        heading = heading_after(places, np.where(active, chosen, places.here), carry.heading_rad)
+        after = replace(carry, state=state, heading_rad=heading, stopped=action.stopped, steps=carry.steps + 1)
+        return after, action
 
 
 def standing_xy_m(known: KnownGraph, briefing: Briefing) -> Float[Tensor, "b 2"]:

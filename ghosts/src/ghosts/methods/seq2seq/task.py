@@ -23,7 +23,7 @@ from ghosts.methods.seq2seq.model import (
     options_of,
     standing_xy_m,
 )
-from ghosts.run.rollout import World, walk_episodes
+from ghosts.run.rollout import GraphWalks, walk_episodes
 from ghosts.train.walks import WalkPlan, WalkTask, mixed_choice
 
 
@@ -56,7 +56,7 @@ class Seq2SeqTask(WalkTask[Seq2SeqBatch]):
 
     model: Seq2Seq
 
-    def collect(self, world: World, plan: WalkPlan) -> Seq2SeqBatch:
+    def collect(self, world: GraphWalks, plan: WalkPlan) -> Seq2SeqBatch:
         """Walk a plan with the present weights."""
         episodes = world.begin(plan.examples, plan.symmetries, plan.drops)
         targets = partial(next_slots, first=episodes.first, to_goal_m=world.goal_distances(episodes))
@@ -66,6 +66,7 @@ class Seq2SeqTask(WalkTask[Seq2SeqBatch]):
         rollout = walk_episodes(agent, world, episodes, choose=choose, most=most, keep=True)
         steps = []
         for step in rollout.steps:
+            assert step.thought is not None, "thoughts are kept"
             options = options_of(step.known, step.active, step.thought.heading_rad, self.model.sectors)
             mask = option_mask(step.known, step.active)
             number = (option_numbers(mask, slot, step.active) for slot in (targets(step.known), step.chosen))

@@ -1,4 +1,4 @@
-"""What a model is asked."""
+"""What a model is asked about an episode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIXED_WALK, VISITOR = "fixed walk", "visitor"
 
 
 @dataclass(frozen=True)
-class Question:
+class EpisodeQuery:
     """An instruction given at a pose, and where the agent walks while it builds its map."""
 
     scan: str
@@ -33,3 +33,8 @@ class Question:
             raise ConfigError(
                 f"the instruction has no words, got {self.text[:80]!r}; write a sentence, such as 'walk to the sofa'"
             )
+
+    @property
+    def start(self) -> EpisodeQuery:
+        """The instruction at its start: all that reading the words needs."""
+        return EpisodeQuery(self.scan, self.text, self.heading_rad, self.walk[:1], self.walk[:1])

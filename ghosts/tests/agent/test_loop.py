@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from agent.worlds import Comb, make_comb
-from ghosts.agent.agent import TOGETHER, GhostAgent, act, choose_best, thinkers
-from ghosts.agent.known import KnownGraph, Neighbours, candidates_of, on_slots, start_graph, visit, walk_to
+from ghosts.agent.candidates import on_slots
+from ghosts.agent.known import KnownGraph, Neighbours, start_graph, visit, walk_to
+from ghosts.agent.loop import TOGETHER, GhostAgent, choose_best, decide, thinkers
 from ghosts.data.examples import DEV_UNSEEN, TRAIN
 from ghosts.data.symmetry import Symmetry
 from ghosts.run.rollout import walk_episodes
@@ -88,18 +89,19 @@ def test_viewpoints_at_one_place_do_not_trap_the_walker() -> None:
 
 
 def test_choosing_a_visited_viewpoint_stops(square: KnownGraph) -> None:
-    moved, action = act(square, np.array([0, 1]), np.array([False, False]))
+    action = decide(square, np.array([False, False]), np.eye(3)[:2], choose_best)
     assert action.stopped.tolist() == [True, False]
-    assert action.moves.tolist() == [[-1], [8]]
-    _, later = act(moved, np.array([2, 0]), action.stopped)
+    moved, moves = walk_to(square, action.chosen)
+    assert moves.tolist() == [[-1], [8]]
+    later = decide(moved, action.stopped, np.eye(3)[[2, 0]], choose_best)
     assert later.chosen.tolist() == [-1, 0]
-    assert later.moves.tolist() == [[-1], [7]]
+    assert walk_to(moved, later.chosen)[1].tolist() == [[-1], [7]]
     assert later.stopped.tolist() == [True, True]
 
 
 def test_scores_go_back_to_their_slots(square: KnownGraph) -> None:
     active = np.array([True, True])
-    candidates = candidates_of(square, active, torch.device("cpu"))
+    candidates = square.candidates(active, torch.device("cpu"))
     assert candidates.episode.tolist() == [0, 0, 0, 1, 1]
     assert candidates.from_agent_m.tolist() == [0.0, 3.0, 4.0, 0.0, 1.0]
     table = on_slots(square.filled, torch.arange(5.0))
@@ -141,20 +143,20 @@ def test_step_limit_goes_back_to_the_best_visited_viewpoint(comb: Comb) -> None:
     rollout = walk_episodes(agent, comb.world, comb.world.begin(comb.examples), choose=away, keep=True)
     assert len(rollout.steps) == 3
     last = rollout.steps[-1]
-    assert (np.isfinite(last.thought.table) == (last.known.visited & last.known.filled)).all()
+    assert (np.isfinite(last.action.table) == (last.known.visited & last.known.filled)).all()
     for number, path in enumerate(rollout.paths):
         assert path[-1] in rollout.rows[number]
 
 
-def test_a_thought_holds_what_pictures_need(comb: Comb) -> None:
+def test_a_step_holds_what_pictures_need(comb: Comb) -> None:
     episodes = comb.world.begin(comb.examples)
     rollout = walk_episodes(comb.run.agent(), comb.world, episodes, keep=True)
-    thought = rollout.steps[0].thought
+    belief, scores = rollout.steps[0].thought, rollout.steps[0].action.scores
     batch, steps = len(comb.examples), comb.task.model.config.language.steps
-    assert thought.beliefs.shape == (batch, steps + 1, 4, 16, 16)
-    torch.testing.assert_close(thought.beliefs.sum((-3, -2, -1)), torch.ones(batch, steps + 1))
-    assert thought.filter.likelihoods.shape == (batch, 1, steps, 4, 16, 16)
-    total = thought.scores.new_zeros(batch).index_add(0, thought.candidates.episode, thought.scores.exp())
+    assert belief.mass.shape == (batch, steps + 1, 4, 16, 16)
+    torch.testing.assert_close(belief.mass.sum((-3, -2, -1)), torch.ones(batch, steps + 1))
+    assert belief.trace.likelihoods.shape == (batch, 1, steps, 4, 16, 16)
+    total = scores.values.new_zeros(batch).index_add(0, scores.candidates.episode, scores.values.exp())
     torch.testing.assert_close(total, torch.ones(batch))
 
 
@@ -167,7 +169,7 @@ def test_step_by_step_beliefs_equal_those_of_training(comb: Comb) -> None:
         whole = comb.task.model(batch.briefing, batch.seen).filter.beliefs
     for number, step in enumerate(rollout.steps):
         active = torch.from_numpy(step.active)
-        torch.testing.assert_close(step.thought.beliefs[active], whole[active, number], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(step.thought.mass[active], whole[active, number], atol=1e-5, rtol=1e-4)
 
 
 def test_worlds_under_a_symmetry_are_seen_so(comb: Comb) -> None:
@@ -176,7 +178,7 @@ def test_worlds_under_a_symmetry_are_seen_so(comb: Comb) -> None:
     symmetries = [Symmetry(mirrored=True), Symmetry(quarters=1)]
     plain, changed = comb.world.begin(examples), comb.world.begin(examples, symmetries)
     here, active = plain.start_viewpoint, np.ones(2, bool)
-    before, after = (comb.world.perceive(item, here, active).neighbours for item in (plain, changed))
+    before, after = (comb.world.neighbours(item, here, active) for item in (plain, changed))
     first, second = before.episode == 0, before.episode == 1
     np.testing.assert_allclose(after.xyz_m[first], before.xyz_m[first] * [-1.0, 1.0, 1.0], atol=1e-9)
     x, y, z = before.xyz_m[second].T
@@ -201,8 +203,8 @@ def test_walks_are_deterministic_and_independent_of_the_batch(comb: Comb) -> Non
 def test_true_beliefs_replace_the_filter(comb: Comb) -> None:
     episodes = comb.world.with_true_beliefs(comb.world.begin(comb.examples), comb.task.model.config)
     rollout = walk_episodes(comb.run.agent(), comb.world, episodes, most=1, keep=True)
-    assert rollout.steps[0].thought.filter is None
-    assert torch.equal(rollout.steps[0].thought.beliefs, episodes.beliefs)
+    assert rollout.steps[0].thought.trace is None
+    assert torch.equal(rollout.steps[0].thought.mass, episodes.beliefs)
 
 
 def test_step_limit_is_checked(comb: Comb) -> None:
@@ -229,5 +231,5 @@ def test_walks_are_the_same_when_stopped_walkers_do_not_think(comb: Comb) -> Non
     assert together.paths == [path for part in alone for path in part]
     assert min(len(step.thought.walkers) for step in together.steps) < len(examples)
     for step in together.steps:
-        assert len(step.thought.beliefs) == len(step.thought.walkers)
-        np.testing.assert_allclose(step.thought.probabilities.sum(1), step.active.astype(float), atol=1e-6)
+        assert len(step.thought.mass) == len(step.thought.walkers)
+        np.testing.assert_allclose(step.action.probabilities.sum(1), step.active.astype(float), atol=1e-6)

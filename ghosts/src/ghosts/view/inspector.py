@@ -1,4 +1,4 @@
-"""A model opened up: any instruction, any walk, and what the filter thinks at every step of it.
+"""A model opened up: any instruction, any walk, and what the filter computes at every step of it.
 
 The map depends on the walk alone and the latent actions and observations on the words alone, so both are kept: a
 changed word costs one run of the filter, a further step one update of the map.
@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ghosts.agent.agent import Carry, GhostAgent
-from ghosts.agent.known import KnownGraph, start_graph, visit
-from ghosts.agent.model import Briefing, EncodedInstruction, Prediction, mean_prediction
+from ghosts.agent.known import KnownGraph, start_graph
+from ghosts.agent.loop import Carry, GhostAgent
+from ghosts.agent.model import Prediction, mean_prediction
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import entropy, marginal
 from ghosts.data.dataset import Dataset
@@ -27,11 +27,11 @@ from ghosts.data.walks import walk_seed
 from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED, score_goal
 from ghosts.mapping.mapper import MapState
 from ghosts.run.load import Run
-from ghosts.run.rollout import World
+from ghosts.run.rollout import Episodes, GraphWalks
 from ghosts.view.cell import CellView, kernel_of
 from ghosts.view.choice import choice_of, choose_by_mass
 from ghosts.view.motion import motion_weights
-from ghosts.view.question import FIXED_WALK, Question
+from ghosts.view.query import FIXED_WALK, EpisodeQuery
 from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
 from ghosts.view.sight import labels_at, marks_at
 from ghosts_sim import geometry
@@ -45,7 +45,7 @@ _CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, eq=False)
-class _Thought:
+class _Computed:
     frame: Frame
     trace: FilterTrace | None
 
@@ -73,7 +73,7 @@ class _Explored:
         return self.map.map.nbytes + self.map.observed.nbytes if self.map is not None else 0
 
 
-class Mind:
+class Inspector:
     """One model on one data root, on the CPU. Calls may come from several threads; they take turns.
 
     Its name is shown to people; the run's by default.
@@ -90,11 +90,11 @@ class Mind:
         self.agent: GhostAgent | None = None
         if self.filter is not None:
             self.agent = GhostAgent(self.filter, run.planner() if by_planner else None, run.experiment.model.step_limit)
-        self._world = World(data, _CPU)
+        self._graphs = GraphWalks(data, _CPU)
         self._lock = threading.RLock()
-        self._walks: ByteCache[_Explored] = ByteCache(_CACHE_BYTES // 2, lambda item: item.nbytes)
-        self._thoughts: ByteCache[_Thought] = ByteCache(_CACHE_BYTES, lambda item: item.nbytes)
-        self._heard = lru_cache(maxsize=256)(self._read)
+        self._explored: ByteCache[_Explored] = ByteCache(_CACHE_BYTES // 2, lambda item: item.nbytes)
+        self._computed: ByteCache[_Computed] = ByteCache(_CACHE_BYTES, lambda item: item.nbytes)
+        self._begun = lru_cache(maxsize=256)(self._begin)
 
     @property
     def has_filter(self) -> bool:
@@ -118,81 +118,82 @@ class Mind:
         """The belief's grid."""
         return self.filter.config.belief_grid if self.filter is not None else self.map_grid
 
-    def origin(self, question: Question) -> tuple[float, float]:
+    def origin(self, query: EpisodeQuery) -> tuple[float, float]:
         """World position of the maps' centre."""
-        start = self.root.graph(question.scan).position_m[question.walk[0], :2]
+        start = self.root.graph(query.scan).position_m[query.walk[0], :2]
         x_m, y_m = geometry.snap_origin(start, self.map_grid).tolist()
         return float(x_m), float(y_m)
 
-    def question(self, example: Example, *, fixed: bool = False) -> Question:
+    def query(self, example: Example, *, fixed: bool = False) -> EpisodeQuery:
         """An example with the walk that the model takes by itself, or with the evaluation's fixed one."""
         walk = self.data.walk(example, TIME_STEPS, walk_seed(WALK_SEED, example.instr_id)) if fixed else [example.start]
-        told = (example.scan, example.text, example.start_heading_rad, tuple(walk), example.path, example.instr_id)
-        return Question(*told, FIXED_WALK) if fixed else self.walked(Question(*told))
+        asked = (example.scan, example.text, example.start_heading_rad, tuple(walk), example.path, example.instr_id)
+        return EpisodeQuery(*asked, FIXED_WALK) if fixed else self.walked(EpisodeQuery(*asked))
 
-    def walked(self, question: Question) -> Question:
-        """The question with the walk that the model takes by itself, from the start until it stops."""
-        graph = self.root.graph(question.scan)
-        question = replace(question, walk=question.walk[:1], walked_by=self.name)
-        while not (choice := self.frame(question, len(question.walk) - 1).choice).stops:
+    def walked(self, query: EpisodeQuery) -> EpisodeQuery:
+        """The query with the walk that the model takes by itself, from the start until it stops."""
+        graph = self.root.graph(query.scan)
+        query = replace(query, walk=query.walk[:1], walked_by=self.name)
+        while not (choice := self.frame(query, len(query.walk) - 1).choice).stops:
             # It looks around where it pauses, not at what it walks past.
-            question = replace(question, walk=(*question.walk, graph.index(choice.moves[-1])))
-        return question
+            query = replace(query, walk=(*query.walk, graph.index(choice.moves[-1])))
+        return query
 
-    def frame(self, question: Question, step: int) -> Frame:
+    def frame(self, query: EpisodeQuery, step: int) -> Frame:
         """What the filter thinks on the map of one agent step."""
-        return self._thought(question, step).frame
+        return self._compute(query, step).frame
 
-    def header(self, question: Question) -> EpisodeRecord:
+    def header(self, query: EpisodeQuery) -> EpisodeRecord:
         """The record without frames: words, attention, walk, grids."""
-        read = self.data.vocabulary.read(question.text)
-        graph = self.root.graph(question.scan)
+        read = self.data.vocabulary.read(query.text)
+        graph = self.root.graph(query.scan)
         none = np.zeros((0, len(read.words)))
         with self._lock:
-            latents = self._heard(question.text).latents if self.has_filter else None
+            carry = self._begun(query.start)[1]
+        latents = carry.instruction.latents if carry is not None else None
         return EpisodeRecord(
             model=self.name,
             world=self.root.path.name,
-            scan=question.scan,
-            instr_id=question.instr_id,
-            text=question.text,
+            scan=query.scan,
+            instr_id=query.instr_id,
+            text=query.text,
             words=read.words,
             unknown=tuple(word in read.unknown for word in read.words),
             notes=tuple(read.notes()),
-            start_heading_rad=question.heading_rad,
-            walk=tuple(graph.ids[row] for row in question.walk),
-            walk_heading_rad=headings_along(graph, question.walk, question.heading_rad),
-            labels=tuple(labels_at(self.data, question.scan, row) for row in question.walk),
-            sights=tuple(marks_at(self.data, question.scan, row) for row in question.walk),
-            walked_by=question.walked_by,
-            path=tuple(graph.ids[row] for row in question.path),
+            start_heading_rad=query.heading_rad,
+            walk=tuple(graph.ids[row] for row in query.walk),
+            walk_heading_rad=headings_along(graph, query.walk, query.heading_rad),
+            labels=tuple(labels_at(self.data, query.scan, row) for row in query.walk),
+            sights=tuple(marks_at(self.data, query.scan, row) for row in query.walk),
+            walked_by=query.walked_by,
+            path=tuple(graph.ids[row] for row in query.path),
             grid=self.grid,
             map_grid=self.map_grid,
-            origin_xy_m=self.origin(question),
+            origin_xy_m=self.origin(query),
             observation_attention=latents.observation_attention[0].double().numpy() if latents else none,
             action_attention=latents.action_attention[0].double().numpy() if latents else none,
             frames=(),
         )
 
-    def record(self, question: Question) -> EpisodeRecord:
+    def record(self, query: EpisodeQuery) -> EpisodeRecord:
         """The whole record: a frame for every agent step."""
-        thoughts = [self._thought(question, step) for step in range(len(question.walk))]
-        frames = tuple(thought.frame for thought in thoughts)
-        motion = motion_weights([thought.trace for thought in thoughts if thought.trace is not None])
-        return replace(self.header(question), frames=frames, motion=motion)
+        computed = [self._compute(query, step) for step in range(len(query.walk))]
+        frames = tuple(item.frame for item in computed)
+        motion = motion_weights([item.trace for item in computed if item.trace is not None])
+        return replace(self.header(query), frames=frames, motion=motion)
 
     @torch.inference_mode()
-    def cell(self, question: Question, step: int, filter_step: int, xy_m: tuple[float, float]) -> CellView:
+    def cell(self, query: EpisodeQuery, step: int, filter_step: int, xy_m: tuple[float, float]) -> CellView:
         """What the filter thinks about the cell under a point of the world.
 
         Raises:
             ConfigError: the point lies off the map, or the filter step does not lie in 1 to T.
         """
-        trace = self._thought(question, step).trace
+        trace = self._compute(query, step).trace
         steps = trace.posteriors.shape[2] if trace is not None else 0
         if trace is None or self.filter is None or not 1 <= filter_step <= steps:
             raise ConfigError(f"filter step must lie in 1..{steps} for model {self.name}, got {filter_step}")
-        origin = self.origin(question)
+        origin = self.origin(query)
         place = geometry.map_cells(np.array(xy_m) - origin, self.grid)
         if not geometry.on_map(place, self.grid):
             raise ConfigError(
@@ -208,72 +209,66 @@ class Mind:
         return CellView(row, col, (x_m, y_m), kernel, *there)
 
     @torch.inference_mode()
-    def _read(self, text: str) -> EncodedInstruction:
-        """The words alone; the start is filled in when the question is known."""
-        assert self.filter is not None, "only a filter reads step by step"
-        tokens = torch.from_numpy(self.data.vocabulary.encode([text]))
-        return self.filter.read(Briefing(tokens, (tokens > 0).sum(1), torch.zeros(1, 2), torch.zeros(1)))
+    def _begin(self, start: EpisodeQuery) -> tuple[Episodes, Carry[KnownGraph] | None]:
+        """An episode at its start, and what an agent with a filter knows there: the words."""
+        episodes = self._graphs.begin([self._example(start)])
+        return episodes, self.agent.start(episodes.briefing) if self.agent is not None else None
 
-    def _example(self, question: Question) -> Example:
+    def _example(self, query: EpisodeQuery) -> Example:
         """What a batch is made of; without a demonstration the goal stands in for the start."""
-        graph, path = self.root.graph(question.scan), question.path or question.walk[:1]
-        example = make_example(graph, question.instr_id, question.text, question.heading_rad, path, steps=1)
-        return replace(example, start_xy_m=graph.position_m[question.walk[0], :2])
+        graph, path = self.root.graph(query.scan), query.path or query.walk[:1]
+        example = make_example(graph, query.instr_id, query.text, query.heading_rad, path, steps=1)
+        return replace(example, start_xy_m=graph.position_m[query.walk[0], :2])
 
-    def _explore(self, question: Question, step: int) -> _Explored:
+    def _explore(self, query: EpisodeQuery, step: int) -> _Explored:
         """What is known after an agent step: what was known before, and what the new viewpoint shows."""
-        walk = question.walk[: step + 1]
+        walk = query.walk[: step + 1]
 
         def make() -> _Explored:
-            before = self._explore(question, step - 1) if step else None
-            number = np.array([self._world.first[question.scan] + walk[-1]])
+            before = self._explore(query, step - 1) if step else None
+            episodes, carry = self._begun(query.start)
+            number = episodes.first + walk[-1]
             known = start_graph(number)
             if before:
                 here = np.flatnonzero(before.known.viewpoint[0] == number)
                 if not len(here):
-                    name = self.root.graph(question.scan).ids[walk[-1]]
+                    name = self.root.graph(query.scan).ids[walk[-1]]
                     raise ConfigError(f"a walk goes from neighbour to neighbour; {name} was not seen on the way")
                 known = replace(before.known, here=here)
-            episodes = self._world.begin([self._example(replace(question, path=question.walk[:1]))])
-            percept = self._world.perceive(episodes, number, np.ones(1, bool))
-            if self.agent is None:
-                return _Explored(None, visit(known, np.ones(1, bool), percept.neighbours))
-            heard, grid = self._heard(question.text), self.map_grid
-            state = before.map if before else self.agent.model.mapper.empty(1, grid.rows, grid.cols)
-            assert state is not None, "an agent has a map"
-            seen = self.agent.look(Carry(heard, state, known, np.zeros(1, bool)), percept)
-            return _Explored(seen.map, seen.known)
+            observation = self._graphs.observe(episodes, known, np.ones(1, bool))
+            assert observation.places is not None, "a graph has places"
+            if self.agent is None or carry is None:
+                return _Explored(None, observation.places)
+            if before and before.map is not None:
+                carry = replace(carry, map=before.map)
+            return _Explored(self.agent.look(carry, observation).map, observation.places)
 
-        return self._walks.get((question.scan, walk), make)
+        return self._explored.get((query.scan, walk), make)
 
-    def _thought(self, question: Question, step: int) -> _Thought:
-        if question.scan not in self.data.scans:
-            raise UnknownNameError("building", question.scan, self.data.scans)
-        if not 0 <= step < len(question.walk):
-            raise ConfigError(f"agent step must lie in 0..{len(question.walk) - 1}, got {step}")
-        key = (question.scan, question.text, question.heading_rad, question.walk[: step + 1], question.path)
+    def _compute(self, query: EpisodeQuery, step: int) -> _Computed:
+        if query.scan not in self.data.scans:
+            raise UnknownNameError("building", query.scan, self.data.scans)
+        if not 0 <= step < len(query.walk):
+            raise ConfigError(f"agent step must lie in 0..{len(query.walk) - 1}, got {step}")
+        key = (query.scan, query.text, query.heading_rad, query.walk[: step + 1], query.path)
         with self._lock, torch.inference_mode():
-            return self._thoughts.get(key, lambda: self._think(question, step))
+            return self._computed.get(key, lambda: self._think(query, step))
 
-    def _think(self, question: Question, step: int) -> _Thought:
-        explored = self._explore(question, step)
-        if self.agent is None or self.filter is None or explored.map is None:
-            return self._baseline(question, step, explored.known)
-        graph, first = self.root.graph(question.scan), self._world.first[question.scan]
-        start = graph.position_m[question.walk[:1], :2] - np.array(self.origin(question))
-        heard = replace(
-            self._heard(question.text),
-            start_xy_m=torch.from_numpy(start).float(),
-            start_heading_rad=torch.tensor([question.heading_rad], dtype=torch.float32),
-        )
-        thought = self.agent.think(Carry(heard, explored.map, explored.known, np.zeros(1, bool)))
-        trace = thought.filter
+    def _think(self, query: EpisodeQuery, step: int) -> _Computed:
+        explored, (episodes, carry) = self._explore(query, step), self._begun(query.start)
+        if self.agent is None or carry is None or explored.map is None:
+            return self._baseline(query, step, explored.known)
+        carry = replace(carry, map=explored.map, places=explored.known)
+        belief = self.agent.think(carry)
+        _, action = self.agent.act(carry, belief)
+        trace = belief.trace
         assert trace is not None, "the filter's own beliefs"
         prediction = mean_prediction([marginal(trace.goal)], self.grid)
         beliefs = trace.beliefs[0, 0].double().numpy()
-        cells = np.array([np.unravel_index(belief.sum(0).argmax(), belief.shape[1:]) for belief in beliefs[:-1]])
-        observed, size = explored.map.observed[0, 0].numpy(), self.filter.config.filter.motion.kernel
-        choice = choice_of(self.agent, thought, heard.start_xy_m, graph, first)
+        cells = np.array([np.unravel_index(mass.sum(0).argmax(), mass.shape[1:]) for mass in beliefs[:-1]])
+        observed, size = explored.map.observed[0, 0].numpy(), self.agent.model.config.filter.motion.kernel
+        graph, start_xy_m = self.root.graph(query.scan), carry.instruction.start_xy_m
+        choice = choice_of(self.agent, action, belief, start_xy_m, graph, int(episodes.first[0]))
         frame = Frame(
             beliefs=beliefs,
             predictions=trace.predictions[0, 0].double().numpy(),
@@ -281,12 +276,12 @@ class Mind:
             smoothed=trace.smoothed()[0, 0].double().numpy(),
             kernels=np.stack([kernel_of(trace, t + 1, row, col, size) for t, (row, col) in enumerate(cells.tolist())]),
             kernel_cells=cells.astype(np.int64),
-            **self._scores(question, choice, prediction, observed, float(entropy(trace.goal))),
+            **self._scores(query, choice, prediction, observed, float(entropy(trace.goal))),
         )
-        return _Thought(frame, trace)
+        return _Computed(frame, trace)
 
-    def _baseline(self, question: Question, step: int, known: KnownGraph) -> _Thought:
-        drawn = self.data.batch([self._example(question)], [question.walk[: step + 1]])
+    def _baseline(self, query: EpisodeQuery, step: int, known: KnownGraph) -> _Computed:
+        drawn = self.data.batch([self._example(query)], [query.walk[: step + 1]])
         batch = self.data.load(drawn, _CPU)
         prediction = self.predictor.predict(batch.briefing, batch.seen)
         mass = prediction.goal[:, -1:]
@@ -294,8 +289,8 @@ class Mind:
         beliefs = mass[0].double().numpy()[None]
         observed = np.zeros((self.map_grid.rows, self.map_grid.cols), bool)
         observed[batch.seen.cells.row.numpy(), batch.seen.cells.col.numpy()] = True
-        none, origin = np.zeros((0, *beliefs.shape[1:])), np.array(self.origin(question))
-        graph, first = self.root.graph(question.scan), self._world.first[question.scan]
+        none, origin = np.zeros((0, *beliefs.shape[1:])), np.array(self.origin(query))
+        graph, first = self.root.graph(query.scan), self._graphs.first[query.scan]
         choice = choose_by_mass(graph, first, known, last, origin, self.run.experiment.model.step_limit)
         frame = Frame(
             beliefs=beliefs,
@@ -304,16 +299,16 @@ class Mind:
             smoothed=beliefs,
             kernels=np.zeros((0, 1, 1, 1)),
             kernel_cells=np.zeros((0, 2), np.int64),
-            **self._scores(question, choice, last, observed, float(entropy(mass))),
+            **self._scores(query, choice, last, observed, float(entropy(mass))),
         )
-        return _Thought(frame, None)
+        return _Computed(frame, None)
 
     def _scores(
-        self, question: Question, choice: Choice, prediction: Prediction, observed: np.ndarray, nats: float
+        self, query: EpisodeQuery, choice: Choice, prediction: Prediction, observed: np.ndarray, nats: float
     ) -> dict[str, Any]:
         """Fields of a frame that all models have."""
-        graph, origin = self.root.graph(question.scan), np.array(self.origin(question))
-        goal = graph.position_m[question.path[-1] if question.path else question.walk[0], :2] - origin
+        graph, origin = self.root.graph(query.scan), np.array(self.origin(query))
+        goal = graph.position_m[query.path[-1] if query.path else query.walk[0], :2] - origin
         error, nll, confidence = score_goal(prediction, torch.from_numpy(goal).float()[None])
         at = prediction.goal_xy_m[0, 0].double().numpy() + origin
         place = geometry.map_cells(goal, self.map_grid)
@@ -321,19 +316,19 @@ class Mind:
         return {
             "observed": observed,
             "choice": choice,
-            "left_m": _left_m(graph, question, choice),
+            "left_m": _left_m(graph, query, choice),
             "goal_xy_m": (float(at[0]), float(at[1])),
-            "confidence": float(confidence[0, 0]) * self.data.vocabulary.read(question.text).trust,
+            "confidence": float(confidence[0, 0]) * self.data.vocabulary.read(query.text).trust,
             "entropy_nats": nats,
             "seen_m2": float(observed.sum() * self.map_grid.cell_m**2),
-            "error_m": float(error[0, 0]) if question.path else None,
-            "nll": float(nll[0, 0]) if question.path else None,
-            "goal_seen": bool(inside and observed[place[1], place[0]]) if question.path else None,
+            "error_m": float(error[0, 0]) if query.path else None,
+            "nll": float(nll[0, 0]) if query.path else None,
+            "goal_seen": bool(inside and observed[place[1], place[0]]) if query.path else None,
         }
 
 
-def _left_m(graph: NavGraph, question: Question, choice: Choice) -> float | None:
+def _left_m(graph: NavGraph, query: EpisodeQuery, choice: Choice) -> float | None:
     """The walk that is left to the goal where the agent stops; a goal that cannot be reached is very far."""
-    if not (choice.stops and question.path):
+    if not (choice.stops and query.path):
         return None
-    return min(float(graph.distance_m[graph.index(choice.chosen), question.path[-1]]), 9999.0)
+    return min(float(graph.distance_m[graph.index(choice.chosen), query.path[-1]]), 9999.0)
