@@ -95,5 +95,5 @@ class EnsembleAgent:
         """Choose by the mean of the members' scores."""
         scored = [agent.score(one, belief) for agent, one in zip(self.agents, carry.members)]
         table = np.mean([table for _, table in scored], 0)
-        action = decide(looked_at(carry.members[0]), carry.stopped, table, choose, scored[0][0])
+        action = decide(looked_at(carry.members[0].places), carry.stopped, table, choose, scored[0][0])
         return EnsembleCarry(tuple(replace(one, stopped=action.stopped) for one in carry.members)), action

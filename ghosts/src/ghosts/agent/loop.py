@@ -62,7 +62,6 @@ class Places(Protocol):
 P = TypeVar("P", bound=Places)
 C = TypeVar("C", bound="Walking")
 T = TypeVar("T")
-Q = TypeVar("Q", bound=Places, covariant=True)
 
 Choose = Callable[[P, Float[np.ndarray, "b slots"], Bool[np.ndarray, " b"]], Int[np.ndarray, " b"]]
 """Places, scores on their slots, active walkers → the slot each walker chooses."""
@@ -87,16 +86,6 @@ class Observation(Generic[P]):
     """Observed map cells, one step."""
     places: P | None = None
     """All places that can be chosen, also those seen before; None where nobody chooses."""
-
-
-@runtime_checkable
-class Looked(Protocol[Q]):
-    """A carry with places to choose from."""
-
-    @property
-    def places(self) -> Q | None:
-        """Of the last observation."""
-        ...
 
 
 @runtime_checkable
@@ -266,12 +255,12 @@ class GhostAgent:
         """Value every place, and choose one for each walker. To choose one where it has looked already means to go
         there and stop (paper, section 4.3)."""
         scores, table = self.score(carry, belief)
-        action = decide(looked_at(carry), carry.stopped, table, choose, scores)
+        action = decide(looked_at(carry.places), carry.stopped, table, choose, scores)
         return replace(carry, stopped=action.stopped), action
 
     def score(self, carry: Carry[P], belief: Belief) -> tuple[Scores, Float[np.ndarray, "b slots"]]:
         """What each place is worth by a belief, flat and on slots."""
-        places, active, mass = looked_at(carry), ~carry.stopped, belief.mass
+        places, active, mass = looked_at(carry.places), ~carry.stopped, belief.mass
         numbers = np.searchsorted(belief.walkers, np.arange(len(active)))
         candidates = places.candidates(active, mass.device, numbers)
         start_xy_m = carry.instruction.start_xy_m
@@ -289,10 +278,10 @@ class GhostAgent:
         return Scores(candidates, features, values), np.where(may_go_on | places.visited, table, -np.inf)
 
 
-def looked_at(carry: Looked[P]) -> P:
+def looked_at(places: P | None) -> P:
     """The places of the last observation."""
-    assert carry.places is not None, "look comes before act"
-    return carry.places
+    assert places is not None, "look comes before act"
+    return places
 
 
 def decide(

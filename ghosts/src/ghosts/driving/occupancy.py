@@ -37,7 +37,7 @@ what is beside it: the treads ahead on a stair."""
 _STOREY = 24
 """What lies more bins below the ground belongs to another storey."""
 _BEYOND = 14
-"""Beyond what a camera does not see at the feet, so many cells are searched for what it has seen."""
+"""A camera does not see the ground at the feet. It is laid to what was seen at most so many cells beyond that gap."""
 _NEIGHBOURS = [(di, dj, CELL_M * math.hypot(di, dj)) for di in (-1, 0, 1) for dj in (-1, 0, 1) if di or dj]
 
 

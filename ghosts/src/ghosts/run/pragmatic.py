@@ -64,15 +64,15 @@ class Pragmatist:
         if not ways or self.weight == 0.0:
             return best
         said = self.likelihoods(
-            [self._told(episodes, int(walker), rows - episodes.first[walker]) for walker, _, rows in ways]
+            [self._way(episodes, int(walker), rows - episodes.first[walker]) for walker, _, rows in ways]
         )
         rescored = np.full(table.shape, -np.inf)
         for (walker, slot, _), value in zip(ways, said.tolist()):
             rescored[walker, slot] = table[walker, slot] + self.weight * value
         return np.where(np.isfinite(rescored).any(1), rescored.argmax(1), best)
 
-    def _told(self, episodes: Episodes, walker: int, rows: np.ndarray) -> Example:
-        """A way with the instruction that the walker heard."""
+    def _way(self, episodes: Episodes, walker: int, rows: np.ndarray) -> Example:
+        """A way with the instruction of the walker."""
         example, graph = episodes.examples[walker], self.data.root.graph(episodes.examples[walker].scan)
         path = tuple(rows.tolist())
         return make_example(graph, "", example.text, example.start_heading_rad, path, self.data.reading.steps)

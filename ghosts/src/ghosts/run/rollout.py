@@ -216,7 +216,7 @@ def walk_episodes(
         choose: how a slot is chosen from the scores.
         most: steps after which the walk is cut off, as in training.
         keep: whether to keep the agent's thoughts (large).
-        watch: told of every action.
+        watch: called after every action.
     """
     carry, known = agent.start(episodes.briefing, episodes.beliefs), start_graph(episodes.start_viewpoint)
     paths = [[example.start] for example in episodes.examples]

@@ -203,15 +203,14 @@ class Seq2SeqAgent:
 
     def look(self, carry: Seq2SeqCarry, observation: Observation[KnownGraph]) -> Seq2SeqCarry:
         """See the panoramas; nothing of them is kept for later steps."""
-        places = observation.places
-        assert places is not None, "it needs places to choose from"
+        places = looked_at(observation.places)
         seen = self.model.panoramas(observation.cells, standing_xy_m(places, carry.briefing))
         return replace(carry, places=places, seen=seen)
 
     def think(self, carry: Seq2SeqCarry) -> Decoded:
         """One step of the decoder."""
         assert carry.seen is not None, "look comes before think"
-        options = options_of(looked_at(carry), ~carry.stopped, carry.heading_rad, self.model.sectors)
+        options = options_of(looked_at(carry.places), ~carry.stopped, carry.heading_rad, self.model.sectors)
         options = to_device(options, carry.seen.device)
         # Little work, many small steps: casts to half precision would cost more than they save.
         with torch.autocast(carry.seen.device.type, enabled=False):
@@ -222,7 +221,7 @@ class Seq2SeqAgent:
         self, carry: Seq2SeqCarry, thought: Decoded, choose: Choose[KnownGraph] = choose_best
     ) -> tuple[Seq2SeqCarry, Action[KnownGraph]]:
         """Move to a neighbour or stop."""
-        places, active, seen = looked_at(carry), ~carry.stopped, carry.seen
+        places, active, seen = looked_at(carry.places), ~carry.stopped, carry.seen
         assert seen is not None, "look comes before act"
         mask = option_mask(places, active)
         table = on_slots(mask, thought.scores)
