@@ -24,6 +24,7 @@ import torch
 from checks import unchecked
 from forked import Forked
 from ghosts.run.load import load_run
+from ghosts.view.film import write_pictures
 from ghosts.weights.checkpoint import FORMAT, load_checkpoint, save_checkpoint
 from ghosts_houses import world
 from ghosts_houses.world import WorldConfig, make_world
@@ -143,18 +144,30 @@ def test_no_space_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert [item.name for item in tmp_path.iterdir()] == ["file.bin"]
 
 
-def test_a_picture_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+NOISE = np.random.default_rng(0).integers(0, 60000, (64, 384), dtype=np.uint16)
+FILM = [(NOISE.view(np.uint8).reshape(128, 128, 3), 9)]
+PICTURES: dict[str, Callable[[Path], object]] = {
+    ".png": lambda path: write_image(path, NOISE),
+    ".mp4": lambda path: write_pictures(path, FILM),
+    ".gif": lambda path: write_pictures(path, FILM),
+}
+
+
+@pytest.mark.parametrize("name", ["depth.png", "film.mp4", "film.gif"])
+def test_a_full_disk_keeps_the_old_picture_or_film(tmp_path: Path, name: str) -> None:
+    """Also where another program writes it (ffmpeg)."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    noise = np.random.default_rng(0).integers(0, 60000, (64, 384), dtype=np.uint16)
+    path = tmp_path / name
+    path.write_bytes(b"old")
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-        with pytest.raises(DataError):
-            write_image(tmp_path / "depth.png", noise)
+        with pytest.raises(DataError, match=name):
+            PICTURES[path.suffix](path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
-    assert not list(tmp_path.iterdir())
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [(name, b"old")]
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import subprocess
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -207,23 +212,28 @@ def _write_mp4(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: i
     import imageio_ffmpeg
 
     height, width = pictures[0][0].shape[:2]
-    writer = imageio_ffmpeg.write_frames(
-        str(path),
-        (width, height),
-        fps=per_second,
-        codec="libx264",
-        quality=8,
-        macro_block_size=2,
-        ffmpeg_log_level="fatal",  # its warnings mean nothing to those who asked for a film
-        output_params=["-movflags", "+faststart"],
-    )
-    writer.send(None)
-    try:
-        for picture, hold in pictures:
-            for _ in range(hold):
-                writer.send(np.ascontiguousarray(picture))
-    finally:
-        writer.close()
+    raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(per_second), "-i", "-"]
+    # Its warnings mean nothing to those who asked for a film.
+    coded = ["-v", "fatal", "-vcodec", "libx264", "-pix_fmt", "yuv420p", "-crf", "10", "-movflags", "+faststart"]
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", *raw, *coded, str(path)]
+    # imageio-ffmpeg's own writer never reads the status, and so calls a film written that a full disk cut off.
+    # A session of its own: Ctrl-C comes to this process alone, which then ends the other.
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdin is not None
+        try:
+            with suppress(BrokenPipeError), process.stdin:  # it may have ended; its status says why
+                for picture, hold in pictures:
+                    for _ in range(hold):
+                        process.stdin.write(np.ascontiguousarray(picture).data)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        # It ends with the system's error number, negative, in a byte; or by the signal for a file that may not grow.
+        number = errno.EFBIG if process.returncode == -signal.SIGXFSZ else 256 - process.returncode
+        if number in errno.errorcode:
+            raise OSError(number, os.strerror(number))
+        raise DataError(f"ffmpeg failed at the film (status {process.returncode})", hint="end --out in .gif")
 
 
 def _write_gif(path: Path, pictures: list[tuple[np.ndarray, int]], per_second: int) -> None:
