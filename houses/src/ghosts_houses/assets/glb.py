@@ -39,7 +39,7 @@ def write_glb(baked: Baked, path: Path) -> None:
 
 
 def glb_bytes(baked: Baked) -> bytes:
-    """The file's content."""
+    """A GLB file of a baked house, as bytes."""
     mesh = baked.mesh
     groups = _by_label(baked)
     order = np.concatenate(list(groups.values()))

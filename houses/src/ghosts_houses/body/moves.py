@@ -29,7 +29,7 @@ class BodyPose:
     heading_rad: float
     """Clockwise from +y."""
     layer: int
-    """Of `Ground.layers`."""
+    """Which of `Ground.layers` it stands on."""
     z_m: float
     """Height of the ground."""
 

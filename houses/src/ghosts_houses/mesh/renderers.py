@@ -69,7 +69,6 @@ class ExactRenderer:
         self.scene = scene
 
     def render(self, poses: Sequence[Pose], camera: Intrinsics) -> Pictures:
-        """See `Renderer`."""
         return render_frames(self.scene, frames_of(poses, camera, self.scene.device))
 
 
@@ -81,7 +80,6 @@ class BakedRenderer:
         self.solids = upload(baked.faces.solids)
 
     def render(self, poses: Sequence[Pose], camera: Intrinsics) -> Pictures:
-        """See `Renderer`."""
         frames = frames_of(poses, camera, "cpu")
         hits = cast(self.solids, frames)
         shape = (len(poses), camera.height, camera.width)
@@ -109,7 +107,6 @@ class FastRenderer:
         self.face = np.append(mesh.face, np.int32(-1))
 
     def render(self, poses: Sequence[Pose], camera: Intrinsics) -> Pictures:
-        """See `Renderer`."""
         frames = frames_of(poses, camera, "cpu")
         shape = (len(poses), camera.height, camera.width)
         rays = frames.rays().reshape(-1, 3)

@@ -81,7 +81,7 @@ def _pair(author: Author, fact: Fact, after: Fact) -> Clause | None:
 
 
 def _single(author: Author, fact: Fact, before: list[Clause]) -> Clause | None:
-    """Say one fact."""
+    """One fact in words."""
     slots: dict[str, str] = {}
     if fact.thing >= 0 and fact.kind != "door":
         slots["thing"] = _thing(author, fact)

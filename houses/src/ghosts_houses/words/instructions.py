@@ -11,11 +11,14 @@ from ghosts_houses.graph.paths import HousePath
 from ghosts_houses.graph.viewpoints import HouseGraph
 from ghosts_houses.house import House
 from ghosts_houses.words.author import STYLES, Author, Style
+from ghosts_houses.words.doors import doors, passed_doors
 from ghosts_houses.words.facts import Fact, Setting
-from ghosts_houses.words.gather import gather
 from ghosts_houses.words.goals import Goals
 from ghosts_houses.words.grammar import write
 from ghosts_houses.words.route import make_route
+from ghosts_houses.words.sights import sights
+from ghosts_houses.words.stops import stops
+from ghosts_houses.words.stretches import climbs, turns, walks
 from ghosts_houses.words.traits import Appearance
 
 INSTRUCTIONS = 3
@@ -49,9 +52,12 @@ class InstructionWriter:
         return tuple(self._best(path, facts, order[k % len(order)], rng) for k in range(count))
 
     def facts(self, path: HousePath) -> list[Fact]:
-        """Everything true that can be said along a path."""
+        """Everything true that can be said along a path, in order; the ways to say where it ends come last."""
         route = make_route(self.house, self.graph, path)
-        return gather(Setting.of(self.house, self.graph, route, self.appearance, self.seen))
+        setting = Setting.of(self.house, self.graph, route, self.appearance, self.seen)
+        facts = turns(setting) + walks(setting) + climbs(setting)
+        facts += doors(setting) + passed_doors(setting) + sights(setting) + stops(setting)
+        return sorted(facts, key=lambda fact: (fact.at_m, fact.kind == "stop"))
 
     def draft(
         self, path: HousePath, facts: list[Fact], style: Style, rng: np.random.Generator, detail: float = 0.0

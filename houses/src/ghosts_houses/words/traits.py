@@ -193,17 +193,17 @@ class Appearance:
     """What every thing and room of a house looks like, worked out once."""
 
     traits: tuple[tuple[str, ...], ...]
-    """One entry per thing."""
+    """Words for size, shape and material of each thing."""
     places: tuple[tuple[str, ...], ...]
     """Where each thing is in its room."""
     rooms: tuple[tuple[str, ...], ...]
-    """Traits of each room."""
+    """Words for the size of each room."""
     surfaces: tuple[tuple[str, ...], ...]
     """Names of a room's floor and walls where no other room of its kind has the same."""
 
     @staticmethod
     def of(house: House) -> Appearance:
-        """Look at a house."""
+        """The appearance of a house."""
         made = [materials(house, room) for room in house.rooms]
         surfaces = []
         for room, mine in zip(house.rooms, made):

@@ -62,12 +62,12 @@ class Walk:
 
     @property
     def xy_m(self) -> Float[np.ndarray, "n 2"]:
-        """Places of the samples."""
+        """Where the samples are in the plan."""
         return self._xyz_m[:, :2]
 
     @functools.cached_property
     def heading_rad(self) -> Float[np.ndarray, " n"]:
-        """Headings at the samples."""
+        """Which way the walker looks at each sample."""
         moves = np.diff(self.nodes_m[:, :2], axis=0)
         leg = np.clip(np.searchsorted(self.node_at_m, self.at_m, side="right") - 1, 0, len(moves) - 1)
         return np.atleast_1d(heading_of(moves))[leg]
@@ -79,12 +79,12 @@ class Walk:
 
     @functools.cached_property
     def crossings(self) -> tuple[Crossing, ...]:
-        """Its changes of room."""
+        """Where the walk goes from one room into another."""
         return _crossings(self.house, self.at_m, self.xy_m, self.room)
 
     @functools.cached_property
     def end_m(self) -> float:
-        """Length."""
+        """Length of the walk."""
         return float(self.node_at_m[-1])
 
     @functools.cached_property
