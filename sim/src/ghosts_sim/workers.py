@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[Pro
     """
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
-    pool = ProcessPoolExecutor(count, _DeafContext(), _begin, (start,))
+    pool = _Pool(count, _DeafContext(), _begin, (start,))
     try:
         yield pool
     finally:
@@ -36,6 +37,27 @@ def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[Pro
             del os.environ["OMP_NUM_THREADS"]
         else:
             os.environ["OMP_NUM_THREADS"] = before
+
+
+class _Pool(ProcessPoolExecutor):
+    """Starts its processes as jobs come in, and is not interrupted while it does.
+
+    A process that it has started and not yet noted would take from another the word to end, and that one would wait
+    for work for ever.
+    """
+
+    def submit(self, *args: Any, **options: Any) -> Any:
+        """Ctrl-C comes when the job is noted."""
+        if threading.current_thread() is not threading.main_thread():  # the others get no signals
+            return super().submit(*args, **options)
+        came: list[Any] = []
+        before = signal.signal(signal.SIGINT, lambda *signalled: came.append(signalled))
+        try:
+            return super().submit(*args, **options)
+        finally:
+            signal.signal(signal.SIGINT, before)
+            if came and callable(before):
+                before(*came[0])
 
 
 class _DeafProcess(SpawnProcess):
