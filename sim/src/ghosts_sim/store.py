@@ -64,11 +64,11 @@ class Panorama:
 
     faces_rgbx: UInt8[np.ndarray, "6 p p 4"]
     """Colour and an unused byte: whole 32-bit words are read faster."""
-    faces_depth: UInt16[np.ndarray, "6 p p"] | None
+    faces_depth: UInt16[np.ndarray, "6 q q"] | None
     """Euclidean distance from the camera centre, 0.25 mm per unit, 0 = no reading; None without depth."""
 
     @classmethod
-    def from_rgb(cls, rgb: UInt8[np.ndarray, "f w c"], depth: UInt16[np.ndarray, "f w"] | None) -> Panorama:
+    def from_rgb(cls, rgb: UInt8[np.ndarray, "f w c"], depth: UInt16[np.ndarray, "g v"] | None) -> Panorama:
         """From a colour strip (of 3 channels, or 4) and a depth strip: the six faces side by side, without borders."""
         return cls(_bordered(rgb, 4), _bordered(depth) if depth is not None else None)
 
