@@ -25,6 +25,7 @@ _SURFACE_M = {
 
 
 _UNITS = ("dryer",)
+"""Kinds that stand in a row with what they belong to."""
 _TRIES = 8
 """How often a room is furnished anew until it has what makes it one."""
 _CURTAINED = {

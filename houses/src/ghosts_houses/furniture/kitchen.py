@@ -13,9 +13,13 @@ from ghosts_houses.furniture.placer import Placer
 from ghosts_houses.house import Thing
 
 _STEP_M = 0.1
+"""Walls are searched for free stretches in steps of this."""
 _GAP_M = 0.004
+"""Between one unit and the next."""
 _DEEP_M = 0.68
+"""Floor that a unit takes in front of a wall."""
 _COUNTER_M = (0.6, 2.2)
+"""Least and most width of a counter between units."""
 _NEEDED = ("fridge", "kitchen sink", "stove")
 Stretch = tuple[str, float, float]
 """A wall, from and to."""

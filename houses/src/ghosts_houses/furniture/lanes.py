@@ -14,6 +14,7 @@ from ghosts_houses.plan.slots import Rect
 
 CELL_M = 0.1
 LANE_HALF_M = 0.36
+"""Half the width of a lane between furniture."""
 
 
 def lanes_join(room: Room, solids: Iterable[Rect], gates: Sequence[tuple[float, float]]) -> bool:

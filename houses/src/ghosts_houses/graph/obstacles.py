@@ -17,10 +17,10 @@ from jaxtyping import Bool, Float
 from ghosts_houses.house import House, Stair
 
 BODY_RADIUS_M = 0.2
-# A body is tested from just above the floor (rugs and thresholds are stepped over) to above its head.
 BODY_BOTTOM_M, BODY_TOP_M = 0.08, 1.75
-# A body on the straight line from foot to head has the nose of a step before it at most 0.43 m higher.
+"""A walker is an upright cylinder. It steps over rugs and thresholds, so it begins above them."""
 STAIR_BOTTOM_M = 0.45
+"""On stairs it begins higher: the nose of the next step is at most 0.43 m above the line from foot to head."""
 _ROOMY_M = 1.0
 """Clearance is measured up to this."""
 _FLAT_LABELS = ("floor", "ceiling")

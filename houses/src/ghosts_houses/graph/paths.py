@@ -13,10 +13,11 @@ from ghosts_sim.geometry import heading_of, wrap_rad
 
 MOVES = (4, 6)
 LENGTH_M = (5.0, 24.0)
-# R2R's starts: 12 % more than even chance already face the way, 5 % more face away from it (`ghosts world --stats`).
+"""Least and most edges, and length, of a path."""
 _FACING, _BACKWARDS = 0.10, 0.05
-# In houses with stairs this share of the paths should use them (R2R: 17 % of all paths change floor).
+"""Shares of the starts that face the way or away from it, beyond even chance (R2R: 12 % and 5 %)."""
 _FLOORS = 0.28
+"""Share of the paths that use the stairs, in houses that have some (R2R: 17 % of all paths change floor)."""
 
 
 @dataclass(frozen=True)

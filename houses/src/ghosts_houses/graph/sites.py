@@ -27,10 +27,15 @@ CAMERA_M = 1.5
 CLEARANCE_M = 0.25
 """Least distance of a viewpoint from anything it could touch."""
 _WANTED_CLEARANCE_M = 0.32
+"""The same inside rooms, where there is more choice."""
 _SPACING_M, _SPACING_ELSEWHERE_M = 1.55, 0.9
+"""Least distance between viewpoints of one room, and of two."""
 _DOORWAY_SHARE = 0.45
+"""Share of the doors with a viewpoint in them."""
 _LATTICE_M, _FINE_LATTICE_M = 0.15, 0.04
+"""Spacing of the points that may become viewpoints or be walked over."""
 _FLIGHT_STEP_M = 2.1
+"""Distance between viewpoints on a flight of stairs."""
 
 
 @dataclass(frozen=True)

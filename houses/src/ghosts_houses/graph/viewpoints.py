@@ -26,9 +26,9 @@ EDGE_MAX_M = 4.8
 """Longest edge; in R2R 95 % are below 4.3 m."""
 CROWDED_M = 0.75
 """Viewpoints closer than this are thinned out where nothing depends on them."""
-# An edge goes when another viewpoint lies nearly on its way: R2R's graphs step from one panorama to the next.
-# The limit is set so that degree and edge length come out near theirs.
 _DETOUR = 1.012
+"""An edge goes when the way over a third viewpoint is at most this much longer: R2R's graphs step from one panorama
+to the next. With this limit, degree and edge length are near R2R's."""
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ RISER_M = 0.1875
 TREAD_M = 0.26
 STAIR_WIDTH_M = 1.0
 _SET_BACK_M = 0.25
-"""A flight above another ends so much before it: where one is left for a floor, the other is never in reach."""
+"""A flight above another ends this much earlier, so that a body that leaves one for a floor cannot reach the other."""
 _FLIGHT_M = 0.3
 """Thickness of a flight above another one; the lowest is solid down to the floor."""
 _HOLE_LEAD_M = 0.65
-"""The hole above a flight begins so far from its foot: everywhere else 2 m of headroom remain."""
+"""The hole above a flight begins this far from its foot; before it, headroom is 2 m."""
 _WHITE: Color = (0.86, 0.85, 0.83)
 _CEILING: Color = (0.88, 0.875, 0.86)
 VIEWS = ("meadow", "mountains", "sea", "town")

@@ -16,8 +16,9 @@ from ghosts_houses.house import House
 from ghosts_sim.geometry import heading_of, turn_rad
 
 _SAMPLE_M = 0.05
-# Two bends of the same hand within this distance are one turn to the person who gives directions.
+"""A path is sampled this finely to find its rooms."""
 _MERGE_M = 1.6
+"""Two bends to the same side within this distance are one turn to the person who gives directions."""
 
 
 @dataclass(frozen=True)

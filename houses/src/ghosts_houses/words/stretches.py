@@ -12,6 +12,7 @@ from ghosts_houses.words.facts import Fact, Setting
 from ghosts_houses.words.route import Visit
 
 _END_M = 1.5
+"""A walk that stops this near to a hallway's end wall reaches its end."""
 _STRAIGHT_RAD = math.radians(15)
 """A smaller change of direction is none: every viewpoint of a route has one."""
 

@@ -12,6 +12,7 @@ from ghosts_houses.words.walk import Span, Walk
 from ghosts_sim.geometry import heading_of, turn_rad
 
 _IN_DOOR_M = 0.7
+"""A walker this near to a door's middle stands in the doorway."""
 
 
 def room_spans(house: House, walk: Walk, claim: Claim) -> list[Span]:

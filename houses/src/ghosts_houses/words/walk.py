@@ -14,6 +14,7 @@ from ghosts_houses.house import House
 from ghosts_sim.geometry import heading_of
 
 _SAMPLE_M = 0.1
+"""A walk is sampled this finely."""
 _SIGHT_M = 6.5
 Span = tuple[float, float]
 """A stretch of a walk, from and to (m)."""
