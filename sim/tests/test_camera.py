@@ -125,8 +125,8 @@ def test_a_border_repeats_the_edge_of_its_face() -> None:
     assert panorama.depth is not None
     np.testing.assert_array_equal(panorama.rgb, rgb)
     np.testing.assert_array_equal(panorama.depth, depth)
-    np.testing.assert_array_equal(panorama.faces_rgbx[2, 1:-1, 0, :3], rgb[:, 16])
-    np.testing.assert_array_equal(panorama.faces_rgbx[2, -1, 1:-1, :3], rgb[-1, 16:24])
+    np.testing.assert_array_equal(panorama.faces_rgb[2, 1:-1, 0, :3], rgb[:, 16])
+    np.testing.assert_array_equal(panorama.faces_rgb[2, -1, 1:-1, :3], rgb[-1, 16:24])
     assert panorama.faces_depth is not None
     np.testing.assert_array_equal(panorama.faces_depth[5, 0, 1:-1], depth[0, 40:])
     with pytest.raises(ValueError, match="read-only"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -61,7 +63,7 @@ def test_colour_and_depth_at_once_touch_only_their_rows(
 
 def test_depth_of_a_panorama_without_is_refused(panorama: Panorama, kernel: native.Native) -> None:
     view = faces_in_view(Intrinsics(8, 6, 1.1), np.eye(3), 0.7, -0.5, 40)
-    colour_only = Panorama(panorama.faces_rgbx, None)
+    colour_only = Panorama(panorama.faces_rgb, None)
     with pytest.raises(AssertionError, match="loaded without depth"):
         kernel.draw(colour_only, view, range(6), depth=np.empty((6, 8), np.uint16))
     rgb = np.empty((6, 8, 3), np.uint8)
@@ -76,13 +78,18 @@ def test_installations_build_it_where_they_can(tmp_path: Path, monkeypatch: pyte
     folder.mkdir(parents=True)
     (folder / "native.c").write_text("int ghosts_native_version(void) { return 0; }")
     made = hook["NativeHook"]()
-    made.root = str(tmp_path)
+    said: list[str] = []
+    made.root, made.app = str(tmp_path), SimpleNamespace(display_warning=said.append)
     data: dict[str, object] = {"artifacts": []}
     monkeypatch.setenv("CC", "no-such-compiler")
     made.initialize("standard", data)
     monkeypatch.setenv("CC", "false")
     made.initialize("standard", data)
     assert data == {"artifacts": []}
+    assert said == 2 * ["no C compiler: ghosts-sim draws with OpenCV, at half the speed"]
+    monkeypatch.setenv("GHOSTS_REQUIRE_KERNEL", "1")
+    with pytest.raises(SystemExit, match="does not compile"):
+        made.initialize("standard", data)
     monkeypatch.undo()
     made.initialize("editable", data)
     if data["artifacts"]:  # there is a compiler
@@ -95,3 +102,22 @@ def test_installations_build_it_where_they_can(tmp_path: Path, monkeypatch: pyte
 def test_without_a_library_opencv_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "LIBRARY", tmp_path / "missing.so")
     assert native.native.__wrapped__() is None
+
+
+def test_other_processors_draw_the_same(panorama: Panorama, kernel: native.Native, tmp_path: Path) -> None:
+    """The code for ARM, on this processor: bit for bit what AVX2 draws."""
+    source, library = native.LIBRARY.with_name("native.c"), tmp_path / "portable.so"
+    words = ["cc", "-O3", "-DGHOSTS_PORTABLE", "-mfma", "-shared", "-fPIC", str(source), "-o", str(library), "-lm"]
+    if subprocess.run(words, check=False, capture_output=True).returncode:
+        pytest.skip("no compiler for it")
+    portable = native.Native(library)
+    for heading, elevation in ((0.3, 0.2), (2.0, -0.8), (4.4, 1.2)):
+        view = faces_in_view(Intrinsics(65, 43, 1.1), np.eye(3), heading, elevation, 40)
+        drawn = []
+        for draw in (kernel.draw, portable.draw):
+            rgb, depth = np.zeros((43, 65, 3), np.uint8), np.zeros((43, 65), np.uint16)
+            factor = camera.ray_cosine(view.intrinsics)
+            draw(panorama, view, range(43), rgb=rgb, bgr=True, depth=depth, factor=factor)
+            drawn.append((rgb, depth))
+        for ours, theirs in zip(*drawn):
+            np.testing.assert_array_equal(ours, theirs)

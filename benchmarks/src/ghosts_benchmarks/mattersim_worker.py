@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -42,14 +43,20 @@ def viewpoints(root: Path, scan: str) -> list[str]:
     return [record["image_id"] for record in records]
 
 
-def frames(root: Path, *, count: int = 24, batch: int = 1, **settings: Any) -> Callable[[int], int]:
-    """Views of so many panoramas, all in memory; returns what makes the next and says how many it made."""
+def frames(
+    root: Path, *, count: int = 24, batch: int = 1, stay: int = STAY, jump: bool = False, **settings: Any
+) -> Callable[[int], int]:
+    """Views of so many panoramas, all seen before; returns what makes the next and says how many it made.
+
+    The viewpoint changes after `stay` views, in turn or (`jump`) at random.
+    """
     sim = simulator(root, batch, RestrictedNavigation=False, **settings)
-    names = viewpoints(root, "bench")[:count]
+    names, chance = viewpoints(root, "bench")[:count], random.Random(0)
 
     def once(step: int) -> int:
-        if step % STAY == 0:
-            at = [names[(step // STAY * batch + k) % len(names)] for k in range(batch)]
+        if step % stay == 0:
+            at = [names[(step // stay * batch + k) % len(names)] for k in range(batch)]
+            at = [chance.choice(names) for _ in at] if jump else at
             sim.newEpisode(["bench"] * batch, at, [0.1 * step] * batch, [-0.5] * batch)
         else:
             sim.makeAction([0] * batch, [0.37] * batch, [0.5 * (step % TURNS == 0)] * batch)
@@ -58,7 +65,7 @@ def frames(root: Path, *, count: int = 24, batch: int = 1, **settings: Any) -> C
         return batch
 
     for row in range(0, len(names), batch):
-        once(row // batch * STAY)
+        once(row // batch * stay)
     return once
 
 
@@ -77,6 +84,18 @@ def turns(root: Path, *, read: bool, move: bool = False, **settings: Any) -> Cal
 
     for step in range(2 * len(scans)):  # whoever reads a building when it is first visited has done so
         once(step)
+    return once
+
+
+def preload(root: Path, **settings: Any) -> Callable[[int], int]:
+    """A simulator that reads a whole building before its first view; this one is done once."""
+    kept = []
+
+    def once(step: int) -> int:
+        kept.append(simulator(root, PreloadingEnabled=True, **settings))
+        kept[0].newEpisode(["bench"], viewpoints(root, "bench")[:1], [0.0], [0.0])
+        return 1
+
     return once
 
 
@@ -100,6 +119,10 @@ WORK: dict[str, Callable[[Path], Callable[[int], int]]] = {
     "free": lambda root: frames(root, DepthEnabled=True),
     "batch": lambda root: frames(root, batch=16, DepthEnabled=True),
     "colour": lambda root: frames(root),
+    "discretised colour": lambda root: frames(root, DiscretizedViewingAngles=True),
+    "small cache": lambda root: frames(root, count=16, batch=16, stay=10**9, DepthEnabled=True, CacheSize=8),
+    "jumps": lambda root: frames(root, count=1000, stay=1, jump=True, DepthEnabled=True, CacheSize=50),
+    "colour jumps": lambda root: frames(root, count=1000, stay=1, jump=True, CacheSize=50),
     "cached": lambda root: frames(root, count=1000, DepthEnabled=True, CacheSize=1000),
     "preloaded": lambda root: frames(root, count=1000, DepthEnabled=True, PreloadingEnabled=True),
     "turn": lambda root: turns(root, read=False),
@@ -107,6 +130,8 @@ WORK: dict[str, Callable[[Path], Callable[[int], int]]] = {
     "discretised reach": lambda root: turns(root, read=True, DiscretizedViewingAngles=True),
     "walk": lambda root: turns(root, read=True, move=True, RestrictedNavigation=False),
     "start": lambda root: start(root, count=64),
+    "preload": lambda root: preload(root),
+    "preload depth": lambda root: preload(root, DepthEnabled=True),
 }
 
 

@@ -375,7 +375,7 @@ def read_raw_zip(path: Path) -> None:
         for kind in (SKYBOX, DEPTH, COLOUR):
             for name in release.names(scan, kind):
                 data, place = release.read(scan, kind, name)
-                decode(data, place, "an image", "RGB")
+                decode(data, place, "an image", colour=True)
         release.cameras(scan)
 
 

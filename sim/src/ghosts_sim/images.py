@@ -36,23 +36,18 @@ def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray,
     Raises:
         DataError: the file is missing, empty, truncated, damaged, or not six square faces wide.
     """
-    return read_skybox_rgbx(path, hint=hint)[..., :3].copy()
-
-
-def read_skybox_rgbx(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray, "f w 4"]:
-    """As `read_skybox_rgb`, with an unused byte per pixel: the form in which Pillow decodes and the kernel draws."""
-    image = decode(read_bytes(path, hint=hint), path, "a colour image", "RGBX")
+    image = decode(read_bytes(path, hint=hint), path, "a colour image", colour=True)
     _check_strip(path, image)
     return image
 
 
-def read_skybox_faces(paths: Sequence[Path]) -> UInt8[np.ndarray, "f w 4"]:
-    """Read six colour faces from a file each, as they are in the Matterport3D release; side by side, RGBX.
+def read_skybox_faces(paths: Sequence[Path]) -> UInt8[np.ndarray, "f w 3"]:
+    """Read six colour faces from a file each, as they are in the Matterport3D release; side by side, RGB.
 
     Raises:
         DataError: as `read_skybox_rgb`, or the faces differ in size.
     """
-    images = [decode(read_bytes(path), path, "a colour image", "RGBX") for path in paths]
+    images = [decode(read_bytes(path), path, "a colour image", colour=True) for path in paths]
     size = images[0].shape[0]
     for path, image in zip(paths, images):
         if image.shape[:2] != (size, size):
@@ -112,14 +107,14 @@ def write_image(path: Path, image: np.ndarray) -> None:
             )
 
 
-def decode(data: bytes, path: Path, what: str, mode: str = "", hint: str = _AGAIN) -> np.ndarray:
+def decode(data: bytes, path: Path, what: str, *, colour: bool = False, hint: str = _AGAIN) -> np.ndarray:
     """Pixels of a picture file. Decoded colours are bit for bit those of OpenCV, as both use libjpeg-turbo.
 
     Args:
         data: the file.
         path: its name, for messages.
         what: it should be, for messages.
-        mode: "RGB" or "RGBX" for colours; by default what the file holds.
+        colour: as RGB, whatever the file holds.
         hint: what to do about a damaged file.
 
     Raises:
@@ -130,14 +125,13 @@ def decode(data: bytes, path: Path, what: str, mode: str = "", hint: str = _AGAI
     check_whole(path, data, hint)
     try:
         image: Image.Image = Image.open(io.BytesIO(data), formats=("JPEG", "PNG"))
-        if not mode and image.mode in _DEEP:
+        if image.mode in _DEEP and not colour:
             return np.array(image, np.uint16)
-        if not mode and image.mode == "L":
+        if image.mode == "L" and not colour:
             return np.array(image)
         if image.mode != "RGB":
             image = image.convert("RGB")
-        mode = mode or "RGB"
-        return np.frombuffer(image.tobytes("raw", mode), np.uint8).reshape(image.height, image.width, len(mode))
+        return np.frombuffer(image.tobytes(), np.uint8).reshape(image.height, image.width, 3)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         raise DataError(f"cannot be decoded as {what}", file=path, hint=hint) from None
 

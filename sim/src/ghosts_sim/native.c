@@ -4,24 +4,26 @@
    nothing needs a mask. Texels lie scattered over a megabyte, so most of the time would go into waiting for memory:
    each stretch of pixels is asked for while the one before it is drawn. `native.py` loads this by ctypes. */
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-int ghosts_native_version(void) { return 1; }
+int ghosts_native_version(void) { return 2; }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
-#define KERNEL __attribute__((target("avx2,fma")))
 enum { STRETCH = 64, ROWS_AHEAD = 2 };
 
 typedef struct {
-    const uint32_t *colour;   /* RGBX texels, or NULL */
+    const uint8_t *colour;    /* RGB texels with 8 more bytes behind the last, or NULL */
     const uint16_t *distance; /* texels, or NULL */
     int side;                 /* of the face, with its border */
 } Face;
 
 typedef struct { float u[STRETCH], v[STRETCH]; } Texels;
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(GHOSTS_PORTABLE)
+#include <immintrin.h>
+
+#define KERNEL __attribute__((target("avx2,fma")))
 
 int ghosts_native_supported(void)
 {
@@ -45,16 +47,18 @@ KERNEL static void locate(Face face, const double *h, int row, int column, int c
         _mm256_storeu_ps(texels->v + i, _mm256_min_ps(_mm256_max_ps(v, low), high));
         for (int j = i; j < i + 8; j += 4) {
             int at = ((int)texels->v[j] + ROWS_AHEAD) * face.side + (int)texels->u[j];
-            if (face.colour) _mm_prefetch((const char *)(face.colour + at), _MM_HINT_T0);
+            if (face.colour) _mm_prefetch((const char *)(face.colour + 3 * at), _MM_HINT_T0);
             if (face.distance) _mm_prefetch((const char *)(face.distance + at), _MM_HINT_T0);
         }
     }
 }
 
 /* Two pixels' left and right texels as 16-bit numbers with 6 fractional bits: [left0 right0 | left1 right1]. */
-KERNEL static inline __m256i pair(const uint32_t *first, const uint32_t *second)
+KERNEL static inline __m256i pair(const uint8_t *first, const uint8_t *second)
 {
+    const __m128i apart = _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 8, 9, 10, -1, 11, 12, 13, -1);
     __m128i both = _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)first), _mm_loadl_epi64((const __m128i *)second));
+    both = _mm_shuffle_epi8(both, apart);
     return _mm256_slli_epi16(_mm256_cvtepu8_epi16(both), 6);
 }
 
@@ -71,16 +75,17 @@ KERNEL static inline __m256i fraction(__m256 value, __m256i whole)
 }
 
 /* Four pixels: vertically, then horizontally; 16-bit numbers [0 2 | 1 3]. */
-KERNEL static inline __m256i four(const uint32_t *face, int side, const int *at, __m128i right, __m128i down)
+KERNEL static inline __m256i four(const uint8_t *face, int side, const int *at, __m128i right, __m128i down)
 {
 #define TWICE(n) n, n + 1, n, n + 1, n, n + 1, n, n + 1
     const __m256i for01 = _mm256_setr_epi8(TWICE(0), TWICE(0), TWICE(4), TWICE(4));
     const __m256i for23 = _mm256_setr_epi8(TWICE(8), TWICE(8), TWICE(12), TWICE(12));
     const __m256i across = _mm256_setr_epi8(TWICE(0), TWICE(8), TWICE(4), TWICE(12));
     __m256i downs = _mm256_broadcastsi128_si256(down), rights = _mm256_broadcastsi128_si256(right);
-    const uint32_t *a = face + at[0], *b = face + at[1], *c = face + at[2], *d = face + at[3];
-    __m256i m01 = mix(pair(a, b), pair(a + side, b + side), _mm256_shuffle_epi8(downs, for01));
-    __m256i m23 = mix(pair(c, d), pair(c + side, d + side), _mm256_shuffle_epi8(downs, for23));
+    const uint8_t *a = face + 3 * at[0], *b = face + 3 * at[1], *c = face + 3 * at[2], *d = face + 3 * at[3];
+    int below = 3 * side;
+    __m256i m01 = mix(pair(a, b), pair(a + below, b + below), _mm256_shuffle_epi8(downs, for01));
+    __m256i m23 = mix(pair(c, d), pair(c + below, d + below), _mm256_shuffle_epi8(downs, for23));
     __m256i left = _mm256_unpacklo_epi64(m01, m23), other = _mm256_unpackhi_epi64(m01, m23);
     __m256i mixed = mix(left, other, _mm256_shuffle_epi8(rights, across));
     return _mm256_srai_epi16(_mm256_add_epi16(mixed, _mm256_set1_epi16(32)), 6);
@@ -136,10 +141,74 @@ KERNEL static void draw_stretch(Face face, const Texels *texels, int count, int 
     }
 }
 
+#else /* The same, pixel by pixel: on 64-bit ARM, whose processors multiply and add at once, as AVX2's do. */
+
+#define KERNEL
+
+int ghosts_native_supported(void)
+{
+#if defined(__aarch64__) || defined(GHOSTS_PORTABLE)
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+static inline float clamped(float value, float high)
+{
+    value = value > 0.0f ? value : 0.0f; /* also what is not a number */
+    return value < high ? value : high;
+}
+
+static void locate(Face face, const double *h, int row, int column, int count, Texels *texels)
+{
+    const float high = (float)face.side - 1.51f, du = (float)h[0], dv = (float)h[3], dw = (float)h[6];
+    const double u0 = h[0] * column + h[1] * row + h[2], v0 = h[3] * column + h[4] * row + h[5];
+    const double w0 = h[6] * column + h[7] * row + h[8];
+    for (int i = 0; i < count; i += 8) {
+        const float u = (float)(u0 + i * h[0]), v = (float)(v0 + i * h[3]), w = (float)(w0 + i * h[6]);
+        for (int lane = 0; lane < 8; lane++) {
+            const float part = fmaf((float)lane, dw, w);
+            texels->u[i + lane] = clamped(fmaf((float)lane, du, u) / part, high);
+            texels->v[i + lane] = clamped(fmaf((float)lane, dv, v) / part, high);
+        }
+    }
+}
+
+static inline int mix(int from, int to, int share) { return from + (((to - from) * share + 0x4000) >> 15); }
+
+static inline int fraction(float value, int whole)
+{
+    const float part = (value - (float)whole) * 32768.0f;
+    return (int)(part < 32767.0f ? part : 32767.0f);
+}
+
+static void draw_stretch(Face face, const Texels *texels, int count, int bgr, uint8_t *rgb, uint16_t *depth,
+                         const float *factor)
+{
+    for (int i = 0; rgb && i < count; i++) {
+        const int column = (int)texels->u[i], row = (int)texels->v[i];
+        const int right = fraction(texels->u[i], column), down = fraction(texels->v[i], row);
+        const uint8_t *a = face.colour + 3 * (row * face.side + column), *b = a + 3 * face.side;
+        for (int c = 0; c < 3; c++) {
+            const int left = mix(a[c] << 6, b[c] << 6, down), other = mix(a[c + 3] << 6, b[c + 3] << 6, down);
+            rgb[3 * i + (bgr ? 2 - c : c)] = (uint8_t)((mix(left, other, right) + 32) >> 6);
+        }
+    }
+    for (int i = 0; depth && i < count; i++) {
+        const int column = (int)(texels->u[i] + 0.5f), row = (int)(texels->v[i] + 0.5f);
+        long found = face.distance[row * face.side + column];
+        if (factor) found = lrintf((float)found * factor[i]);
+        depth[i] = (uint16_t)(found < 65535 ? found : 65535);
+    }
+}
+
+#endif
+
 /* Draw rows `top` to `stop` of a box. `h` is its homography from pixels to texels; row r shows the face from column
    first[r] to last[r]. `rgb`, `depth` and `factor` (each may be NULL) point at the box's first pixel in images of
    `width` columns; distances are multiplied by `factor`. */
-KERNEL void ghosts_draw(const uint32_t *colour, const uint16_t *distance, int side, const double *h,
+KERNEL void ghosts_draw(const uint8_t *colour, const uint16_t *distance, int side, const double *h,
                         const int64_t *first, const int64_t *last, int top, int stop, int width, uint8_t *rgb, int bgr,
                         uint16_t *depth, const float *factor)
 {
@@ -159,15 +228,3 @@ KERNEL void ghosts_draw(const uint32_t *colour, const uint16_t *distance, int si
         }
     }
 }
-
-#else /* OpenCV draws on other processors. */
-
-int ghosts_native_supported(void) { return 0; }
-
-void ghosts_draw(const uint32_t *colour, const uint16_t *distance, int side, const double *h, const int64_t *first,
-                 const int64_t *last, int top, int stop, int width, uint8_t *rgb, int bgr, uint16_t *depth,
-                 const float *factor)
-{
-}
-
-#endif

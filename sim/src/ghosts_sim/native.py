@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ghosts_sim.store import Panorama
 
 LIBRARY = Path(__file__).with_name("_native.so")
-VERSION = 1
+VERSION = 2
 """Of the kernel's functions; a library of another one is left from an older installation."""
 
 
@@ -62,8 +62,9 @@ class Native:
         width, faces_depth = view.intrinsics.width, panorama.faces_depth
         assert depth is None or faces_depth is not None, "the panorama was loaded without depth"
         # The kernel goes by addresses: what it is given must lie as it expects.
-        assert panorama.faces_rgbx.flags.c_contiguous
-        side = (panorama.faces_rgbx if rgb is not None else faces_depth).shape[1]  # type: ignore[union-attr]
+        assert panorama.faces_rgb.flags.c_contiguous
+        assert panorama.faces_rgb.shape[-1] == 3
+        side = (panorama.faces_rgb if rgb is not None else faces_depth).shape[1]  # type: ignore[union-attr]
         assert depth is None or (faces_depth.flags.c_contiguous and faces_depth.shape[1] == side)  # type: ignore[union-attr]
         starts = []
         for array in (rgb, depth, factor):
@@ -78,7 +79,7 @@ class Native:
                 None if start is None else start + corner * size for start, size in zip(starts, (3, 2, 4))
             )
             self._draw(
-                panorama.faces_rgbx[part.face].ctypes.data,
+                panorama.faces_rgb[part.face].ctypes.data,
                 None if faces_depth is None else faces_depth[part.face].ctypes.data,
                 side,
                 part.texel_from_pixel.ctypes.data,

@@ -43,9 +43,9 @@ def draw(
         band = range(top, min(top + height, rows.stop))
         within = slice(band.start - rows.start, band.stop - rows.start)
         if rgb is not None:
-            rgbx = np.empty((len(band), width, 4), np.uint8)
-            _warp(panorama.faces_rgbx, view, band, rgbx, cv2.INTER_LINEAR)
-            cv2.cvtColor(rgbx, cv2.COLOR_RGBA2BGR if bgr else cv2.COLOR_RGBA2RGB, dst=rgb[within])
+            seen = np.empty((len(band), width, panorama.faces_rgb.shape[-1]), np.uint8)
+            _warp(panorama.faces_rgb, view, band, seen, cv2.INTER_LINEAR)
+            rgb[within] = seen[..., 2::-1] if bgr else seen[..., :3]
         if depth is not None:
             assert panorama.faces_depth is not None, "the panorama was loaded without depth"
             _warp(panorama.faces_depth, view, band, depth[within], cv2.INTER_NEAREST)

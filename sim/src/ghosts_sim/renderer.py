@@ -90,7 +90,7 @@ class PanoramaRenderer:
         return self.render(scans, viewpoints, [ring] * len(viewpoints), camera)
 
 
-def for_each(work: Callable[[int], None], count: int, threads: int | None = None) -> None:
+def for_each(work: Callable[[int], object], count: int, threads: int | None = None) -> None:
     """Run `work(0…count−1)` on several threads, all cores by default; the caller's is one of them."""
     threads = min(threads or os.cpu_count() or 1, count)
     items = iter(range(count))

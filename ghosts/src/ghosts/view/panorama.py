@@ -43,7 +43,7 @@ def cube_texels(
 def equirect(panorama: Panorama, rotation: Float[np.ndarray, "3 3"], width: int = 1024) -> UInt8[np.ndarray, "h w 3"]:
     """The whole panorama as an equirectangular picture, twice as wide as high."""
     column, row = _equirect_texels(rotation.astype(float).tobytes(), width, panorama.face_px)
-    return cv2.cvtColor(cv2.remap(panorama.rgbx, column, row, cv2.INTER_LINEAR), cv2.COLOR_RGBA2RGB)
+    return cv2.remap(panorama.rgb, column, row, cv2.INTER_LINEAR)
 
 
 @lru_cache(maxsize=8)

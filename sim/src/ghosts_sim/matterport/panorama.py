@@ -84,7 +84,7 @@ def read_colour(release: RawRelease, scan: str, viewpoint: str) -> dict[tuple[in
     """The 18 undistorted colour images, RGB."""
     images = {}
     for which, (data, path) in zip(CAMERAS, release.read_all(scan, COLOUR, viewpoint)):
-        images[which] = decode(data, path, "an image", "RGB", _DOWNLOAD)
+        images[which] = decode(data, path, "an image", colour=True, hint=_DOWNLOAD)
     return images
 
 
@@ -92,7 +92,7 @@ def read_skybox(release: RawRelease, scan: str, viewpoint: str, face_px: int) ->
     """The six skybox faces, RGB, shrunk by area."""
     faces = np.empty((6, face_px, face_px, 3), np.uint8)
     for face, (data, path) in enumerate(release.read_all(scan, SKYBOX, viewpoint)):
-        image = decode(data, path, "an image", "RGB", _DOWNLOAD)
+        image = decode(data, path, "an image", colour=True, hint=_DOWNLOAD)
         if image.shape[0] != image.shape[1]:
             found = f"{image.shape[1]} × {image.shape[0]} pixels"
             raise DataError(f"a skybox face must be square, found {found}", file=path, hint=_DOWNLOAD)

@@ -139,7 +139,7 @@ class Simulator(Settings):
         self._choose(_batch=unsigned(size))
 
     def setCacheSize(self, size: int) -> None:
-        """Number of panoramas kept in memory, beside those that are preloaded."""
+        """Number of panoramas that are kept at least, beside those that are preloaded; see `Panoramas`."""
         self._choose(_cache_size=unsigned(size))
 
     def setSeed(self, seed: int) -> None:
@@ -154,9 +154,9 @@ class Simulator(Settings):
         self._buildings: dict[str, Building] = {}
         self._random = Minstd(self._seed)
         if self._rendering:  # without pictures any field of view will do, such as 60 rad
-            scans, count = Path(self._dataset_path), max(self._cache_size, 1)
+            scans, least = Path(self._dataset_path), max(self._cache_size, self._batch, 1)
             read = partial(_read, PanoramaStore(scans, depth=self._depth, cache_bytes=0, one_size=False))
-            panoramas = open_panoramas(scans, (self._depth, count), lambda: Panoramas(read, count, lambda _: 1))
+            panoramas = open_panoramas(scans, (self._depth, least), lambda: Panoramas(read, least))
             self._painter = Painter(panoramas, self._camera(), keep=self._discretised)
         self._initialised = True
 

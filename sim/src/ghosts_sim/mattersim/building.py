@@ -17,8 +17,10 @@ from ghosts_sim.errors import DataError
 from ghosts_sim.graph import NavGraph, load_graph
 from ghosts_sim.mattersim.odd_graphs import read_odd_graph
 from ghosts_sim.navigation import Ranked
+from ghosts_sim.renderer import for_each
 from ghosts_sim.store import ByteCache, Panorama
 
+BUDGET_BYTES = 4 << 30
 Place = Tuple[str, int, float, float, float]
 """Viewpoint, its row, and its position in the single precision of the originals."""
 
@@ -119,22 +121,39 @@ def _read_graph(path: Path) -> NavGraph:
         return graph
 
 
+def memory_budget() -> int:
+    """Bytes of decoded panoramas that are kept: 4 GiB, or a quarter of this machine's memory if that is less."""
+    try:
+        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+    except (ValueError, OSError):
+        most = BUDGET_BYTES
+    return min(BUDGET_BYTES, most)
+
+
 class Panoramas:
     """Panoramas in memory, shared by every simulator that reads them from the same folder in the same way.
 
     Args:
         read: makes one of the files of a scan's viewpoint; raises ValueError where it cannot.
-        limit: of what is kept; `size_of` says what counts.
-        size_of: 1 for a number of panoramas, their bytes for a bound in bytes.
+        least: so many panoramas are kept; beyond them, as many as fit into `memory_budget()`.
     """
 
-    def __init__(self, read: Callable[[str, str], Panorama], limit: int, size_of: Callable[[Panorama], int]) -> None:
+    def __init__(self, read: Callable[[str, str], Panorama], least: int) -> None:
         self._read = read
-        self._recent: ByteCache[Panorama] = ByteCache(limit, size_of)
+        self._recent: ByteCache[Panorama] = ByteCache(memory_budget(), lambda panorama: panorama.nbytes, least)
         self._preloaded: dict[str, dict[str, Panorama]] = {}
 
-    def get(self, scan: str, viewpoint: str) -> Panorama:
-        """The panorama of a viewpoint."""
+    def get_all(self, names: list[tuple[str, str]]) -> list[Panorama]:
+        """The panoramas of scans' viewpoints; those that have to be read are read side by side."""
+        missing = [name for name in dict.fromkeys(names) if not self._has(*name)]
+        if len(missing) > 1:
+            for_each(lambda number: self._get(*missing[number]), len(missing))
+        return [self._get(*name) for name in names]
+
+    def _has(self, scan: str, viewpoint: str) -> bool:
+        return viewpoint in self._preloaded.get(scan, ()) or (scan, viewpoint) in self._recent
+
+    def _get(self, scan: str, viewpoint: str) -> Panorama:
         whole = self._preloaded.get(scan)
         if whole is not None and viewpoint in whole:
             return whole[viewpoint]

@@ -19,7 +19,7 @@ from ghosts_sim.mattersim.building import Building, Location, Panoramas, State, 
 from ghosts_sim.mattersim.minstd import Minstd, random_row
 from ghosts_sim.mattersim.settings import Settings, real, text, whole
 from ghosts_sim.mattersim.walker import Painter, Walker
-from ghosts_sim.store import DEFAULT_CACHE_BYTES, Panorama, PanoramaStore
+from ghosts_sim.store import Panorama, PanoramaStore
 from ghosts_sim.types import Intrinsics
 
 __all__ = ["SimState", "Simulator", "ViewPoint"]
@@ -89,9 +89,7 @@ class Simulator(Settings):
     def _open(self, camera: Intrinsics) -> None:
         scans = Path(self._dataset_path) / "v1" / "scans"
         read = partial(_read, PanoramaStore(scans, depth=False, cache_bytes=0))
-        panoramas = open_panoramas(
-            scans, ("v1",), lambda: Panoramas(read, DEFAULT_CACHE_BYTES, lambda item: item.nbytes)
-        )
+        panoramas = open_panoramas(scans, ("v1",), lambda: Panoramas(read, 1))
         self._painter = Painter(panoramas, camera, keep=self._discretised)
 
     def newEpisode(

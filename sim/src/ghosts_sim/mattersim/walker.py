@@ -85,9 +85,8 @@ class Painter:
         """
         # For each walker what it sees in colour and, unless depth is drawn with it, in depth.
         seen: list[tuple[Panorama, FacesInView, FacesInView | None]] = []
-        for number, walker in enumerate(walkers):
-            assert walker.building is not None, "only a walker that has started sees"
-            panorama = self.panoramas.get(walker.scan, walker.building.graph.ids[walker.row])
+        names = [(walker.scan, walker.building.graph.ids[walker.row]) for walker in walkers if walker.building]
+        for number, (walker, panorama) in enumerate(zip(walkers, self.panoramas.get_all(names))):
             view, apart = walker.faces(self.camera, panorama.face_px, self.keep).ready(), None
             if depth is not None and panorama.depth_px != panorama.face_px:
                 apart = walker.faces(self.camera, panorama.depth_px, self.keep).ready()
