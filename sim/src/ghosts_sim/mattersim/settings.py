@@ -82,7 +82,7 @@ class Settings:
         """Image size in pixels."""
         self._width, self._height = whole(width), whole(height)
 
-    def setCameraVFOV(self, vfov: float) -> None:
+    def setCameraVFOV(self, vfov: SupportsFloat) -> None:
         """Vertical field of view in radians."""
         self._vfov = real(vfov)
 
