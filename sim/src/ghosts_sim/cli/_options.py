@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, FrozenSet, Tuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import tyro
 from typing_extensions import Annotated  # of Python 3.8; tyro brings it
@@ -40,7 +40,7 @@ def parse(options: type[T], command: str, arguments: list[str], about: str | Non
     return found
 
 
-Hidden = frozenset[tuple[type, str]]
+Hidden = FrozenSet[Tuple[type, str]]
 """Settings that are not offered: the dataclass and the name of each."""
 
 
