@@ -42,7 +42,7 @@ images: $(VENV)/.ready
 
 # What the tests hold to be run by hand, such as: make script RUN="ghosts/tests/robust/fuzz.py --minutes 60 --seed 7"
 script: $(VENV)/.ready
-	PYTHONPATH=testing:sim/tests:houses/tests:ghosts/tests $(BIN)/python $(RUN)
+	PYTHONPATH=testing:sim/tests:houses/tests:ghosts/tests:tests $(BIN)/python $(RUN)
 
 # Known vulnerabilities of everything installed, by PyPI's advisories; needs a network. In its own environment, so that it does not audit itself.
 audit: $(VENV)/.ready
