@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import torch
 
-from ghosts.agent.model import GoalModel
 from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MapperConfig, ModelConfig
+from ghosts.methods.ghost.model import GoalModel
 from ghosts_benchmarks.model import make_optimiser, measure_model, place, synthetic_batch, train_step
 
 CPU = torch.device("cpu")

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ghosts.agent.model import Briefing, GoalModel
+from ghosts.agent.interface import Briefing
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.belief.motion import build_motion
@@ -31,6 +31,7 @@ from ghosts.mapping.mapper import MapState, draw_masks
 from ghosts.mapping.observations import Observations, observations_of
 from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.tiles import Tiles, place_tiles, tiles_from_points
+from ghosts.methods.ghost.model import GoalModel
 from ghosts.precision import network_type, networks_in
 from ghosts_benchmarks.measure import Measurement, measure
 from ghosts_sim.geometry import camera_to_world, lattice_cells, snap_origin

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import torch
 
-from ghosts.agent.model import GoalModel
 from ghosts.config import (
     FilterConfig,
     LanguageConfig,
@@ -20,6 +19,7 @@ from ghosts.config import (
 from ghosts.mapping.observations import Observations, observations_of
 from ghosts.mapping.points import Points
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
+from ghosts.methods.ghost.model import GoalModel
 from ghosts_sim.types import Intrinsics
 
 CAMERA = Intrinsics(width=40, height=32, vfov_rad=math.radians(60))

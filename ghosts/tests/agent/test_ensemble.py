@@ -9,9 +9,9 @@ import torch
 
 from experiments import acting, hand_coded_of
 from ghosts.agent.ensemble import Ensemble, EnsembleAgent
-from ghosts.agent.model import GoalModel
 from ghosts.data.dataset import Dataset
 from ghosts.methods.build import build_model
+from ghosts.methods.ghost.model import GoalModel
 from ghosts.run.load import Run, ensemble_of
 from ghosts.run.rollout import GraphWalks, walk_episodes
 from ghosts_sim.errors import ConfigError

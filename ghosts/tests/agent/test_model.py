@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from agent.makers import CAMERA, random_points, seen_from, small_config, small_model
 from ghosts.agent.candidates import Candidates
-from ghosts.agent.model import Briefing, GoalModel
+from ghosts.agent.interface import Briefing
 from ghosts.agent.policy import policy_loss
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
@@ -22,6 +22,7 @@ from ghosts.mapping.mapper import draw_masks
 from ghosts.mapping.observations import Observations
 from ghosts.mapping.points import Points, points_from_rgbd
 from ghosts.mapping.tiles import place_tiles, tiles_from_points
+from ghosts.methods.ghost.model import GoalModel
 from ghosts_sim.geometry import camera_to_world
 from mapping.whole_maps import maps_from_cells, unroll
 

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from agent.makers import CAMERA, small_config, small_model
-from ghosts.agent.model import GoalModel
 from ghosts.agent.sensors import Detection, NamedLabels
 from ghosts.agent.tracker import GoalTracker
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.label_tiles import label_tiles
 from ghosts.mapping.landmark_views import LandmarkView
+from ghosts.methods.ghost.model import GoalModel
 from ghosts.words.tokens import Vocabulary
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import lattice_corner

@@ -11,7 +11,7 @@ from lightning_fabric import Fabric
 from torch import nn
 
 from experiments import hand_coded_of, task_of
-from ghosts.agent.model import Briefing, Prediction, mean_prediction
+from ghosts.agent.interface import Briefing, Prediction, mean_prediction
 from ghosts.belief.histogram import pose_belief
 from ghosts.data.examples import evenly
 from ghosts.evaluate.goal import Execution, GoalScores, evaluate_goal, score_goal

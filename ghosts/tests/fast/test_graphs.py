@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from agent.makers import random_points, seen_from, small_model
-from ghosts.agent.model import Briefing
+from ghosts.agent.interface import Briefing
 from ghosts.belief.filter import build_filter
 from ghosts.belief.histogram import pose_belief
 from ghosts.config import FilterConfig, LanguageConfig, LingUNetConfig, MotionConfig

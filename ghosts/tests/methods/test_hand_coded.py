@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from agent.makers import seen_from
-from ghosts.agent.model import Briefing
+from ghosts.agent.interface import Briefing
 from ghosts.belief.histogram import arg_max_m
 from ghosts.config import MapperConfig
 from ghosts.mapping.points import Points

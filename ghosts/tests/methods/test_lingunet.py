@@ -8,7 +8,7 @@ import torch
 from torch.testing import assert_close
 
 from agent.makers import random_points, seen_from, small_config
-from ghosts.agent.model import Briefing
+from ghosts.agent.interface import Briefing
 from ghosts.belief.histogram import arg_max_m
 from ghosts.methods.lingunet.model import LingUNetBaseline, LingUNetModel, heat_loss, heat_targets
 from ghosts.methods.lingunet.settings import HeatConfig, HeatModelConfig

@@ -15,11 +15,12 @@ from torch import Tensor
 from crafted import respoilt
 from experiments import task_of
 from ghosts.agent.candidates import on_slots
-from ghosts.agent.model import Briefing, GoalModel
+from ghosts.agent.interface import Briefing
 from ghosts.belief.histogram import normalise, update
 from ghosts.data.tile_store import JOINED, checksum, read_tiles, write_tiles
 from ghosts.evaluate.goal import evaluate_goal
 from ghosts.mapping.tiles import Tiles
+from ghosts.methods.ghost.model import GoalModel
 from ghosts.run.load import load_run
 from ghosts.run.tracker import load_tracker
 from ghosts.train.trainer import LOG, RunFiles, train

@@ -10,7 +10,7 @@ from my_method.settings import StraightExperiment, my_method
 if TYPE_CHECKING:
     from torch import nn
 
-    from ghosts.agent.model import Vectors
+    from ghosts.agent.interface import Vectors
 
 
 class StraightMethod(GhostMethod):

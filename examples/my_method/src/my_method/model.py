@@ -6,10 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ghosts.agent.model import GoalModel, Vectors
+from ghosts.agent.interface import Vectors
 from ghosts.belief.displacements import arrival_headings, displacements, stays_on_map
 from ghosts.belief.kernel import JointKernel, KernelAt
 from ghosts.belief.motion import per_map
+from ghosts.methods.ghost.model import GoalModel
 from my_method.settings import StraightModelConfig
 
 

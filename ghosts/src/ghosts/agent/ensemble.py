@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from ghosts.agent.interface import Briefing, FilterModel, Prediction, mean_prediction
 from ghosts.agent.loop import (
-    STEP_LIMIT,
     Action,
     Belief,
     Carry,
@@ -25,7 +25,7 @@ from ghosts.agent.loop import (
     decide,
     looked_at,
 )
-from ghosts.agent.model import Briefing, GoalModel, Prediction, mean_prediction
+from ghosts.config import STEP_LIMIT
 from ghosts.mapping.observations import Observations
 
 
@@ -36,12 +36,12 @@ class Ensemble(nn.Module):
         models: with beliefs of one shape.
     """
 
-    def __init__(self, models: Sequence[GoalModel]) -> None:
+    def __init__(self, models: Sequence[FilterModel]) -> None:
         super().__init__()
         self.config, self.models = models[0].config, nn.ModuleList(models)
 
     @property
-    def members(self) -> list[GoalModel]:
+    def members(self) -> list[FilterModel]:
         """The models."""
         return list(self.models)  # type: ignore[arg-type]
 

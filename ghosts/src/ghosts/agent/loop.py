@@ -18,15 +18,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ghosts.agent.candidates import Candidates, on_slots
-from ghosts.agent.model import Briefing, EncodedInstruction, GoalModel
+from ghosts.agent.interface import Briefing, EncodedInstruction, FilterModel
 from ghosts.belief.filter import FilterTrace
+from ghosts.config import STEP_LIMIT
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.mapper import MapState
 from ghosts_sim.types import Grid
 from ghosts_sim.values import require
 
-STEP_LIMIT = 12
-"""Panoramas an agent may look at: the longest demonstration of R2R has 7."""
 TOGETHER = 16
 """Beliefs of walkers that have stopped are not computed. The others are filled up to a multiple of this, since a GPU's
 library plans every convolution anew for each size of a batch."""
@@ -217,7 +216,7 @@ class GhostAgent:
         step_limit: places that an episode may look from; after the last one it goes to the best of them and stops.
     """
 
-    def __init__(self, model: GoalModel, planner: Score | None = None, step_limit: int = STEP_LIMIT) -> None:
+    def __init__(self, model: FilterModel, planner: Score | None = None, step_limit: int = STEP_LIMIT) -> None:
         require(step_limit >= 1, "step_limit must be at least 1", step_limit)
         self.model, self.planner, self.step_limit = model, planner, step_limit
 

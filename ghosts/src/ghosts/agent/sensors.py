@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ghosts.agent.model import Briefing
+from ghosts.agent.interface import Briefing
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.label_tiles import cells_from_labels
 from ghosts.mapping.labels import STRUCTURE, UNKNOWN_OBJECT, LabelSet, label_words

@@ -25,8 +25,8 @@ import torch
 from torch import Tensor
 
 from ghosts.agent.estimate import GoalEstimate
+from ghosts.agent.interface import FilterModel
 from ghosts.agent.loop import Belief, Carry, GhostAgent, Observation, Places
-from ghosts.agent.model import GoalModel
 from ghosts.agent.sensors import Detection, NamedLabels, Views, brief, cells_from_detections, cells_from_views, matrices
 from ghosts.belief.histogram import NOT_FINITE, arg_max_m, best_guess_m, cell_centres_m, entropy, marginal, mass_within
 from ghosts.devices import to_device
@@ -80,7 +80,7 @@ class GoalTracker:
 
     def __init__(
         self,
-        model: GoalModel,
+        model: FilterModel,
         vocabulary: Vocabulary,
         backbone: Callable[[Tensor], Tensor] | None = None,
         labels: NamedLabels | None = None,

@@ -19,6 +19,7 @@ from ghosts.config.values import (
 from ghosts_sim.types import Grid
 
 STEP_LIMIT = 12
+"""Panoramas an agent may look at: the longest demonstration of R2R has 7."""
 MOST_CELLS = 1024
 """Most cells per side of a map: half a kilometre, with cells of 0.5 m."""
 MOST_STEPS = 256

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ghosts.agent.model import Briefing
+from ghosts.agent.interface import Briefing
 from ghosts.fast.stencil import Stencil
 from ghosts.mapping.mapper import Masks
 from ghosts.mapping.observations import Observations

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
-from ghosts.agent.model import Briefing
+from ghosts.agent.interface import Briefing
 from ghosts.config import TrainConfig
 from ghosts.data.bank import TileBank, landmark_bank
 from ghosts.data.batches import Batch, coverage

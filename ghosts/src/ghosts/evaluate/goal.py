@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ghosts.agent.model import Prediction, Predictor, mean_prediction
+from ghosts.agent.interface import Prediction, Predictor, mean_prediction
 from ghosts.belief.histogram import NOT_FINITE, mass_near
 from ghosts.config import Precision
 from ghosts.data.batches import Batch

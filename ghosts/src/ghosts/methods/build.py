@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from ghosts.agent.model import Vectors
+from ghosts.agent.interface import Vectors
 from ghosts.config import Experiment
 from ghosts.mapping.labels import LabelSet
 from ghosts.methods import method_of

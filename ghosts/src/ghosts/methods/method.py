@@ -16,8 +16,8 @@ from ghosts_sim.errors import ConfigError
 if TYPE_CHECKING:  # torch takes seconds, and `ghosts train --help` should not wait for it
     from torch import nn
 
+    from ghosts.agent.interface import FilterModel, Predictor, Vectors
     from ghosts.agent.loop import Agent
-    from ghosts.agent.model import GoalModel, Predictor, Vectors
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
     from ghosts.methods.speaker.model import Speaker
@@ -88,7 +88,7 @@ class Method:
         """The model as one that predicts goals; None where it does not."""
         return None
 
-    def filter(self, model: nn.Module) -> GoalModel | None:
+    def filter(self, model: nn.Module) -> FilterModel | None:
         """The model as one whose belief can be tracked and looked into; None where it has none."""
         return None
 

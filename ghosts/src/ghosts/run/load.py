@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from ghosts.agent.ensemble import Ensemble
+from ghosts.agent.interface import FilterModel, Predictor
 from ghosts.agent.loop import Agent
-from ghosts.agent.model import GoalModel, Predictor
 from ghosts.agent.planner import Planner
 from ghosts.config import Experiment
 from ghosts.data.reading import Reading, reading_of
@@ -67,7 +67,7 @@ class Run:
         return self.method.predictor(self.model)
 
     @property
-    def filter(self) -> GoalModel | None:
+    def filter(self) -> FilterModel | None:
         """The model as one with a belief to track; None where it has none."""
         return self.method.filter(self.model)
 

@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from ghosts.agent.interface import Briefing
 from ghosts.agent.known import KnownGraph, Neighbours, start_graph, visit, walk_to
 from ghosts.agent.loop import Action, Agent, C, Choose, Observation, choose_best, step
-from ghosts.agent.model import Briefing
 from ghosts.belief.histogram import pose_belief
 from ghosts.config import ModelConfig
 from ghosts.data.dataset import Dataset

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ghosts.agent.candidates import on_slots
+from ghosts.agent.interface import Prediction
 from ghosts.agent.known import KnownGraph, walk_to
 from ghosts.agent.loop import Action, Belief, GhostAgent, choose_best, decide
-from ghosts.agent.model import Prediction
 from ghosts.agent.planner import Planner
 from ghosts.view.record import Choice, ChosenBy
 from ghosts_sim import geometry

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ghosts.agent.interface import Prediction, mean_prediction
 from ghosts.agent.known import KnownGraph, start_graph
 from ghosts.agent.loop import Carry, GhostAgent
-from ghosts.agent.model import Prediction, mean_prediction
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import entropy, marginal
 from ghosts.data.dataset import Dataset

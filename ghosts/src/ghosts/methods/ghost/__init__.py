@@ -13,8 +13,8 @@ from ghosts_sim.errors import ConfigError
 if TYPE_CHECKING:
     from torch import nn
 
+    from ghosts.agent.interface import FilterModel, Predictor, Vectors
     from ghosts.agent.loop import Agent
-    from ghosts.agent.model import GoalModel, Predictor, Vectors
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
     from ghosts.train.task import EpisodeTask
@@ -25,7 +25,7 @@ class GhostMethod(Method):
 
     def build(self, experiment: FilterExperiment | AgentExperiment, labels: int, vectors: Vectors) -> nn.Module:
         """See `Method.build`."""
-        from ghosts.agent.model import GoalModel
+        from ghosts.methods.ghost.model import GoalModel
 
         return GoalModel(experiment.model, labels, vectors)
 
@@ -72,19 +72,19 @@ class GhostMethod(Method):
         """See `Method.predictor`."""
         return model  # type: ignore[return-value]
 
-    def filter(self, model: nn.Module) -> GoalModel | None:
+    def filter(self, model: nn.Module) -> FilterModel | None:
         """See `Method.filter`."""
-        from ghosts.agent.model import GoalModel
+        from ghosts.agent.interface import FilterModel
 
-        return model if isinstance(model, GoalModel) else None
+        return model if isinstance(model, FilterModel) else None
 
     def agent(
         self, name: str, model: nn.Module, experiment: FilterExperiment | AgentExperiment, *, planner: bool = False
     ) -> Agent[Any, Any, Any]:
         """See `Method.agent`."""
         from ghosts.agent.ensemble import Ensemble, EnsembleAgent
+        from ghosts.agent.interface import FilterModel
         from ghosts.agent.loop import GhostAgent
-        from ghosts.agent.model import GoalModel
         from ghosts.agent.planner import Planner
 
         if not (experiment.acts or planner):
@@ -92,7 +92,7 @@ class GhostMethod(Method):
         chooses = Planner(experiment.planner) if planner else None
         if isinstance(model, Ensemble):
             return EnsembleAgent(model, chooses, experiment.model.step_limit)
-        assert isinstance(model, GoalModel), "a model of this method"
+        assert isinstance(model, FilterModel), "a model of this method"
         return GhostAgent(model, chooses, experiment.model.step_limit)
 
 

@@ -20,13 +20,13 @@ from torch import Tensor
 from ghosts.agent.candidates import Candidates
 from ghosts.agent.known import KnownGraph
 from ghosts.agent.loop import GhostAgent
-from ghosts.agent.model import GoalModel
 from ghosts.agent.policy import policy_loss
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Selection
+from ghosts.methods.ghost.model import GoalModel
 from ghosts.methods.ghost.settings import AgentExperiment, AgentTrainConfig
 from ghosts.run.rollout import Episodes, GraphWalks, Rollout, walk_episodes
 from ghosts.train.walks import Targets, WalkPlan, WalkTask, mixed_choice

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ghosts.agent.model import GoalModel
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.data.batches import Batch
 from ghosts.fast.graphs import Captured, capture
+from ghosts.methods.ghost.model import GoalModel
 from ghosts.methods.ghost.settings import FilterExperiment
 from ghosts.train.goal import GoalTask
 

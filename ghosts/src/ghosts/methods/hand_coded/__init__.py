@@ -11,7 +11,7 @@ from ghosts.methods.method import Method
 if TYPE_CHECKING:
     from torch import nn
 
-    from ghosts.agent.model import Predictor, Vectors
+    from ghosts.agent.interface import Predictor, Vectors
 
 
 def hand_coded() -> HandCodedExperiment:

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from ghosts.agent.model import Briefing, Prediction
+from ghosts.agent.interface import Briefing, Prediction
 from ghosts.mapping.observations import Observations
 from ghosts.methods.hand_coded.settings import HandCodedModelConfig
 from ghosts.methods.lingunet.model import prediction_of

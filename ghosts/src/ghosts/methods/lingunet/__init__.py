@@ -12,7 +12,7 @@ from ghosts.methods.method import Method
 if TYPE_CHECKING:
     from torch import nn
 
-    from ghosts.agent.model import Predictor, Vectors
+    from ghosts.agent.interface import Predictor, Vectors
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
     from ghosts.train.task import EpisodeTask

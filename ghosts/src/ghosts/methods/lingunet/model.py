@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ghosts.agent.model import Briefing, Prediction, Vectors
+from ghosts.agent.interface import Briefing, Prediction, Vectors
 from ghosts.belief.histogram import arg_max_m, gaussian, normalise
 from ghosts.belief.lingunet import LingUNet
 from ghosts.mapping.cells import CellFeatures

@@ -13,8 +13,8 @@ from ghosts_sim.errors import ConfigError
 if TYPE_CHECKING:
     from torch import nn
 
+    from ghosts.agent.interface import Vectors
     from ghosts.agent.loop import Agent
-    from ghosts.agent.model import Vectors
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
     from ghosts.train.task import EpisodeTask

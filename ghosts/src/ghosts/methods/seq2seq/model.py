@@ -15,10 +15,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ghosts.agent.candidates import on_slots, segment_log_softmax
+from ghosts.agent.interface import Briefing, Vectors
 from ghosts.agent.known import KnownGraph
-from ghosts.agent.loop import STEP_LIMIT, Action, Choose, Observation, choose_best, looked_at
-from ghosts.agent.model import Briefing, Vectors
-from ghosts.config import require
+from ghosts.agent.loop import Action, Choose, Observation, choose_best, looked_at
+from ghosts.config import STEP_LIMIT, require
 from ghosts.devices import to_device
 from ghosts.mapping.cells import CellFeatures, MapCells
 from ghosts.mapping.sectors import sector_features, to_sector

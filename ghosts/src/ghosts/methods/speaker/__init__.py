@@ -12,7 +12,7 @@ from ghosts.methods.speaker.settings import SpeakerExperiment
 if TYPE_CHECKING:
     from torch import nn
 
-    from ghosts.agent.model import Vectors
+    from ghosts.agent.interface import Vectors
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
     from ghosts.methods.speaker.model import Speaker

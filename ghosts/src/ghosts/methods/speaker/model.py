@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ghosts.agent.model import Vectors
+from ghosts.agent.interface import Vectors
 from ghosts.belief.histogram import NOT_FINITE
 from ghosts.mapping.cells import CellFeatures, MapCells
 from ghosts.mapping.sectors import sector_features

@@ -8,62 +8,30 @@ the map. Training, evaluation, agents, the robot's tracker and the viewer all go
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from jaxtyping import Float
+from torch import Tensor
 
+from ghosts.agent.interface import (
+    Briefing,
+    EncodedInstruction,
+    FilterModel,
+    Prediction,
+    Vectors,
+    mean_prediction,
+)
 from ghosts.agent.policy import Policy
 from ghosts.belief.filter import FilterTrace, build_filter
-from ghosts.belief.histogram import arg_max_m, best_guess_m, marginal, pose_belief
-from ghosts.config import ModelConfig, ModelParts
+from ghosts.belief.histogram import marginal, pose_belief
+from ghosts.config import ModelConfig
 from ghosts.fast.graphs import Captured
 from ghosts.mapping.cells import CellFeatures, MapCells
 from ghosts.mapping.mapper import Mapper, MapState, MapSteps, Masks
 from ghosts.mapping.observations import Observations, observations_of
 from ghosts.words.decoder import InstructionModel, Latents
-from ghosts_sim.types import SUCCESS_M, Grid
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """Vectors of words and labels, given to a model when it is made."""
-
-    words: Float[Tensor, "n d"] | None = None
-    """Of all word ids (`words.tokens.Vocabulary.vectors`)."""
-    labels: Float[Tensor, "m d"] | None = None
-    """Of the labels of training (`mapping.labels.LabelSet.vectors`)."""
-
-
-@dataclass(frozen=True)
-class Briefing:
-    """What the walkers of b episodes are told: the words of an instruction, and where they start."""
-
-    tokens: Int[Tensor, "b l"]
-    """Word ids, padded at the end."""
-    lengths: Int[Tensor, " b"]
-    """Words of each instruction."""
-    start_xy_m: Float[Tensor, "b 2"]
-    """From the map's origin."""
-    start_heading_rad: Float[Tensor, " b"]
-    """Clockwise from +y."""
-
-
-@dataclass(frozen=True)
-class EncodedInstruction:
-    """A briefing whose words are encoded as latent actions and observations."""
-
-    latents: Latents
-    start_xy_m: Float[Tensor, "b 2"]
-    start_heading_rad: Float[Tensor, " b"]
-
-    def pick(self, episodes: Int[Tensor, " w"]) -> EncodedInstruction:
-        """Some of the episodes."""
-        latents = {item.name: getattr(self.latents, item.name).index_select(0, episodes) for item in fields(Latents)}
-        start = self.start_xy_m.index_select(0, episodes), self.start_heading_rad.index_select(0, episodes)
-        return EncodedInstruction(Latents(**latents), *start)
+from ghosts_sim.types import Grid
 
 
 @dataclass(frozen=True)
@@ -79,37 +47,7 @@ class GoalTrace:
     """The belief's grid."""
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """What a model says about the goal, for the map of every agent step."""
-
-    goal_xy_m: Float[Tensor, "b s 2"]
-    """Where the goal is most likely within 3 m, metres from the map's origin."""
-    peak_xy_m: Float[Tensor, "b s 2"]
-    """The peak of the distribution, which the paper takes for the goal."""
-    goal: Float[Tensor, "b s y x"]
-    """Distribution over the cells of `grid`."""
-    grid: Grid
-
-
-def mean_prediction(goals: Sequence[Float[Tensor, "b s y x"]], grid: Grid) -> Prediction:
-    """What several distributions over the goal say together."""
-    mean = torch.stack(tuple(goals)).mean(0)
-    return Prediction(best_guess_m(mean, grid, SUCCESS_M), arg_max_m(mean[:, :, None], grid, radius=1), mean, grid)
-
-
-@runtime_checkable
-class Predictor(Protocol):
-    """A row of Table 1."""
-
-    config: ModelParts
-
-    def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
-        """Goal distributions and their maxima, for the map of every agent step; without gradients."""
-        ...
-
-
-class GoalModel(nn.Module):
+class GoalModel(FilterModel):
     """Mapper + language + filter + policy. No state between calls: maps, dropout masks and CUDA graphs are passed in.
 
     Args:
