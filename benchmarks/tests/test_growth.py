@@ -15,7 +15,7 @@ from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import TRAIN
 from ghosts.methods.ghost.presets import tiny
-from ghosts.train.goal import GoalTask
+from ghosts.train.goal_task import GoalTask
 from ghosts.train.task import Share
 from ghosts_benchmarks.growth import AXES, Point, Ranges, measure_growth, restrict
 from ghosts_benchmarks.growth_plot import draw_growth

@@ -15,7 +15,7 @@ from experiments import task_of
 from ghosts.config import Purpose, to_dict
 from ghosts.evaluate.goal import evaluate_goal
 from ghosts.methods import PURPOSES, preset, presets
-from ghosts.train import goal
+from ghosts.train import goal_task
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
 from ghosts_sim.cli import main
 from landmark_world import load, make_landmark_root
@@ -54,7 +54,7 @@ def test_interrupted(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C during the first evaluation: saved, exit 130, and the same command goes on."""
-    real, calls = goal.evaluate_goal, []
+    real, calls = goal_task.evaluate_goal, []
 
     def interrupting(*arguments: object, **settings: object) -> object:
         calls.append(1)
@@ -62,7 +62,7 @@ def test_interrupted(
             os.kill(os.getpid(), signal.SIGINT)
         return real(*arguments, **settings)
 
-    monkeypatch.setattr(goal, "evaluate_goal", interrupting)
+    monkeypatch.setattr(goal_task, "evaluate_goal", interrupting)
     out = tmp_path / "run"
     arguments = ["train", "goal", *SMALL, "--data", str(data), "--out", str(out)]
     with pytest.raises(SystemExit) as stopped:

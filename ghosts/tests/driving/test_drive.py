@@ -24,10 +24,10 @@ from ghosts.cli import film as film_command
 from ghosts.cli._continuous import EvalCe, _choosers, drive_demo
 from ghosts.cli._runs import names_of_runs
 from ghosts.driving.agent import ContinuousAgent, Look
+from ghosts.driving.drive_record import Drive
+from ghosts.driving.drives import answers
 from ghosts.driving.load import make_agent
 from ghosts.driving.places import Exploration, _distances
-from ghosts.driving.record import Drive
-from ghosts.driving.rollout import answers
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.words.tokens import Vocabulary
 from ghosts_houses.task.drive import driven

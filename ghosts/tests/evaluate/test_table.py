@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ghosts.evaluate.goal import GoalScores
-from ghosts.evaluate.layout import text_rows
 from ghosts.evaluate.table import ScoredRun, goal_table, summarise
+from ghosts.evaluate.text_table import text_rows
 
 NAMES = ("1_0", "1_1", "2_0", "2_1")
 

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 from ghosts.mapping.backbone import ResNetBackbone
-from ghosts.mapping.weights import URL, check_file, default_path, expected_digest, fetch, install_weights
+from ghosts.mapping.resnet_weights import URL, check_file, default_path, expected_digest, fetch, install_weights
 from ghosts_sim.cli import main
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.files import cache_dir

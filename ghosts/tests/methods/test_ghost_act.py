@@ -36,9 +36,9 @@ from ghosts.methods.seq2seq.task import next_slots
 from ghosts.precision import choose_precision
 from ghosts.run.load import Run, load_run
 from ghosts.run.rollout import GraphWalks, Rollout
+from ghosts.train.own_walks import WalkPlan, mixed_choice, sample_slots
 from ghosts.train.task import EpisodeTask, Share
 from ghosts.train.trainer import RunFiles, train
-from ghosts.train.walks import WalkPlan, mixed_choice, sample_slots
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.types import Intrinsics

@@ -27,10 +27,10 @@ from ghosts.methods.ghost.presets import landmarks_agent, landmarks_improved
 from ghosts.methods.seq2seq.presets import landmarks_seq2seq
 from ghosts.run.load import find_checkpoint
 from ghosts.run.rollout import GraphWalks
+from ghosts.train.own_walks import WalkPlan
 from ghosts.train.start import POLICY
 from ghosts.train.task import Share
 from ghosts.train.trainer import RunFiles, train
-from ghosts.train.walks import WalkPlan
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts_sim.errors import ConfigError, DataError
 from landmark_world import load, make_landmark_root, small_experiment

@@ -24,7 +24,7 @@ from ghosts.methods.seq2seq.model import (
 from ghosts.methods.seq2seq.settings import DecoderConfig, Seq2SeqModelConfig
 from ghosts.methods.seq2seq.task import next_slots
 from ghosts.run.rollout import walk_episodes
-from ghosts.train.walks import WalkPlan, mixed_choice
+from ghosts.train.own_walks import WalkPlan, mixed_choice
 from landmark_world import small_experiment
 
 DECODER = DecoderConfig(16, 4, 0.0)

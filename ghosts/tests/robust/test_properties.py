@@ -21,7 +21,7 @@ from torch.testing import assert_close
 from ghosts.belief.histogram import arg_max_m, centre_of_mass_m, entropy, normalise, pose_belief, total_mass, update
 from ghosts.belief.motion import factorised_kernels, joint_kernel
 from ghosts.fast.strided import displace
-from ghosts.view.packed import pack, unpack
+from ghosts.view.packed_arrays import pack, unpack
 from ghosts.words.tokens import build_vocabulary
 from ghosts_sim import geometry
 from ghosts_sim.errors import GhostsError

@@ -26,7 +26,7 @@ from ghosts.methods import method_of, preset, presets
 from ghosts.methods.lingunet.settings import HeatModelConfig
 from ghosts.precision import choose_precision
 from ghosts.run.load import load_run
-from ghosts.train.goal import GoalTask
+from ghosts.train.goal_task import GoalTask
 from ghosts.train.task import batch_numbers
 from ghosts.train.trainer import LOG, RunFiles, learning_rate, train, update_average
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint

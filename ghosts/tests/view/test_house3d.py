@@ -20,14 +20,14 @@ from checks import unchecked
 from ghosts.agent.candidates import Candidates
 from ghosts.agent.tracker import GoalTracker
 from ghosts.driving.agent import ContinuousAgent
+from ghosts.driving.drive_record import Drive, record_drive
 from ghosts.driving.places import Exploration
-from ghosts.driving.record import Drive, record_drive
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
 from ghosts.view.film import write_pictures
 from ghosts.view.house3d import Houses3D
 from ghosts.view.library import Library
-from ghosts.view.packed import unpack
+from ghosts.view.packed_arrays import unpack
 from ghosts.words.tokens import Vocabulary
 from ghosts_houses.task.episode import ContinuousEpisode
 from ghosts_houses.task.simulator import HouseSimulator, SimulatorConfig

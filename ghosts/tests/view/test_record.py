@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ghosts.view.library import Library
-from ghosts.view.motion import motion_to_json
-from ghosts.view.packed import pack, unpack
+from ghosts.view.motion_weights import motion_to_json
+from ghosts.view.packed_arrays import pack, unpack
 from ghosts.view.record import EpisodeRecord, corner_m, crop
 from ghosts.view.record_json import from_json, to_json
 from ghosts_sim.errors import DataError

@@ -34,7 +34,7 @@ from ghosts.view.film import film_pictures
 from ghosts.view.guard import MOST_BYTES, Guard
 from ghosts.view.images import Served
 from ghosts.view.library import Library
-from ghosts.view.packed import unpack
+from ghosts.view.packed_arrays import unpack
 from ghosts.view.record_json import from_json
 from ghosts.view.server import make_app
 from ghosts_sim.errors import DataError

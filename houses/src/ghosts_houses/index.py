@@ -45,7 +45,7 @@ class WorldConfig:
     area: tuple[float, float] = ANY_SIZE.area_m2
     """Least and most floor of a house in m², all storeys and walls included."""
     landmarks: bool = False
-    """Whether rooms and things are also written as landmarks (`world.landmarks`)."""
+    """Whether rooms and things are also written as landmarks (`ghosts_sim.landmarks`)."""
     shards: bool = False
     """Whether the training split is one file per house, `r2r/R2R_train/<scan>.json`, which training streams."""
 

@@ -33,7 +33,7 @@ def walk_random(graph: NavGraph, start: int, random: np.random.Generator, moves:
     Returns:
         Rows walked through, the start first.
     """
-    # The simulator's own horizontal field of view: not the lens's 75°, see `world.navigation.candidates`.
+    # The simulator's own horizontal field of view: not the lens's 75°, see `ghosts_sim.navigation.candidates`.
     hfov_rad = CAMERA.vfov_rad * CAMERA.width / CAMERA.height
     view = view_towards(float(random.integers(HEADINGS)) * HEADING_STEP_RAD, 0.0, discretised=True)
     rows, turns = [start], 0

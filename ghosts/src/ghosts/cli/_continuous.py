@@ -18,7 +18,7 @@ from ghosts_sim.errors import ConfigError, UnknownNameError
 from ghosts_sim.values import require
 
 if TYPE_CHECKING:
-    from ghosts.driving.rollout import Choose
+    from ghosts.driving.drives import Choose
     from ghosts_sim.dataroot import DataRoot
     from ghosts_sim.motion import Driver
 
@@ -72,7 +72,7 @@ def evaluate_ce(options: EvalCe) -> None:
     """Run `ghosts eval ce`."""
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.data.examples import evenly
-    from ghosts.driving.rollout import Driven, drive_all, summary, table
+    from ghosts.driving.drives import Driven, drive_all, summary, table
     from ghosts.run.load import load_run
     from ghosts.weights.checkpoint import provenance
     from ghosts.words.tokens import unread
@@ -155,8 +155,8 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
 
 def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, out: Path) -> None:
     """Run `ghosts film --drive`: by default the shipped agent, in the first episode of an unseen split."""
+    from ghosts.driving.drive_record import record_drive
     from ghosts.driving.load import make_agent
-    from ghosts.driving.record import record_drive
     from ghosts.run.load import load_run
     from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
     from ghosts.view.film import write_pictures
@@ -187,8 +187,8 @@ def _always(driver: Driver) -> Choose:
 
 def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
     """All drivers by name. Wrong options are refused before anybody drives."""
+    from ghosts.driving.drives import answers
     from ghosts.driving.load import make_agent
-    from ghosts.driving.rollout import answers
     from ghosts.run.load import load_run
     from ghosts_houses.task.drive import make_driver
 

@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> None:
     if options.out is not None:
         check_out_file(options.out)
     # Imported here: torch takes seconds, and `--help` should not wait for it.
-    from ghosts.mapping.weights import URL, check_file, default_path, install_weights
+    from ghosts.mapping.resnet_weights import URL, check_file, default_path, install_weights
 
     if options.file is not None and not check_file(options.file):
         print(f"{options.file}: not verified, since its name carries no checksum (as {Path(URL).name} does)")

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from ghosts.evaluate.bootstrap import Draws, calibration_interval, draw_paths, mean_interval
 from ghosts.evaluate.goal import CALIBRATION_BINS, WALK_SEED, GoalScores
-from ghosts.evaluate.layout import Table
+from ghosts.evaluate.text_table import Table
 from ghosts_sim.types import SUCCESS_M
 
 FORMAT, VERSION = "ghosts-goal-table", 1

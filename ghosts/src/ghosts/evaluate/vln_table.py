@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ghosts.evaluate.bootstrap import SAMPLES, draw_paths, mean_interval
-from ghosts.evaluate.layout import Table
+from ghosts.evaluate.text_table import Table
 from ghosts_sim.metrics import NavScores
 from ghosts_sim.types import SUCCESS_M
 

@@ -94,7 +94,7 @@ def untrained(experiment: Experiment) -> Run:
 
 
 def ensemble_of(runs: Sequence[Run]) -> Run:
-    """Several runs as one (`act.ensemble`).
+    """Several runs as one (`agent.ensemble`).
 
     Raises:
         ConfigError: they are fewer than two, some have no filter, or they do not read the same of the data.

@@ -1,4 +1,4 @@
-"""What can be trained: a model with its data and its loss. The trainer (`learn.trainer`) knows nothing else."""
+"""What can be trained: a model with its data and its loss. The trainer (`train.trainer`) knows nothing else."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from ghosts.driving.agent import Look
-from ghosts.driving.record import Drive, beliefs_of
+from ghosts.driving.drive_record import Drive, beliefs_of
 from ghosts.view.film import even_picture
 from ghosts_houses.draw import style
 from ghosts_houses.draw.canvas import new_figure

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ghosts.driving.agent import Look
+from ghosts.driving.drive_record import Drive, beliefs_of, record_drive
 from ghosts.driving.load import make_agent
-from ghosts.driving.record import Drive, beliefs_of, record_drive
 from ghosts.view.library import Library
-from ghosts.view.packed import pack
+from ghosts.view.packed_arrays import pack
 from ghosts.view.query import EpisodeQuery
 from ghosts_houses.assets.glb import glb_bytes
 from ghosts_houses.mesh.bake import bake

@@ -30,10 +30,10 @@ from ghosts.run.load import Run
 from ghosts.run.rollout import Episodes, GraphWalks
 from ghosts.view.cell import CellView, kernel_of
 from ghosts.view.choice import choice_of, choose_by_mass
-from ghosts.view.motion import motion_weights
+from ghosts.view.motion_weights import motion_weights
 from ghosts.view.query import FIXED_WALK, EpisodeQuery
 from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
-from ghosts.view.sight import labels_at, marks_at
+from ghosts.view.seen_labels import labels_at, marks_at
 from ghosts_sim import geometry
 from ghosts_sim.errors import ConfigError, UnknownNameError
 from ghosts_sim.graph import NavGraph

@@ -26,7 +26,7 @@ def equirect_rays(width: int, height: int) -> Float[np.ndarray, "h w 3"]:
 def cube_texels(
     rays: Float[np.ndarray, "*n 3"], rotation: Float[np.ndarray, "3 3"], face_px: int
 ) -> tuple[Float32[np.ndarray, "*n"], Float32[np.ndarray, "*n"]]:
-    """Column and row in a viewpoint's strip of faces that world directions look at (`world.camera`'s rule)."""
+    """Column and row in a viewpoint's strip of faces that world directions look at (`ghosts_sim.camera`'s rule)."""
     cube = rays @ -rotation  # (−Rᵀ d) as rows
     column, row = np.zeros((2, *rays.shape[:-1]), np.float32)
     size = np.abs(cube).max(-1)

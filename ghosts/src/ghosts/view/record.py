@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ghosts.view.motion import MotionWeights
+from ghosts.view.motion_weights import MotionWeights
 from ghosts_sim.types import Grid
 
 ChosenBy = Literal["policy", "planner", "mass"]

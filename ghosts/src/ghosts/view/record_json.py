@@ -11,8 +11,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ghosts.view.motion import motion_from_json, motion_to_json
-from ghosts.view.packed import EXPORT, LARGEST, pack, unpack
+from ghosts.view.motion_weights import motion_from_json, motion_to_json
+from ghosts.view.packed_arrays import EXPORT, LARGEST, pack, unpack
 from ghosts.view.record import Choice, ChosenBy, EpisodeRecord, Frame
 from ghosts_houses.draw.floor_plan import floor_plan_from_json
 from ghosts_sim.errors import ConfigError, DataError

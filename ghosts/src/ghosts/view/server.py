@@ -27,7 +27,7 @@ from ghosts.view.guard import Guard
 from ghosts.view.house3d import Houses3D
 from ghosts.view.inspector import Inspector
 from ghosts.view.library import Library
-from ghosts.view.packed import pack
+from ghosts.view.packed_arrays import pack
 from ghosts.view.panorama import data_address, png
 from ghosts.view.query import EpisodeQuery
 from ghosts.view.record_json import frame_to_json, header_to_json, to_json

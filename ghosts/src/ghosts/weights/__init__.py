@@ -16,7 +16,7 @@ FILTERS = {"houses-improved": "houses-agent", "landmarks-improved": "landmarks-a
 _LONGEST_HEAD = 100_000_000
 """Bytes; safetensors refuses longer ones too."""
 WORDS = FOLDER / "words.safetensors"
-"""Word vectors (`language.vectors`). This and the next two files are data, not weights."""
+"""Word vectors (`words.vectors`). This and the next two files are data, not weights."""
 THESAURUS = FOLDER / "thesaurus.safetensors"
 """Words of about the same meaning (`words.thesaurus`)."""
 WORD_ORDER = FOLDER / "word-order.safetensors"

@@ -1,4 +1,4 @@
-"""Holes of a cube of distances, filled face by face under guidance of colour (`world.depth_fill`).
+"""Holes of a cube of distances, filled face by face under guidance of colour (`ghosts_sim.depth_fill`).
 
 On a face, 1 / z of a plane is an affine function of the pixel. Means of neighbours are taken of that, not of the
 distance: a hole in a slanted wall or in the floor then gets the depth of the plane through its rim. A hole that hides

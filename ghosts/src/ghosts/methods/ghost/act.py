@@ -29,7 +29,7 @@ from ghosts.data.examples import Selection
 from ghosts.methods.ghost.model import GoalModel
 from ghosts.methods.ghost.settings import AgentExperiment, AgentTrainConfig
 from ghosts.run.rollout import Episodes, GraphWalks, Rollout, walk_episodes
-from ghosts.train.walks import Targets, WalkPlan, WalkTask, mixed_choice
+from ghosts.train.own_walks import Targets, WalkPlan, WalkTask, mixed_choice
 from ghosts_sim.metrics import score_path
 
 

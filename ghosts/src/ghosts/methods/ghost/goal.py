@@ -12,7 +12,7 @@ from ghosts.data.batches import Batch
 from ghosts.fast.graphs import Captured, capture
 from ghosts.methods.ghost.model import GoalModel
 from ghosts.methods.ghost.settings import FilterExperiment
-from ghosts.train.goal import GoalTask
+from ghosts.train.goal_task import GoalTask
 
 
 class FilterTask(GoalTask):

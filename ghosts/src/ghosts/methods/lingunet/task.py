@@ -8,7 +8,7 @@ from torch import Tensor
 from ghosts.data.batches import Batch
 from ghosts.methods.lingunet.model import LingUNetModel, heat_loss, heat_targets
 from ghosts.methods.lingunet.settings import LingUNetExperiment
-from ghosts.train.goal import GoalTask
+from ghosts.train.goal_task import GoalTask
 
 
 class LingUNetTask(GoalTask):

@@ -24,7 +24,7 @@ from ghosts.methods.seq2seq.model import (
     standing_xy_m,
 )
 from ghosts.run.rollout import GraphWalks, walk_episodes
-from ghosts.train.walks import WalkPlan, WalkTask, mixed_choice
+from ghosts.train.own_walks import WalkPlan, WalkTask, mixed_choice
 
 
 @dataclass(frozen=True)

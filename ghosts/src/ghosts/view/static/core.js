@@ -61,7 +61,7 @@ Ghosts.inflate = async (text) => {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 };
 
-// Motion weights (ghosts.view.motion): levels of each agent step as differences from the step before.
+// Motion weights (ghosts.view.motion_weights): levels of each agent step as differences from the step before.
 Ghosts.unpackMotion = async (motion) => {
   const levels = await Ghosts.inflate(motion.map), part = levels.length / motion.shape[0];
   for (let i = part; i < levels.length; i++) levels[i] += levels[i - part];

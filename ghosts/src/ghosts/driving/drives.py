@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ghosts.evaluate.bootstrap import draw_paths, mean_interval
-from ghosts.evaluate.layout import markdown_rows, text_rows
 from ghosts.evaluate.submission import check_submission
+from ghosts.evaluate.text_table import markdown_rows, text_rows
 from ghosts_houses.task.drive import driven
 from ghosts_houses.task.episode import ContinuousEpisode, open_episode
 from ghosts_houses.task.scores import CeScores

@@ -20,7 +20,7 @@ from jaxtyping import Float, UInt8
 
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.kernel import FactorisedKernel
-from ghosts.view.packed import EXPORT, deflate, inflate
+from ghosts.view.packed_arrays import EXPORT, deflate, inflate
 from ghosts_sim.errors import DataError
 
 RANGE_NATS = 12.0
