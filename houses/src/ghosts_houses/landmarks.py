@@ -1,6 +1,5 @@
 """A house as landmarks: its rooms, things and windows in R2R's words, without a picture.
 
-
 Which viewpoint lists which thing follows REVERIE's rule for real buildings: the same room, at most 2 m away, in plain
 sight. A thing that nobody would list is listed by the nearest viewpoint that sees it.
 """
