@@ -39,14 +39,14 @@ def test_the_second_comer_is_told_and_a_killed_one_lets_go(tmp_path: Path) -> No
         with locked(tmp_path, "ghosts train", part="-1"):
             pass
         # Its temporary file is no leftover while it lives.
-        remove_leftovers(tmp_path / "a.txt")
+        remove_leftovers(tmp_path)
         assert len(list(tmp_path.glob(".a.*"))) == 1
     finally:
         holder.send_signal(signal.SIGKILL)
         holder.wait()
         holder.stdout.close()  # type: ignore[union-attr]
     with locked(tmp_path, "ghosts train"):
-        remove_leftovers(tmp_path / "a.txt")
+        remove_leftovers(tmp_path)
     assert not list(tmp_path.glob(".a.*"))
 
 

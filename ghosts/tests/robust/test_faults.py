@@ -1,123 +1,33 @@
-"""Faults while writing: kill −9, a full disk, a read-only folder, two processes at once, other versions.
+"""Faults while writing one file: a full disk, a read-only folder, two processes at once, other versions.
 
-Elsewhere: kill −9 in training (`learn/test_trainer`, `weights/test_checkpoint`), in preparation with one and four
-processes (`world/matterport/test_prepare`) and in tile building (`data/test_tile_maker`).
+Commands that write many files: `test_stops`.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import resource
 import signal
 import time
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from checks import unchecked
 from forked import Forked
 from ghosts.run.load import load_run
 from ghosts.view.film import write_pictures
 from ghosts.weights.checkpoint import FORMAT, load_checkpoint, save_checkpoint
-from ghosts_houses import world
-from ghosts_houses.world import WorldConfig, make_world
-from ghosts_sim.cli import main
 from ghosts_sim.errors import DataError, GhostsError
 from ghosts_sim.files import atomic_path, write_json
 from ghosts_sim.graph import load_graph
 from ghosts_sim.images import write_image
 from makers import SCAN, make_root
-
-WORLD = WorldConfig(houses=2, seed=0, paths=4, faces=16, storeys=(1, 1), rooms=(5, 6))
-COMMAND = ["world", "--houses", "2", "--paths", "4", "--faces", "16", "--workers", "1", "--no-images"]
-COMMAND += ["--storeys", "1", "1", "--rooms", "5", "6"]
-
-
-def digests(folder: Path) -> dict[str, str]:
-    """Content of all files, temporary ones of killed processes set aside."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("[!.]*"))
-        if path.is_file()
-    }
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """A world made without interruption, without pictures: those take half a minute even at 16 pixels.
-
-    Its houses are thought out once for all tests here, whose matter is how they are written.
-    """
-    folder = tmp_path_factory.mktemp("whole")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(world, "describe", cache(world.describe))
-        with unchecked():
-            make_world(folder, WORLD, images=False)
-        yield digests(folder)
-
-
-def killed(moment: int, words: list[str]) -> None:
-    """A command that dies at a write."""
-    writes, replace = [], os.replace
-
-    def dying(source: str, target: str) -> None:
-        # Before the rename of one file and after that of another: both sides of the only moment that counts.
-        writes.append(1)
-        if len(writes) == moment and moment % 2:
-            os.kill(os.getpid(), signal.SIGKILL)
-        replace(source, target)
-        if len(writes) == moment:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    os.replace = dying
-    main(words)
-
-
-def test_world_building_goes_on_after_kill_9(whole: dict[str, str], tmp_path: Path) -> None:
-    """Killed again and again, at seeded moments, until it gets to its end: the bytes of one that was left alone."""
-    seed = 9
-    random = np.random.default_rng(seed)
-    out, kills, kept = tmp_path / "out", 0, 0
-    for _ in range(2):
-        process = Forked(partial(killed, int(random.integers(1, 5)), [*COMMAND, "--out", str(out)]))
-        status = process.end()
-        assert status in (0, -signal.SIGKILL), process.errors()[-2000:]
-        kills += status != 0
-        there = digests(out)
-        # What is there under its own name is whole, and nothing that was there is lost.
-        finished = {name: value for name, value in there.items() if whole.get(name) == value}
-        assert there.keys() == finished.keys()
-        assert len(there) >= kept
-        kept = len(there)
-    print(f"seed {seed}: killed {kills} times, {kept} of {len(whole)} files were there")
-    assert kills == 2
-    with unchecked():
-        make_world(out, WORLD, images=False)
-    assert digests(out) == whole
-
-
-def limited(limit: int, words: list[str]) -> None:
-    """A command that can write no larger files."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    main(words)
-
-
-def test_a_full_disk_leaves_no_half_file_and_says_so(whole: dict[str, str], tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    process = Forked(partial(limited, 4096, [*COMMAND, "--out", str(out)]))
-    assert process.end() == 1, process.errors()[-2000:]
-    assert "Traceback" not in process.errors()
-    assert "File too large" in process.errors()
-    assert all(whole[name] == value for name, value in digests(out).items())
-    assert not list(out.rglob(".*"))
 
 
 def full_disk(*arguments: object, **options: object) -> None:

@@ -100,15 +100,16 @@ def test_kill_nine_while_writing_leaves_a_whole_checkpoint(tmp_path: Path) -> No
     process.kill()
     stored = load_checkpoint(path)
     assert stored.tensors["model/a"].unique().tolist() == [stored.about["iteration"]]
-    remove_leftovers(path)
+    remove_leftovers(tmp_path)
     assert [item.name for item in tmp_path.iterdir()] == [LAST]
 
 
-def test_leftovers_of_other_files_stay(tmp_path: Path) -> None:
-    for name in (".last.abc.safetensors", ".last.x1.safetensors", ".other.abc.safetensors", "last.safetensors"):
-        (tmp_path / name).write_text(json.dumps(name))
-    remove_leftovers(tmp_path / LAST)
-    assert sorted(item.name for item in tmp_path.iterdir()) == [".other.abc.safetensors", "last.safetensors"]
+def test_only_leftovers_go(tmp_path: Path) -> None:
+    """The next writer removes them; what else starts with a dot is not ours."""
+    for name in (".last.0123abcd.safetensors", ".other.0a0a0a0a.json", ".lock", ".mine.abc.safetensors"):
+        (tmp_path / name).write_text("left")
+    save_checkpoint(tmp_path / LAST, {"model/a": torch.ones(2)}, {})
+    assert sorted(item.name for item in tmp_path.iterdir()) == [".lock", ".mine.abc.safetensors", LAST]
 
 
 @pytest.mark.parametrize("kind", [torch.float8_e5m2, torch.float16, torch.bfloat16, torch.float32, torch.float64])

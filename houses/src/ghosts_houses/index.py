@@ -95,7 +95,7 @@ def write_index(root: Path, config: WorldConfig, records: list[dict[str, Any]]) 
     """scans.txt and the R2R files."""
     write_text(root / "connectivity" / "scans.txt", "".join(f"{record['scan']}\n" for record in records))
     for split, episodes in _split(config, records).items():
-        if not config.shards or episodes:
+        if episodes:
             write_json(root / "r2r" / f"R2R_{split}.json", episodes)
 
 

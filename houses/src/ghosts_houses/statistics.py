@@ -14,7 +14,7 @@ from ghosts_houses.words.variety import style_figures, words
 from ghosts_sim.dataroot import check_path
 from ghosts_sim.episodes import Episode, load_episodes
 from ghosts_sim.errors import DataError
-from ghosts_sim.files import is_finite, read_json, read_object
+from ghosts_sim.files import is_finite, listed, read_json, read_object
 from ghosts_sim.geometry import heading_of, turn_rad
 from ghosts_sim.graph import NavGraph, parse_graph
 
@@ -59,7 +59,7 @@ def statistics(root: Path) -> dict[str, Any]:
 
 def _files(folder: Path, split: str) -> list[Path]:
     """The files of a split: one, or one per building, of which some are measured."""
-    whole, shards = folder / f"R2R_{split}.json", sorted((folder / f"R2R_{split}").glob("*.json"))
+    whole, shards = folder / f"R2R_{split}.json", listed(folder / f"R2R_{split}", "*.json")
     if whole.exists():
         return [whole]
     return (

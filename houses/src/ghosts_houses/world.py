@@ -67,6 +67,8 @@ def make_world(
         DataError: the folder holds another world.
     """
     _refuse_other_world(root, config, images)
+    # First of all: connectivity without it is data of another kind.
+    (root / "houses").mkdir(parents=True, exist_ok=True)
     mine, alone = range(config.houses)[share[0] :: share[1]], share[1] == 1
     with nullcontext() if workers <= 1 else pool_of(workers) as pool:
         found = _run(pool, [(_describe_house, (root, config, index)) for index in mine], report, "house")
@@ -82,8 +84,9 @@ def make_world(
             jobs = [(root, config, device, record, (part, parts)) for record in drawn for part in range(parts)]
             _run(renderers, [(_render_house, job) for job in jobs], report, "panorama")
     if not alone:
-        everyone = [_known_record(root, config, index) for index in range(config.houses)]
-        records = [record for record in everyone if record is not None and not _lacking(root, config, record)]
+        everyone = (_known_record(root, config, index) for index in range(config.houses))
+        done = (record for record in everyone if record is not None and not _lacking(root, config, record))
+        records = [_light(config, record) for record in done]
         if len(records) < config.houses:
             return None
         write_index(root, config, records)
@@ -142,11 +145,11 @@ def _seeds(config: WorldConfig, index: int) -> list[int]:
 
 
 def _known_record(root: Path, config: WorldConfig, index: int) -> dict[str, Any] | None:
-    """What is needed of the record of a house that is there."""
+    """The record of a house that is there."""
     for seed in _seeds(config, index):
         stored = root / "houses" / f"{house_name(seed)}.json"
         if stored.is_file():
-            return _light(config, read_record(stored, index))
+            return read_record(stored, index)
     return None
 
 
@@ -164,7 +167,8 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
             house = make_house(known["seed"], config.size)
             graph = make_graph(house)
             _write_landmarks(root, house, graph, things_seen(house, graph.positions_m))
-        return known
+        _write_shard(root, config, known)
+        return _light(config, known)
     seeds = _seeds(config, index)
     for seed in seeds:
         try:
@@ -194,10 +198,16 @@ def _describe_house(root: Path, config: WorldConfig, index: int) -> dict[str, An
         "paths": paths,
     }
     record["checksum"] = checksum(record)
-    if config.shards and index not in unseen_houses(config):
-        write_json(root / "r2r" / "R2R_train" / f"{house.name}.json", [r2r_record(record, path) for path in paths])
+    _write_shard(root, config, record)
     write_json(root / "houses" / f"{house.name}.json", record)
     return _light(config, record)
+
+
+def _write_shard(root: Path, config: WorldConfig, record: dict[str, Any]) -> None:
+    """Write a house's part of the training split, unless it is there, or the split is whole."""
+    file = root / "r2r" / "R2R_train" / f"{record['scan']}.json"
+    if config.shards and record["index"] not in unseen_houses(config) and not file.is_file():
+        write_json(file, [r2r_record(record, path) for path in record["paths"]])
 
 
 def _write_landmarks(root: Path, house: House, graph: HouseGraph, seen: Bool[np.ndarray, "n things"]) -> None:
@@ -224,7 +234,7 @@ def _refuse_other_world(root: Path, config: WorldConfig, images: bool) -> None:
         made = read_object(path).get("made")
         if made != _made(config):
             raise DataError("the folder holds another world", file=path, field="made", value=made, hint=hint)
-    if (root / "houses").is_dir() and (root / "r2r" / "R2R_train").is_dir() != config.shards:
+    if (root / "r2r" / ("R2R_train.json" if config.shards else "R2R_train")).exists():
         kind = "whole" if config.shards else "in shards"
         raise DataError(f"the folder holds a world whose training split is {kind}", file=root, hint=hint)
     stored = root / "scans" / "images.json"

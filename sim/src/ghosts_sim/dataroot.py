@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ghosts_sim.episodes import Episode, load_episodes
 from ghosts_sim.errors import DataError, UnknownNameError
-from ghosts_sim.files import read_words
+from ghosts_sim.files import listed, read_words
 from ghosts_sim.graph import NavGraph, load_graph
 from ghosts_sim.store import DEFAULT_CACHE_BYTES, PanoramaStore
 
@@ -44,8 +44,8 @@ class DataRoot:
         if listing.exists():
             names = read_words(listing)
         else:
-            files = (self.path / "connectivity").glob("*_connectivity.json")
-            names = sorted(file.name[: -len("_connectivity.json")] for file in files)
+            files = listed(self.path / "connectivity", "*_connectivity.json")
+            names = [file.name[: -len("_connectivity.json")] for file in files]
         if not names:
             raise DataError("names no scan", file=listing, hint="list one scan per line, or remove the file")
         return names
@@ -64,7 +64,7 @@ class DataRoot:
     def scans_of(self, split: str) -> list[str]:
         """Buildings of a split, in alphabetical order; of one in shards no file is read."""
         if self.in_shards(split):
-            return sorted(file.stem for file in self._shard(split, "*").parent.glob("*.json"))
+            return [file.stem for file in listed(self._shard(split, "*").parent, "*.json")]
         return sorted({episode.scan for episode in self.episodes(split)})
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import glob
 import hashlib
 import json
 import math
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 _AGAIN = "mend the file, or copy, download or make it again"
 _HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Halves of characters in JSON: as escapes, mostly in pairs, or as themselves."""
+_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{8}(\.[^.]+)?")
+_tidied: set[tuple[int, Path]] = set()
+"""Folders that a process has written to; a forked one has not."""
 _MOST_DIGITS = 21
 _LONGEST_NAME = 200
 
@@ -33,12 +35,16 @@ _LONGEST_NAME = 200
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it onto `path` when the block succeeds, remove it when it fails.
 
-    The temporary name keeps the suffix (image writers choose their format by it) and starts with a dot.
+    The temporary name keeps the suffix (image writers choose their format by it) and starts with a dot: files whose
+    names do are no data anywhere (`listed`). Those of killed processes are removed by the next one that writes there.
     Two processes writing the same path do not disturb each other: the last whole file wins. After a power cut the old
     or the new file is there: the content is on disk before the name, and the name before this ends.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if (os.getpid(), path.parent) not in _tidied:
+            _tidied.add((os.getpid(), path.parent))
+            remove_leftovers(path.parent)
         handle, temporary = _locked_temporary(path)
     except OSError as error:
         raise _unwritable(path, error) from None
@@ -81,9 +87,15 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove what processes that were killed while writing `path` left beside it. Living ones keep theirs."""
-    for leftover in path.parent.glob(f".{glob.escape(path.stem)}.*{glob.escape(path.suffix)}"):
+def listed(folder: Path, pattern: str) -> list[Path]:
+    """What a folder holds by names of a pattern, in alphabetical order; nothing whose name starts with a dot, such as
+    what a killed process left of a file, or a Mac's notes."""
+    return sorted(file for file in folder.glob(pattern) if not file.name.startswith("."))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were killed while they wrote left in a folder. Living ones keep theirs."""
+    for leftover in (file for file in folder.glob(".*") if _TEMPORARY.fullmatch(file.name)):
         with suppress(OSError):  # another process may be faster
             descriptor = os.open(leftover, os.O_RDWR)
             try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ghosts_sim.errors import GhostsError
-from ghosts_sim.files import read_json, read_object
+from ghosts_sim.files import listed, read_json, read_object
 from ghosts_sim.matterport.panorama import PrepareConfig, read_settings
 from ghosts_sim.matterport.prepare import SUMMARY
 from ghosts_sim.store import PanoramaStore
@@ -27,8 +27,8 @@ class PictureRecipe:
     def of(cls, path: Path) -> PictureRecipe:
         """Look at a data root."""
         store = PanoramaStore(path / "scans")
-        anyone = [store.paths(folder.name, "*").depth for folder in sorted((path / "scans").glob("*"))]
-        firsts = (min(depth.parent.glob(depth.name), default=None) for depth in anyone)
+        anyone = [store.paths(folder.name, "*").depth for folder in listed(path / "scans", "*")]
+        firsts = (next(iter(listed(depth.parent, depth.name)), None) for depth in anyone)
         # The summary describes only the last run, which may be the one that spoilt the root.
         found = Counter(config for file in firsts if file and (config := read_settings(file)))
         config = found.most_common(1)[0][0] if found else _summary_config(path)

@@ -27,7 +27,7 @@ from torch import Tensor
 from ghosts.mapping.tiles import Tiles
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import DataError, GhostsError
-from ghosts_sim.files import atomic_path, is_finite, is_name, parse_json, sha256_file
+from ghosts_sim.files import atomic_path, is_finite, is_name, listed, parse_json, remove_leftovers, sha256_file
 from ghosts_sim.locks import in_turn
 from ghosts_sim.renderer import SWEEP_CAMERA, SWEEP_ELEVATION_RAD, SWEEP_HEADINGS
 from ghosts_sim.types import Intrinsics
@@ -257,7 +257,7 @@ def write_part(
 def find_tiles(folder: Path, root: DataRoot, settings: TileSettings, scans: Iterable[str]) -> dict[str, StoredTiles]:
     """Buildings whose tiles are there, whole and up to date, with the file that holds them."""
     found = {}
-    paths = [folder / JOINED, *sorted((folder / PARTS).glob("[!.]*.safetensors"))]
+    paths = [folder / JOINED, *listed(folder / PARTS, "*.safetensors")]
     files = {path: opened for path in paths if (opened := _try(path)) and opened.settings == settings}
     for scan in scans:
         for path in (folder / PARTS / f"{scan}.safetensors", folder / JOINED):
@@ -295,8 +295,9 @@ def join_parts(folder: Path, root: DataRoot, settings: TileSettings, scans: Sequ
             return False
         if any(stored.path != folder / JOINED for stored in found.values()):
             write_tiles(folder / JOINED, settings, [found[scan].tiles(scan) for scan in scans])
-        for part in (folder / PARTS).glob("*.safetensors"):
+        for part in listed(folder / PARTS, "*.safetensors"):
             part.unlink(missing_ok=True)
+        remove_leftovers(folder / PARTS)
         if (folder / PARTS).is_dir() and not os.listdir(folder / PARTS):
             (folder / PARTS).rmdir()
         return True

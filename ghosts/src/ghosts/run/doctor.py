@@ -16,7 +16,7 @@ from ghosts_houses.index import MORE_HOUSES
 from ghosts_sim.check import Finding, Inventory, check_root
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import DataError
-from ghosts_sim.files import read_json
+from ghosts_sim.files import listed, read_json
 from ghosts_sim.matterport.prepare import SUMMARY
 from ghosts_sim.matterport.raw import RawRelease
 from ghosts_sim.remedy import PictureRecipe, landmarks_command
@@ -176,7 +176,7 @@ def _check_tiles(
     make = f"ghosts tiles --data {root.path} --backbone FILE"
     if not path.is_file():
         if inventory.pictured:
-            parts = len(list((root.path / FOLDER / PARTS).glob("[!.]*.safetensors")))
+            parts = len(listed(root.path / FOLDER / PARTS, "*.safetensors"))
             problem = f"no tiles yet ({parts} scans are done)" if parts else "no tiles"
             findings.append(Finding("note", "tiles", str(path), problem, make))
         return None, frozenset()

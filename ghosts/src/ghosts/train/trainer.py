@@ -30,7 +30,6 @@ from ghosts.train.resume import Progress, resume
 from ghosts.train.task import Share, Task
 from ghosts.weights.checkpoint import BEST, LAST, LOG, provenance, save_checkpoint
 from ghosts_sim.errors import ConfigError, DataError
-from ghosts_sim.files import remove_leftovers
 from ghosts_sim.locks import locked
 
 
@@ -119,10 +118,6 @@ def _train(task: Task[Any, Any], fabric: Fabric, files: RunFiles, *, threads: in
     on_gpu = fabric.device.type == "cuda"
     optimiser = kind(task.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=on_gpu)
     module, optimiser = fabric.setup(_Step(task), optimiser)
-    if fabric.is_global_zero:
-        for path in (files.last, files.best):
-            if path is not None:
-                remove_leftovers(path)
     state = resume(task, optimiser.optimizer, files.last)
     if 0 < config.iterations <= state.iteration:
         fabric.print(

@@ -15,7 +15,7 @@ from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.episodes import load_episodes
 from ghosts_sim.errors import DataError, UnknownNameError
-from ghosts_sim.files import write_json
+from ghosts_sim.files import listed, write_json
 from ghosts_sim.landmarks.build import Inputs, build_scene, summarise
 from ghosts_sim.landmarks.format import read_landmarks
 from ghosts_sim.landmarks.reverie import read_listings
@@ -90,7 +90,7 @@ def chosen_scans(options: Options) -> list[str]:
 
 def connected(folder: Path) -> list[str]:
     """Buildings with a connectivity file in a folder."""
-    return sorted(file.name[: -len(GRAPH)] for file in folder.glob(f"*{GRAPH}"))
+    return [file.name[: -len(GRAPH)] for file in listed(folder, f"*{GRAPH}")]
 
 
 def check_paths(folder: Path, scans: Sequence[str]) -> None:
@@ -99,7 +99,7 @@ def check_paths(folder: Path, scans: Sequence[str]) -> None:
     Raises:
         DataError: there are no files, or no training path leads through any of these buildings.
     """
-    if not list(folder.glob("R2R_*.json")):
+    if not listed(folder, "R2R_*.json"):
         hint = "name the folder that holds them, or leave the option out"
         raise DataError("no R2R_*.json in this folder", file=folder, hint=hint)
     file = folder / "R2R_train.json"

@@ -18,7 +18,7 @@ from zlib import error as ZlibError
 import numpy as np
 
 from ghosts_sim.errors import DataError
-from ghosts_sim.files import is_name, parse_json, read_bytes
+from ghosts_sim.files import is_name, listed, parse_json, read_bytes
 from ghosts_sim.limits import check_bytes, open_file
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def read_listings(source: Path) -> dict[str, dict[str, bytes]]:
     listings: dict[str, dict[str, bytes]] = defaultdict(dict)
     if source.is_dir():
         total = 0
-        for file in sorted(source.glob("*_*.json")):
+        for file in listed(source, "*_*.json"):
             if not file.is_symlink():
                 content = read_bytes(file)
                 total += len(content)

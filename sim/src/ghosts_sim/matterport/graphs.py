@@ -12,7 +12,7 @@ from pathlib import Path
 from ghosts_sim.dataroot import check_path
 from ghosts_sim.episodes import parse_episodes
 from ghosts_sim.errors import DataError
-from ghosts_sim.files import read_json, read_text, read_words, write_json, write_text
+from ghosts_sim.files import listed, read_json, read_text, read_words, write_json, write_text
 from ghosts_sim.graph import load_graph
 from ghosts_sim.locks import in_turn
 
@@ -58,7 +58,7 @@ def take_episodes(source: Path, root: Path, scans: Sequence[str]) -> dict[str, t
     """
     taken = {}
     known, graph_of = set(scans), lru_cache(maxsize=None)(load_graph)
-    for path in sorted(source.glob("R2R_*.json")):
+    for path in listed(source, "R2R_*.json"):
         records = read_json(path)
         for episode in parse_episodes(records, path):
             graph = root / "connectivity" / f"{episode.scan}_connectivity.json"

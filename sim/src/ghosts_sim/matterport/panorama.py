@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from ghosts_sim.errors import ConfigError, DataError
-from ghosts_sim.files import atomic_path, remove_leftovers
+from ghosts_sim.files import atomic_path
 from ghosts_sim.images import PNG_SIGNATURE, check_plane, decode, write_image
 from ghosts_sim.limits import open_file
 from ghosts_sim.matterport.colour import warp_colour
@@ -171,8 +171,6 @@ def write_panorama(
     colour_path: Path, depth_path: Path, rgb: UInt8[np.ndarray, "f w 3"], depth: UInt16[np.ndarray, "f w"], note: str
 ) -> None:
     """Write both files, depth last: a depth file with the right note says that the panorama is done."""
-    for path in (colour_path, depth_path):
-        remove_leftovers(path)
     write_image(colour_path, rgb)
     done, buffer = cv2.imencode(".png", depth, [cv2.IMWRITE_PNG_COMPRESSION, 1])
     if not done:
