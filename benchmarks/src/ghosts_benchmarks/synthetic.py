@@ -125,7 +125,7 @@ def _path(
         if not ways:
             break
         rows.append(int(random.choice(ways)))
-    told = [random.choice(_words(WORDS), int(random.integers(*LENGTH))) for _ in range(3)]
+    texts = [random.choice(_words(WORDS), int(random.integers(*LENGTH))) for _ in range(3)]
     steps = np.diff(xyz[rows, :2], axis=0)
     return {
         "path_id": number,
@@ -133,7 +133,7 @@ def _path(
         "path": [ids[row] for row in rows],
         "heading": float(geometry.heading_of(steps[0])) % geometry.TAU,
         "distance": float(np.hypot(*steps.T).sum()),
-        "instructions": [" ".join(words) for words in told],
+        "instructions": [" ".join(words) for words in texts],
     }
 
 

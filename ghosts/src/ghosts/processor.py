@@ -118,14 +118,14 @@ def settle(
         Whether AMX is forbidden here.
     """
     environment = os.environ if environment is None else environment
-    told = announced()
-    if told is False or environment.get(AMX_WORKS):
+    has_amx = announced()
+    if has_amx is False or environment.get(AMX_WORKS):
         return False
     if granted():
         if works():
             environment[AMX_WORKS] = "1"
             return False
-    elif not told:
+    elif not has_amx:
         return False
     limit = next((environment[name] for name in _NAMES if environment.get(name)), "")
     if limit.upper() not in _BELOW_AMX:

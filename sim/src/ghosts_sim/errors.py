@@ -55,8 +55,8 @@ class DataError(GhostsError):
 
     def in_file(self, file: Path) -> DataError:
         """The same error, told by a reader that knows the file."""
-        told = {"record": self.record, "field": self.field, "value": self.value, "hint": self.hint}
-        return DataError(self.problem, file=file, **told)  # type: ignore[arg-type]
+        details = {"record": self.record, "field": self.field, "value": self.value, "hint": self.hint}
+        return DataError(self.problem, file=file, **details)  # type: ignore[arg-type]
 
 
 class ConfigError(GhostsError):

@@ -13,7 +13,7 @@ from rich.console import Console
 from ghosts.cli._runs import names_of_runs
 from ghosts_sim.cli._options import names_of
 from ghosts_sim.cli._out import check_out_folder
-from ghosts_sim.cli._progress import told as shown
+from ghosts_sim.cli._progress import shown_progress as shown
 from ghosts_sim.errors import ConfigError, UnknownNameError
 from ghosts_sim.values import require
 
@@ -103,8 +103,8 @@ def evaluate_ce(options: EvalCe) -> None:
         notes = unread(vocabulary, [item.text for item in instructions])
         print("".join(f"{name}: {note}\n" for note in notes), end="")
     if options.out is not None:
-        told = {"split": options.split, "drivers": summary(driven), "seconds_per_episode": seconds}
-        write_json(options.out / "ce.json", {**told, "provenance": provenance()}, indent=1)
+        scores = {"split": options.split, "drivers": summary(driven), "seconds_per_episode": seconds}
+        write_json(options.out / "ce.json", {**scores, "provenance": provenance()}, indent=1)
         write_text(options.out / "ce.md", table(driven, markdown=True) + "\n")
         print(f"written: {options.out / 'ce.json'}, {options.out / 'ce.md'}")
 
@@ -166,10 +166,10 @@ def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, ou
 
     root = houses_of(data)
     splits = [split] if split else sorted(root.splits, key=lambda name: ("unseen" not in name, name))
-    told = {item.instr_id: item for name in splits for item in each_instruction(root.episodes(name))}
-    if instr_id and instr_id not in told:
-        raise UnknownNameError("episode", instr_id, told)
-    item = told[instr_id] if instr_id else next(iter(told.values()))
+    by_id = {item.instr_id: item for name in splits for item in each_instruction(root.episodes(name))}
+    if instr_id and instr_id not in by_id:
+        raise UnknownNameError("episode", instr_id, by_id)
+    item = by_id[instr_id] if instr_id else next(iter(by_id.values()))
     run = runs[0] if runs else Path("houses-agent")
     agent = make_agent(run, Path("houses-backbone"), planner=not load_run(run).experiment.acts)
     print("\n".join([*agent.tracker.vocabulary.read(item.text).notes(), "driving …"]), flush=True)

@@ -96,8 +96,8 @@ def _walk(options: Options, root: Path, console: Console) -> None:
         verdict = "[green]arrived[/green]" if left_m < SUCCESS_M else "[red]missed[/red]"
         console.print(f"   stops {left_m:.1f} m from the goal: {verdict}")
         walk = tuple(int(step.row[0]) for step in rollout.steps)
-        told = (example.scan, example.text, example.start_heading_rad, walk, example.path, example.instr_id)
-        asked = EpisodeQuery(*told, walked_by=inspector.name)
+        fields = (example.scan, example.text, example.start_heading_rad, walk, example.path, example.instr_id)
+        asked = EpisodeQuery(*fields, walked_by=inspector.name)
         shown.append(Shown(example.instr_id, f"stopped {left_m:.1f} m from the goal", (inspector.record(asked),)))
     page = options.out / "report.html"
     assets = gather_assets(library, name, [item.records[0] for item in shown])

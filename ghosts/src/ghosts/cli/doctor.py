@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from ghosts_sim.cli._options import parse
-from ghosts_sim.cli._progress import told
+from ghosts_sim.cli._progress import shown_progress
 from ghosts_sim.values import require
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.run.doctor import diagnose
 
-    with told("panoramas", shown=not options.json) as report:
+    with shown_progress("panoramas", shown=not options.json) as report:
         diagnosis = diagnose(options.data, sample=options.sample, report=report)
     if options.json:
         print(json.dumps(diagnosis.to_dict(), indent=1))

@@ -16,7 +16,7 @@ from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs,
 from ghosts.config import Experiment, LanguageConfig, experiment_values
 from ghosts.methods import method_of, preset, presets
 from ghosts_sim.cli._options import names_of, parse_kind
-from ghosts_sim.cli._progress import told
+from ghosts_sim.cli._progress import shown_progress
 from ghosts_sim.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
         data = shelf.get(root, replace(run.reading, hold_out=held_out.every) if needs_none else run.reading)
         scores = {}
         for split, examples in options.chosen(data.splits, root, held_out).items():
-            with told(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
+            with shown_progress(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
                 how = Execution(fabric, options.batch, options.threads, options.precision, report, options.symmetries)
                 scores[split] = evaluate_goal(predictor, data, examples, how)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *options.worlds]))
@@ -242,7 +242,7 @@ def _score_run(
         scores, seconds = {}, {}
         for split, examples in options.chosen(data.splits, data.root, held_out).items():
             since = time.perf_counter()
-            with told(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
+            with shown_progress(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
                 how = Execution(
                     fabric,
                     options.batch,

@@ -10,7 +10,7 @@ from ghosts.cli._continuous import film_drive
 from ghosts.cli._runs import Walk, check_episodes
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_file
-from ghosts_sim.cli._progress import told
+from ghosts_sim.cli._progress import shown_progress
 from ghosts_sim.errors import ConfigError
 
 
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> None:
     records = [inspector.record(query) for inspector in inspectors]
     scene = library.scene(world, query.scan)
     painting = library.painting_at(world, query.scan, records[0].walk[-1]) if options.photo else None
-    with told("drawing steps") as report:
+    with shown_progress("drawing steps") as report:
         ahead = partial(library.ahead, records[0], world)
         count = write_pictures(options.out, film_pictures(records, scene, painting, ahead, report))
     print("".join(f"{line}\n" for line in library.twins()), end="")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ghosts.cli._runs import Walk, check_episodes
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_file, check_out_folder
-from ghosts_sim.cli._progress import told
+from ghosts_sim.cli._progress import shown_progress
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.values import require
 
@@ -93,7 +93,7 @@ def main(arguments: list[str]) -> None:
         )
     shown, evaluation = _episodes(options, library, inspectors, split)
     shown += [_stored(path, library.root(world)) for path in options.record]
-    with told("pictures of the buildings") as report:
+    with shown_progress("pictures of the buildings") as report:
         first = [item.records[0] for item in shown]
         assets = gather_assets(library, world, first, pictures=options.pictures, report=report)
     print("".join(f"{line}\n" for line in library.twins()), end="")
@@ -125,7 +125,7 @@ def _episodes(
     if not names and not options.record:
         evaluation, names = _evaluate(options, inspectors, split)
     shown, fixed = [], options.walk == "fixed"
-    with told("episodes to look into") as report:
+    with shown_progress("episodes to look into") as report:
         for number, (name, note) in enumerate(names):
             query = library.query(inspectors[0], split, name, fixed=fixed)
             shown.append(Shown(name, note, tuple(inspector.record(query) for inspector in inspectors)))
@@ -144,12 +144,12 @@ def _evaluate(options: Options, inspectors: list[Inspector], split: str) -> tupl
     examples = evenly(inspectors[0].data.examples(split), options.examples)
     goals, walks = {}, {}
     for inspector in inspectors:
-        with told(f"goal prediction ({inspector.name})") as report:
+        with shown_progress(f"goal prediction ({inspector.name})") as report:
             goals[inspector.name] = evaluate_goal(
                 inspector.predictor, inspector.data, examples, Execution(report=report)
             )
         if options.walk == "agent" and inspector.has_filter and not inspector.run.experiment.on_true_beliefs:
-            with told(f"walking ({inspector.name})") as report:
+            with shown_progress(f"walking ({inspector.name})") as report:
                 how, planner = Execution(report=report), inspector.acts == "planner"
                 paths = walk_split(inspector.run, inspector.data, examples, how, planner=planner)
                 walks[inspector.name] = score_walks(inspector.data.root, examples, paths)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_file
-from ghosts_sim.cli._progress import told
+from ghosts_sim.cli._progress import shown_progress
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.values import require
 
@@ -94,7 +94,7 @@ def main(arguments: list[str]) -> None:
     if options.out is not None and options.walk:
         check_out_file(options.out, "a picture of the walk", (".png", ".svg", ".pdf"))
     elif options.out is not None:
-        check_out_file(options.out, "a file of scores" if options.score else "a file of told paths", (".json",))
+        check_out_file(options.out, "a file of scores" if options.score else "a file of described paths", (".json",))
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.data.dataset import open_dataset
     from ghosts.run.load import load_run
@@ -208,7 +208,7 @@ def _follow(
             )
             for item, text in words
         ]
-        with told(f"{run.name} walks {by}") as report:
+        with shown_progress(f"{run.name} walks {by}") as report:
             how = Execution(fabric, options.batch, precision="bf16-mixed" if options.half else "32-true", report=report)
             found[by] = score_walks(read.root, examples, walk_split(run, read, examples, how))
     return found

@@ -143,11 +143,11 @@ def load_splits(
     seen, held_out = split_buildings(root, hold_out, buildings)
     parts = {TRAIN: set(seen), **({DEV_UNSEEN: set(held_out)} if held_out else {})}
     if root.in_shards(TRAIN):
-        told = {TRAIN: [], DEV_UNSEEN: [item for scan in held_out for item in root.shard(TRAIN, scan)]}
+        episodes_of = {TRAIN: [], DEV_UNSEEN: [item for scan in held_out for item in root.shard(TRAIN, scan)]}
     else:
         every = root.episodes(TRAIN) if TRAIN in root.splits else []
-        told = {name: [item for item in every if item.scan in scans] for name, scans in parts.items()}
-    splits = {name: make_examples(root, told[name], steps) for name in parts}
+        episodes_of = {name: [item for item in every if item.scan in scans] for name, scans in parts.items()}
+    splits = {name: make_examples(root, episodes_of[name], steps) for name in parts}
     for name in root.splits:
         if name != TRAIN and all(episode.has_goal for episode in root.episodes(name)):
             splits[name] = make_examples(root, root.episodes(name), steps)

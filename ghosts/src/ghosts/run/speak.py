@@ -26,9 +26,9 @@ from ghosts_sim.graph import NavGraph
 VIEWPOINTS, SHORTEST_M = (5, 7), 5.0
 """Of R2R's paths: viewpoints, and metres from start to goal; all are shortest walks (Anderson et al. 2018)."""
 FIRST_ID = 10_000_000
-"""Path ids of told paths start here; R2R's have four digits."""
+"""Path ids of described paths start here; R2R's have four digits."""
 _BATCH = 512
-"""Paths told at a time."""
+"""Paths described at a time."""
 
 
 def speaker_of(run: Run) -> Speaker:
@@ -122,7 +122,7 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
     share: dict[str, int] = {}
     for example in data.splits[TRAIN]:
         share[example.scan] = share.get(example.scan, 0) + 1
-    told = {(example.scan, example.start, example.goal) for example in data.splits[TRAIN]}
+    described = {(example.scan, example.start, example.goal) for example in data.splits[TRAIN]}
     found: list[Example] = []
     for scan, weight in sorted(share.items()):
         graph = data.root.graph(scan)
@@ -132,7 +132,7 @@ def paths_like_r2r(data: Dataset, count: int, seed: int = 0) -> list[Example]:
             if many >= wanted or len(found) >= count:
                 break
             path = graph.path(start, goal)
-            if VIEWPOINTS[0] <= len(path) <= VIEWPOINTS[1] and (scan, start, goal) not in told:
+            if VIEWPOINTS[0] <= len(path) <= VIEWPOINTS[1] and (scan, start, goal) not in described:
                 heading = float(random.uniform(0.0, 2.0 * np.pi))
                 name = f"{FIRST_ID + len(found)}_0"
                 found.append(make_example(graph, name, "", heading, tuple(path), data.reading.steps))

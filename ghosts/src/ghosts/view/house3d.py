@@ -94,8 +94,8 @@ class Houses3D:
             raise ConfigError(f"{model} cannot drive: only a filter on images can; choose such as houses-agent")
         ids = root.graph(query.scan).ids
         path = tuple(ids[row] for row in query.path or query.walk)
-        told = Episode(0, query.scan, path, query.heading_rad, (query.text,), None)
-        episode = ContinuousEpisode(self._houses(world)[query.scan], root, Instruction(told, 0))
+        walked = Episode(0, query.scan, path, query.heading_rad, (query.text,), None)
+        episode = ContinuousEpisode(self._houses(world)[query.scan], root, Instruction(walked, 0))
         drive = record_drive(self._agent(file, BACKBONE, planner=inspector.acts == "planner"), episode)
         return drive_to_json(drive, goal_known=bool(query.path))
 

@@ -119,7 +119,7 @@ class Library:
 
     def training(self) -> dict[str, dict[str, Any]]:
         """What watched runs have logged so far; a newer checkpoint is read and replaces the older one."""
-        told = {}
+        logged = {}
         for name, item in self._watched.items():
             stamp = item.stamp
             if stamp != self._stamps[name]:
@@ -130,8 +130,8 @@ class Library:
                     self._runs[name], self._stamps[name] = run, stamp
                     for key in [key for key in self._inspectors if key[1] in (name, HAND_CODED)]:
                         del self._inspectors[key]
-            told[name] = {"iteration": self._runs[name].iteration, "checkpoint": stamp, "rows": item.rows()}
-        return told
+            logged[name] = {"iteration": self._runs[name].iteration, "checkpoint": stamp, "rows": item.rows()}
+        return logged
 
     def pairs(self) -> list[tuple[str, str]]:
         """Worlds and models that go together; everything is opened."""

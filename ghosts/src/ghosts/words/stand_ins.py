@@ -56,12 +56,12 @@ _NONE = ""
 """Stands for "no known word"."""
 
 
-class _Reading(NamedTuple):
+class _Hypothesis(NamedTuple):
     """Known words for the beginning of an instruction."""
 
     score: float
     word: str
-    before: _Reading | None
+    before: _Hypothesis | None
 
     @property
     def two(self) -> tuple[str, str]:
@@ -105,15 +105,15 @@ class StandIns:
             return self.read(words[:MAX_READ]) + [None] * (len(words) - MAX_READ)
         if all(word in self._often for word in words):
             return [None] * len(words)
-        readings = [_Reading(0.0, STOP, None)]
+        readings = [_Hypothesis(0.0, STOP, None)]
         for candidates in map(self._candidates, between_stops(words)[1:]):
-            best: dict[tuple[str, str], _Reading] = {}
+            best: dict[tuple[str, str], _Hypothesis] = {}
             for reading in readings:
                 first, second = reading.two
                 for word, own in candidates.items():
                     score = reading.score + own + self._follows(first, second, word)
                     if (second, word) not in best or score > best[second, word].score:
-                        best[second, word] = _Reading(score, word, reading)
+                        best[second, word] = _Hypothesis(score, word, reading)
             readings = sorted(best.values(), key=lambda reading: -reading.score)[:BEAM]
         hidden, last = list[str](), readings[0]
         while last.before is not None:

@@ -78,8 +78,8 @@ def parse_kind(
     if word in kinds:
         # On its own: from a union, tyro's hints would name the kind without the command before it.
         form = kinds[word]
-        told = f"{command} {word}"
-        found = parse_form(form, told, arguments[1:], get_args(form)[0].__doc__, hidden.get(word, frozenset()))
+        whole = f"{command} {word}"
+        found = parse_form(form, whole, arguments[1:], get_args(form)[0].__doc__, hidden.get(word, frozenset()))
         check_roots(getattr(found, "data", None))
         return found
     if word in ("-h", "--help"):

@@ -19,7 +19,7 @@ def columns() -> tuple[ProgressColumn, ...]:
 
 
 @contextmanager
-def told(what: str, *, shown: bool = True) -> Iterator[Report]:
+def shown_progress(what: str, *, shown: bool = True) -> Iterator[Report]:
     """A line with a bar for as long as the block runs; it leaves nothing behind. Of several processes one shows it."""
     console = Console(stderr=True)
     with Progress(*columns(), console=console, transient=True, disable=not (shown and console.is_terminal)) as progress:

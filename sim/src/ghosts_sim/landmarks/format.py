@@ -159,31 +159,31 @@ class _Record:
         return value
 
 
-def _region(told: Any, wrong: Callable[..., DataError]) -> Region | None:
-    if told is None:
+def _region(value: Any, wrong: Callable[..., DataError]) -> Region | None:
+    if value is None:
         return None
-    if not isinstance(told, dict):
-        raise wrong("expected an object or null", value=told)
-    record = _Record(told, wrong)
+    if not isinstance(value, dict):
+        raise wrong("expected an object or null", value=value)
+    record = _Record(value, wrong)
     record.only({"region", "room"})
     region = Region(record.text("region"), record.text("room"))
     record.expect("room", region.room in ROOM_NAMES, f"one of {' '.join(ROOM_NAMES)}")
     return region
 
 
-def _object(told: Any, row: int, viewpoints: dict[str, Region | None], wrong: Callable[..., DataError]) -> Landmark:
-    if not isinstance(told, dict):
-        raise wrong("expected an object", record=f"object {row}", value=told)
-    record = _Record(told, partial(wrong, record=f"object {told.get('id', row)}"))
+def _object(value: Any, row: int, viewpoints: dict[str, Region | None], wrong: Callable[..., DataError]) -> Landmark:
+    if not isinstance(value, dict):
+        raise wrong("expected an object", record=f"object {row}", value=value)
+    record = _Record(value, partial(wrong, record=f"object {value.get('id', row)}"))
     record.only(_OBJECT)
     label = record.text("label")
     record.expect("label", label == " ".join(label.lower().split()), "lower-case words with single spaces")
-    position, size, residual, seen_from = (told[name] for name in ("position_m", "size_m", "residual_m", "seen_from"))
+    position, size, residual, seen_from = (value[name] for name in ("position_m", "size_m", "residual_m", "seen_from"))
     record.expect("position_m", _are_numbers(position, 3), "three finite numbers")
-    sigma = told["uncertainty_m"]
+    sigma = value["uncertainty_m"]
     record.expect("uncertainty_m", _are_numbers([sigma], 1) and sigma >= 0, "a number of at least 0")
     record.expect("size_m", size is None or (_are_numbers(size, 2) and min(size) >= 0), "null or [width, height]")
-    record.expect("method", told["method"] in METHODS, f"one of {', '.join(METHODS)}")
+    record.expect("method", value["method"] in METHODS, f"one of {', '.join(METHODS)}")
     measured = residual is None or (_are_numbers([residual], 1) and residual >= 0)
     record.expect("residual_m", measured, "null or a number of at least 0")
     listed = isinstance(seen_from, list) and bool(seen_from) and all(isinstance(name, str) for name in seen_from)
@@ -198,7 +198,7 @@ def _object(told: Any, row: int, viewpoints: dict[str, Region | None], wrong: Ca
         (float(position[0]), float(position[1]), float(position[2])),
         float(sigma),
         None if size is None else (float(size[0]), float(size[1])),
-        told["method"],
+        value["method"],
         None if residual is None else float(residual),
         tuple(seen_from),
     )

@@ -147,11 +147,11 @@ def parse_listing(content: bytes, viewpoint: str, source: Path | str) -> list[Si
     return [_parse_object(name, record, source) for name, record in value[viewpoint].items()]
 
 
-def _parse_object(object_id: str, told: Any, source: Path | str) -> Sighting:
+def _parse_object(object_id: str, value: Any, source: Path | str) -> Sighting:
     wrong = partial(DataError, file=source, record=object_id)
-    if not isinstance(told, dict):
-        raise wrong("expected an object", value=told)
-    name, views, boxes = (told.get(field) for field in ("name", "visible_pos", "bbox2d"))
+    if not isinstance(value, dict):
+        raise wrong("expected an object", value=value)
+    name, views, boxes = (value.get(field) for field in ("name", "visible_pos", "bbox2d"))
     if not isinstance(name, str) or not name.strip():
         raise wrong("expected a text", field="name", value=name)
     if not isinstance(views, list) or any(type(view) is not int or not 0 <= view < VIEWS for view in views):

@@ -232,11 +232,11 @@ def write_summary(root: Path, summary: dict[str, Any]) -> Path:
         before = _summary_before(root / SUMMARY)
         scans, missing = summary["scans"], summary["missing"]
         other = {name: problem for name, problem in before["missing"].items() if name.split("/")[0] not in scans}
-        told = {name: before["missing"].get(name, WAITING) for name, problem in missing.items() if problem == WAITING}
+        mine = {name: before["missing"].get(name, WAITING) for name, problem in missing.items() if problem == WAITING}
         merged = {
             "config": summary["config"],
             "scans": {**before["scans"], **scans},
-            "missing": {**other, **missing, **told},
+            "missing": {**other, **missing, **mine},
         }
         write_json(root / SUMMARY, merged, indent=1)
     return root / SUMMARY
