@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 $(VENV)/.ready: pyproject.toml $(wildcard */pyproject.toml) sim/hatch_build.py sim/src/ghosts_sim/native.c
 	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e "./sim[prepare]" -e "./houses[images,viz]" -e "./ghosts[viz,web,log]" -e ./benchmarks --group dev --group docs
+	$(BIN)/pip install --quiet --disable-pip-version-check -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[viz,web,log]" -e ./benchmarks --group dev --group docs
 	@touch $@
 
 demo: $(VENV)/.ready
