@@ -210,6 +210,29 @@ def test_films(client: TestClient, kind: str, monkeypatch: pytest.MonkeyPatch) -
     assert answer.content[4:8] == b"ftyp" if kind == "mp4" else answer.content[:6] == b"GIF89a"
 
 
+def test_one_film_at_a_time(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others of the same visitor are refused, and whoever draws none does not wait."""
+    header = pick(client)
+    asked = query(header, walk=header["walk"][:1], kind="gif")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def waits(*given: Any, **more: Any) -> Any:
+        begun.set()
+        assert go_on.wait(60)
+        return film_pictures(*given, **more)
+
+    monkeypatch.setattr(server, "film_pictures", waits)
+    with client, ThreadPoolExecutor(1) as pool:  # one loop for all requests, as a server has
+        first = pool.submit(client.post, "/api/film", json=asked)
+        assert begun.wait(60)
+        second = client.post("/api/film", json=asked)
+        assert (second.status_code, "drawn for you" in second.json()["error"]) == (429, True)
+        assert client.get("/api/library").status_code == 200
+        go_on.set()
+        assert first.result().status_code == 200
+    assert client.post("/api/film", json=asked).status_code == 200
+
+
 def test_fifty_requests_at_once(client: TestClient) -> None:
     header = pick(client)
     texts = [f"turn {'left' if k % 2 else 'right'} {'and walk ' * (k % 5)}" for k in range(50)]
@@ -470,6 +493,14 @@ def test_connections_are_counted_and_time_out(library: Library, monkeypatch: pyt
                 visitor.settimeout(20.0)
             # All are hung up on: three at once, five when their time is over.
             assert [_ended(visitor) for visitor in idle] == [True] * 8
+            # A second request has no more time than a first one.
+            again = [socket.create_connection(("127.0.0.1", port), timeout=20.0) for _ in range(5)]
+            for visitor in again:
+                visitor.sendall(b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HTTP/1.1\r\nHost: localh")
+                assert visitor.recv(12) == b"HTTP/1.1 204"
+                while visitor.recv(1000).find(b"\r\n\r\n") < 0:
+                    pass
+            assert [_ended(visitor) for visitor in again] == [True] * 5
             connection = HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("GET", "/static/core.js")
             assert connection.getresponse().status == 200

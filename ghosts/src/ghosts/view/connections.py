@@ -36,11 +36,22 @@ class Visitor(H11Protocol):
         if len(self.connections) > MOST_CONNECTIONS:
             transport.abort()
             return
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        """An answer is sent; the next request has as much time as the first one."""
+        self._wait()
+        super().on_response_complete()
+
+    def _wait(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
         self._waiting = asyncio.get_running_loop().call_later(ASK_S, self._hang_up)
 
     def _hang_up(self) -> None:
         # A cycle is a request whose headers are there; its body is waited for by the guard.
-        if self.cycle is None and not self.transport.is_closing():
+        asked = self.cycle is not None and not self.cycle.response_complete
+        if not asked and not self.transport.is_closing():
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -36,6 +36,8 @@ from ghosts.view.requests import Ask, AskCell, AskEpisodes, AskFilm, AskFrame, P
 from ghosts_sim.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
 
 MOST_THREADS = 4
+MOST_FILMS = 8
+"""Films that are drawn or wait for it."""
 MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 NameQuery = Annotated[str, Query(min_length=1, max_length=80)]
 
@@ -200,8 +202,23 @@ def _queries(app: FastAPI, library: Library) -> None:
         done, total = drawn.get(job, (0, 0))
         return {"done": done, "total": total}
 
+    films, waiting = CapacityLimiter(1), set[str]()
+
     @app.post("/api/film")
-    def film(body: AskFilm) -> Response:
+    async def film(request: Request, body: AskFilm) -> Response:
+        # A film of 40 stops takes half a minute and a thread: one at a time, and one of each visitor.
+        visitor = request.client.host if request.client else ""
+        if visitor in waiting:
+            raise HTTPException(429, "a film is being drawn for you; ask again when it is there")
+        if len(waiting) >= MOST_FILMS:
+            raise HTTPException(429, f"{MOST_FILMS} films are being drawn for others; ask again in a minute")
+        waiting.add(visitor)
+        try:
+            return await to_thread.run_sync(filmed, body, limiter=films)
+        finally:
+            waiting.discard(visitor)
+
+    def filmed(body: AskFilm) -> Response:
         inspector, query = _query(library, body)
         records = [inspector.record(query)]
         if body.beside:
