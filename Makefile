@@ -6,7 +6,7 @@ export OMP_WAIT_POLICY := PASSIVE
 # The tests start some hundred processes, each of which would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint bench docs images script audit clean
+.PHONY: demo test lowest lint bench docs images script audit clean
 
 $(VENV)/.ready: pyproject.toml $(wildcard */pyproject.toml) sim/hatch_build.py sim/src/ghosts_sim/native.c
 	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)
@@ -18,6 +18,17 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The faster half of the tests with the lowest versions that the pyproject.toml files allow (300 MB). Only torch is that of
+# .venv: its lowest version brings gigabytes for GPUs. httpx is what the tests' client of old Starlettes needs.
+LOWEST := build/lowest
+lowest: $(VENV)/.ready
+	@test -x build/uv/bin/uv || ($(PYTHON) -m venv build/uv && build/uv/bin/pip install --quiet uv)
+	build/uv/bin/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
+	echo 'torch; python_version < "3"' > $(LOWEST)/without-torch.txt
+	build/uv/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --only-binary numpy --only-binary pillow --overrides $(LOWEST)/without-torch.txt -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[viz,web,log]" -e ./benchmarks --group dev "httpx>=0.27"
+	$(BIN)/python -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])' > $$(echo $(LOWEST)/lib/python3*/site-packages)/torch.pth
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal sim/tests houses/tests $(addprefix ghosts/tests/,agent belief cli data mapping view words)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
