@@ -10,6 +10,7 @@ from ghosts_sim.episodes import Episode, load_episodes
 from ghosts_sim.errors import DataError, UnknownNameError
 from ghosts_sim.files import listed, read_words
 from ghosts_sim.graph import NavGraph, load_graph
+from ghosts_sim.senses import CAPTIONS, DETECTIONS, DOORWAYS, FLOOR, IMAGES, OBJECTS, ROOMS, WAYS
 from ghosts_sim.store import DEFAULT_CACHE_BYTES, PanoramaStore
 
 _TOGETHER = "take r2r/ and connectivity/ from the same release"
@@ -76,6 +77,18 @@ class DataRoot:
     def has_landmarks(self) -> bool:
         """Whether there is a `landmarks/` folder."""
         return (self.path / "landmarks").is_dir()
+
+    @property
+    def has_captions(self) -> bool:
+        """Whether there is a `captions/` folder."""
+        return (self.path / "captions").is_dir()
+
+    @property
+    def senses(self) -> tuple[str, ...]:
+        """Senses that it has something for (`ghosts_sim.senses`)."""
+        landmarks = (OBJECTS, ROOMS, DOORWAYS, WAYS, FLOOR) if self.has_landmarks else ()
+        pictures = (CAPTIONS, DETECTIONS) if self.has_captions else ()
+        return (*landmarks, *pictures, *((IMAGES,) if self.has_images else ()))
 
     def graph(self, scan: str) -> NavGraph:
         """Navigation graph of a building.

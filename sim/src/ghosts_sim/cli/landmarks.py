@@ -16,7 +16,10 @@ from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.episodes import load_episodes
 from ghosts_sim.errors import DataError, UnknownNameError
 from ghosts_sim.files import listed, write_json
+from ghosts_sim.graph import load_graph
 from ghosts_sim.landmarks.build import Inputs, build_scene, summarise
+from ghosts_sim.landmarks.captioners import build_captions, find_captions
+from ghosts_sim.landmarks.captions import captions_file
 from ghosts_sim.landmarks.format import read_landmarks
 from ghosts_sim.landmarks.reverie import read_listings
 from ghosts_sim.matterport.graphs import listed_scans, take_episodes, take_graphs
@@ -39,6 +42,9 @@ class Options:
     """Data root to write to."""
     r2r: Path | None = None
     """Folder with `R2R_<split>.json`. The paths and graphs of these buildings are copied to the data root."""
+    captions: Path | None = None
+    """Folder with what a captioner and a detector say about photographs: `<scan>.json.xz` as LangNav has them, or
+    `<scan>.jsonl` with one view per line (docs/landmark-files.md)."""
     scan: tuple[str, ...] = ()
     """Make only this building; repeat for more."""
 
@@ -51,12 +57,19 @@ def main(arguments: list[str]) -> None:
     scans = chosen_scans(options)
     if options.r2r is not None:
         check_paths(options.r2r, scans)
+    if options.captions is not None:
+        for scan in scans:
+            find_captions(options.captions, scan)  # says so before anything is made
     inputs = Inputs(options.connectivity, options.bbox, read_listings(options.bbox), options.regions)
     folder = options.out / "landmarks"
     written = 0
     with Progress(console=console, transient=True) as progress:
         for scan in progress.track(scans, description="buildings"):
-            written += build_scene(scan, inputs, folder / f"{scan}.json")
+            made = build_scene(scan, inputs, folder / f"{scan}.json")
+            if options.captions is not None:
+                graph = load_graph(options.connectivity / f"{scan}{GRAPH}")
+                made |= build_captions(options.captions, graph, captions_file(options.out, scan))
+            written += made
     if options.r2r is not None:
         take_graphs(options.connectivity, options.out, scans)
         take_episodes(options.r2r, options.out, listed_scans(options.out))
