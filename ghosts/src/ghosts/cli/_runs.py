@@ -11,6 +11,7 @@ from ghosts.config import Experiment, Precision, experiment_values, require
 from ghosts.words.synonyms import reword, synonyms_of
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.errors import ConfigError, UnknownNameError
+from ghosts_sim.senses import ALL_ROUND_DEG, SENSES, Shown, parse_senses, told
 
 if TYPE_CHECKING:
     import torch
@@ -160,6 +161,11 @@ class EvalOptions(FollowOptions):
     """Number of instructions per split, evenly spaced; 0 = all."""
     half: bool = False
     """Run the networks in bfloat16, as in training; float32 by default."""
+    senses: tuple[str, ...] = ()
+    """Show only these senses of the data root's, such as captions,floor: objects, rooms, doorways, ways, floor,
+    captions, detections; or a suite: everything, people, pictures, robot, robot-objects, robot-both."""
+    view: int = ALL_ROUND_DEG
+    """Width of the field of view in degrees, in the direction of travel (a multiple of 30)."""
     reword: str | None = None
     """Replace words of the instructions by synonyms that R2R's training hardly uses (couch: divan, …). Three lists hold
     everyday words (everyday-a, -b, -c); three replace half of all words (many-a, -b, -c)."""
@@ -170,8 +176,24 @@ class EvalOptions(FollowOptions):
         require(self.examples >= 0, "--examples must not be negative", self.examples)
         if self.reword is not None:
             synonyms_of(self.reword)
+        _ = self.shown  # an unknown sense is refused before the data is read
         if self.out is not None:
             check_out_folder(self.out)
+
+    @property
+    def shown(self) -> Shown:
+        """What runs are shown."""
+        return Shown(parse_senses(self.senses) if self.senses else tuple(SENSES), self.view)
+
+    @property
+    def worlds(self) -> list[str]:
+        """What to say of it in the name of a row."""
+        return [*super().worlds, *([] if self.shown.everything else [f"shown {self.shown}"])]
+
+    def sensed(self, runs: Sequence[Run], root: DataRoot) -> list[str]:
+        """Which senses runs are shown, and which they miss."""
+        present = [name for name in root.senses if name in self.shown.senses]
+        return [f"{run.name}: senses {told(run.senses, present)}" for run in runs if run.senses]
 
     @property
     def precision(self) -> Precision:

@@ -106,7 +106,15 @@ def _evaluate_goal(options: EvalGoal) -> None:
         scores = {}
         for split, examples in options.chosen(data.splits, root, held_out).items():
             with shown_progress(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
-                how = Execution(fabric, options.batch, options.threads, options.precision, report, options.symmetries)
+                how = Execution(
+                    fabric,
+                    options.batch,
+                    options.threads,
+                    options.precision,
+                    report,
+                    options.shown,
+                    options.symmetries,
+                )
                 scores[split] = evaluate_goal(predictor, data, examples, how)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *options.worlds]))
         scored.append((experiment, ScoredRun(run.name, experiment.train.seed, run.iteration, scores)))
@@ -119,6 +127,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
     for split in summary["splits"]:
         print(goal_table(summary, split).text(), end="\n\n")
     notes = options.notes(data.splits, root, held_out) + options.unread(runs, data.splits, root, held_out)
+    notes += options.sensed(runs, root)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         write_json(options.out / "goal.json", summary, indent=1)
@@ -212,6 +221,7 @@ def _evaluate_vln(options: EvalVln) -> None:
     for split in summary["splits"]:
         print(vln_table(summary, split, seconds).text(), end="\n\n")
     notes = options.notes(splits, root, held_out) + options.unread(runs, splits, root, held_out)
+    notes += options.sensed(runs, root)
     print("".join(f"{note}\n" for note in notes), end="")
     if options.out is not None:
         tables = "\n\n".join([*(vln_table(summary, split, seconds).markdown() for split in summary["splits"]), *notes])
@@ -248,6 +258,7 @@ def _score_run(
                     options.batch,
                     precision=options.precision,
                     report=report,
+                    shown=options.shown,
                     symmetries=options.symmetries,
                 )
                 paths = walk_split(run, data, examples, how, planner=planner, pragmatic=speaker)

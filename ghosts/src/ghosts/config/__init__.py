@@ -9,6 +9,7 @@ from ghosts.config.experiment import (
     Experiment,
     LandmarkConfig,
     OptimiserConfig,
+    PictureConfig,
     Precision,
     Purpose,
     Source,

@@ -20,6 +20,7 @@ from ghosts.config.values import (
     within,
 )
 from ghosts_sim.errors import ConfigError
+from ghosts_sim.senses import CAPTIONS, DETECTIONS, DOORWAYS, FLOOR, OBJECTS, ROOMS, WAYS, ordered
 from ghosts_sim.values import require
 
 Purpose = Literal["goal", "vln", "speaker"]
@@ -33,8 +34,35 @@ Sixteens = Annotated[int, Bound("must be a multiple of 16", lambda value: value 
 
 
 @dataclass(frozen=True)
+class PictureConfig(Config, part="pictures"):
+    """How the words of photographs become labels on the map (`mapping.pictured`)."""
+
+    words: Count = 300
+    """Caption words, and as many classes of a detector at most, that have an embedding of their own; others are read by
+    their vector alone (with `landmarks.vectors`)."""
+    ahead_m: tuple[float, ...] = (1.0, 2.0, 3.0)
+    """A caption's words stand this far along the middle of its view."""
+    ahead: Fraction = 0.6
+    """Weight of a word there."""
+    here: Fraction = 0.25
+    """Weight of a word at the camera, for each view that says it."""
+    confidence: Fraction = 0.5
+    """Boxes of which a detector is less sure are left out."""
+    camera_m: Positive = 1.5
+    """Height of the camera above the floor, which tells how far away a box stands."""
+    near_m: Positive = 0.6
+    """No box stands nearer than this."""
+    far_m: Positive = 6.0
+    """A box farther away than this does not reach the floor."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(all(0.0 < ahead < 100.0 for ahead in self.ahead_m), "pictures.ahead_m must be positive", self.ahead_m)
+
+
+@dataclass(frozen=True)
 class LandmarkConfig(Config, part="landmarks"):
-    """Which landmarks an agent is shown."""
+    """Which landmarks an agent is shown: the senses of a model, and how they are read."""
 
     objects: bool = True
     """Show labelled objects."""
@@ -43,8 +71,9 @@ class LandmarkConfig(Config, part="landmarks"):
     rooms: bool = True
     """Show the kind of room around the camera."""
     floor: bool = True
-    """Show the structure of the navigation graph: floor around the camera and along lines to its neighbours, the
-    neighbours themselves, and stairs."""
+    """Show floor around the camera and along lines to its neighbours."""
+    ways: bool = True
+    """Show the navigation graph's neighbours of the viewpoint, and stairs there (only with `floor`)."""
     sight_m: Annotated[float, at_least(0)] = 0.0
     """Also show objects and rooms of viewpoints in plain sight up to this far; with 0 only those of the viewpoint
     itself, within 2 m."""
@@ -62,11 +91,30 @@ class LandmarkConfig(Config, part="landmarks"):
     """Show the floor on the way to every viewpoint in sight, not only to neighbours."""
     doors: bool = False
     """Show a doorway between neighbouring viewpoints of different rooms."""
+    captions: bool = False
+    """Show the words of captions of photographs, where the data root has them."""
+    detections: bool = False
+    """Show what a detector found in photographs, where the data root has it."""
+    pictures: PictureConfig = field(default_factory=PictureConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (self.objects or self.rooms or self.floor):
+        if not (self.objects or self.rooms or self.floor or self.captions or self.detections):
             raise ConfigError("landmarks: objects, rooms and floor are all off: nothing to see; leave one of them on")
+
+    @property
+    def senses(self) -> tuple[str, ...]:
+        """Names of the senses that are shown (`ghosts_sim.senses`)."""
+        shown = {
+            OBJECTS: self.objects,
+            ROOMS: self.rooms,
+            DOORWAYS: self.doors,
+            WAYS: self.floor and self.ways,
+            FLOOR: self.floor,
+            CAPTIONS: self.captions,
+            DETECTIONS: self.detections,
+        }
+        return ordered([name for name, on in shown.items() if on])
 
 
 @dataclass(frozen=True)
@@ -121,6 +169,10 @@ class TrainConfig(OptimiserConfig):
     the model would read synonyms that training never met (with `language.vectors`)."""
     label_dropout: Fraction = 0.0
     """Share of room and object labels hidden in an episode's building, so that it looks new (Tan et al. 2019)."""
+    hide: Fraction = 0.0
+    """Share of episodes in which a sense is hidden, each sense drawn by itself (`data.hiding`)."""
+    narrow: Fraction = 0.0
+    """Share of episodes with a field of view of 180, 90 or 60 degrees in the direction of travel."""
     hold_out: Annotated[
         int | None, Bound("must be 0, or 2 at least", lambda value: value in (None, 0) or value >= 2)
     ] = None

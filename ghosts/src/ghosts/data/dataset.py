@@ -18,7 +18,16 @@ from ghosts.config import TrainConfig
 from ghosts.data.bank import TileBank, landmark_bank
 from ghosts.data.batches import Batch, coverage
 from ghosts.data.drops import Drops
-from ghosts.data.examples import SPOKEN, TRAIN, Example, evenly, load_splits, load_spoken, split_buildings
+from ghosts.data.examples import (
+    SPOKEN,
+    TRAIN,
+    Example,
+    evenly,
+    headings_along,
+    load_splits,
+    load_spoken,
+    split_buildings,
+)
 from ghosts.data.reading import Reading
 from ghosts.data.stream import Stream, StreamedRoot, streamed_bank, texts_of
 from ghosts.data.symmetry import Symmetry, mirrored_words
@@ -115,7 +124,8 @@ class Dataset:
         path_xy_m, path_heading_rad = self.paths(examples, symmetries)
         goal_seen, seen_m2 = coverage(seen.plan, cells.steps, path_xy_m[:, -1], self.reading.grid)
         briefing = self.briefing(examples, symmetries, drops)
-        return Batch(briefing, seen, rows, _floats(path_xy_m), _floats(path_heading_rad), goal_seen, seen_m2)
+        poses = _floats(path_xy_m), _floats(path_heading_rad)
+        return Batch(briefing, seen, rows, *poses, goal_seen, seen_m2)
 
     def briefing(
         self,
@@ -161,9 +171,11 @@ class Dataset:
         symmetries: Sequence[Symmetry],
         device: torch.device,
         drops: Drops | None = None,
+        heading_rad: Float[np.ndarray, " b"] | None = None,
     ) -> MapCells:
         """What one agent step of each episode observes at rows of their graphs, on a device, with stored features."""
-        cells, stored = self.cells(examples, [[row] for row in rows], symmetries, drops)
+        headings = None if heading_rad is None else heading_rad[:, None]
+        cells, stored = self.cells(examples, [[row] for row in rows], symmetries, drops, headings)
         return self.fill(to_device(cells, device), to_device(stored, device))
 
     def cells(
@@ -172,9 +184,11 @@ class Dataset:
         walks: Sequence[Sequence[int]],
         symmetries: Sequence[Symmetry],
         drops: Drops | None = None,
+        heading_rad: Float[np.ndarray, "b s"] | None = None,
     ) -> tuple[MapCells, Int[Tensor, " n"] | None]:
         """Observed cells of all steps of all walks, on the CPU: with labels, or with the rows of their features in the
-        bank (`fill`)."""
+        bank (`fill`). `heading_rad` is where each agent looks at each step; by default the direction of its last move.
+        """
         batch, steps = len(examples), len(walks[0])
         bank, tiles = self.bank.part(
             [
@@ -196,7 +210,23 @@ class Dataset:
         if bank.labels is None:
             return cells, torch.from_numpy(rows)[kept]
         cells = replace(cells, labels=bank.labels.labels_of(rows[kept.numpy()]))
-        return cells if drops is None else drops.labels(cells), None
+        if drops is not None:
+            cells = drops.labels(cells)
+            if drops.hiding is not None:
+                assert self.labels is not None, "labels of landmarks"
+                looked = self.looked_rad(examples, walks) if heading_rad is None else heading_rad
+                cells = drops.hiding.apply(cells, self.labels, looked)
+        assert cells.labels is not None
+        return replace(cells, labels=replace(cells.labels, sectors=None)), None
+
+    def looked_rad(self, examples: Sequence[Example], walks: Sequence[Sequence[int]]) -> Float[np.ndarray, "b s"]:
+        """Where agents look at each step of their walks: along the last move, at first along the start's heading."""
+        return np.array(
+            [
+                headings_along(self.root.graph(example.scan), tuple(walk), example.start_heading_rad)
+                for example, walk in zip(examples, walks)
+            ]
+        )
 
     def starts(
         self, examples: Sequence[Example], symmetries: Sequence[Symmetry]
@@ -261,9 +291,9 @@ def open_dataset(
         )
     used = sorted({*also, *(example.scan for examples in splits.values() for example in examples)})
     if choose_source(root, reading) == "landmarks":
-        labels = reading.labels or training_labels(root, told)
+        labels = reading.labels or training_labels(root, told, reading.landmarks)
         if reading.landmarks.vectors:
-            labels = with_new_labels(root, labels, used)
+            labels = with_new_labels(root, labels, used, reading.landmarks)
         source = LandmarkSource(root, labels, reading.landmarks)
         bank = landmark_bank(source, used, reading.grid.cell_m, reading.rotations)
         if stream is not None:

@@ -1,4 +1,4 @@
-"""What training hides of an episode: words, their own embeddings, and labels of the building."""
+"""What is hidden of an episode: words, their own embeddings, labels of the building, and senses."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from jaxtyping import Bool, Int64, UInt64
 
 from ghosts.config import TrainConfig
 from ghosts.data.examples import Example
+from ghosts.data.hiding import Hiding, draw_hiding, hiding_of
 from ghosts.mapping.cells import MapCells
 from ghosts.mapping.labels import LabelSet
 from ghosts.words.tokens import MAX_TOKENS, MISREAD, Vocabulary
 from ghosts_sim.episodes import Hidden
+from ghosts_sim.senses import Shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,8 @@ class Drops:
     """Columns of `Vocabulary.misread`: words said in another way and read as a model reads those; -1 elsewhere."""
     absent: Bool[np.ndarray, "b labels"] | None = None
     """Labels that the episode's building lacks."""
+    hiding: Hiding | None = None
+    """Senses that it lacks."""
 
     def words(self, ids: Int64[np.ndarray, "b l"], vocabulary: Vocabulary) -> Int64[np.ndarray, "b l"]:
         """Word ids with some hidden."""
@@ -49,13 +53,22 @@ class Drops:
             return cells
         found = cells.labels
         kept = ~torch.from_numpy(self.absent)[cells.item[found.cell], found.label]
-        left = replace(found, cell=found.cell[kept], label=found.label[kept], weight=found.weight[kept])
-        return replace(cells, labels=left)
+        return replace(cells, labels=found.only(kept))
 
     def of(self, episodes: np.ndarray) -> Drops:
         """Of some of the episodes."""
-        parts = (self.unknown, self.meant, self.misread, self.absent)
-        return Drops(*(part if part is None else part[episodes] for part in parts))  # type: ignore[arg-type]
+        meant, misread, absent = (
+            part if part is None else part[episodes] for part in (self.meant, self.misread, self.absent)
+        )
+        hiding = self.hiding.of(episodes) if self.hiding is not None else None
+        return Drops(self.unknown[episodes], meant, misread, absent, hiding)
+
+
+def shown_alone(shown: Shown, count: int) -> Drops | None:
+    """What is hidden where `count` episodes are shown some senses alone; None where they are shown everything."""
+    if shown.everything:
+        return None
+    return Drops(np.zeros((count, MAX_TOKENS), bool), hiding=hiding_of(shown, count))
 
 
 def draw_drops(
@@ -78,7 +91,8 @@ def draw_drops(
     if config.label_dropout and labels is not None:
         may = _may_hide(labels)
         absent = np.stack([may & (random.random(len(may)) < config.label_dropout) for random in randoms])
-    return Drops(unknown, meant, misread, _told_without([example for example, _ in chosen], labels, absent))
+    absent = _told_without([example for example, _ in chosen], labels, absent)
+    return Drops(unknown, meant, misread, absent, draw_hiding(config, randoms) if labels is not None else None)
 
 
 def _draw_misread(most: float, random: np.random.Generator) -> Int64[np.ndarray, " l"]:
@@ -113,7 +127,8 @@ def _told_without(
 
 
 def _may_hide(labels: LabelSet) -> Bool[np.ndarray, " labels"]:
-    return np.array([label.kind != "structure" for label in (*labels.labels, *labels.new)])
+    """Labels that belong to a building. Words of captions are no names of things: the same word stands for many."""
+    return np.array([label.kind in ("room", "object") for label in (*labels.labels, *labels.new)])
 
 
 def _mixed(values: UInt64[np.ndarray, " n"]) -> UInt64[np.ndarray, " n"]:

@@ -17,6 +17,7 @@ from ghosts.belief.histogram import NOT_FINITE, mass_near
 from ghosts.config import Precision
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import shown_alone
 from ghosts.data.examples import Example
 from ghosts.data.prefetch import prefetch
 from ghosts.data.symmetry import SYMMETRIES
@@ -25,6 +26,7 @@ from ghosts.evaluate.bootstrap import confidence_bin
 from ghosts.precision import networks_in
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.geometry import from_cells, map_cells, on_map
+from ghosts_sim.senses import EVERYTHING, Shown
 from ghosts_sim.types import SUCCESS_M
 
 if TYPE_CHECKING:  # a second and a half, which pages and films that score an episode need not wait for
@@ -84,6 +86,8 @@ class Execution:
     """Of the networks; the filter's recursion runs in float32."""
     report: Callable[[int, int], None] = lambda done, total: None
     """Called with the instructions done by now, and with all of them."""
+    shown: Shown = EVERYTHING
+    """Senses that are shown, of those the data has and the model reads."""
     symmetries: int = 1
     """Worlds in which each instruction is followed, the first of `data.symmetry.SYMMETRIES`; what the model says in
     them is averaged."""
@@ -155,7 +159,8 @@ def evaluate_goal(
 
     def draw(at: int) -> list[Batch]:
         chosen = examples[at : at + batch]
-        return [data.batch(chosen, walks[at : at + batch], [symmetry] * len(chosen)) for symmetry in symmetries]
+        drops = shown_alone(how.shown, len(chosen))
+        return [data.batch(chosen, walks[at : at + batch], [symmetry] * len(chosen), drops) for symmetry in symmetries]
 
     starts = how.starts(len(examples))
     with closing(prefetch(draw, starts, how.threads)) as batches:

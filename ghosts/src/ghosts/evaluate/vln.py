@@ -14,6 +14,7 @@ from ghosts.agent.known import KnownGraph
 from ghosts.agent.loop import Action, Agent, choose_best
 from ghosts.agent.walkers import WalkerName, walk_baseline
 from ghosts.data.dataset import Dataset
+from ghosts.data.drops import shown_alone
 from ghosts.data.examples import Example
 from ghosts.data.symmetry import SYMMETRIES
 from ghosts.data.walks import walk_seed
@@ -68,7 +69,8 @@ def walk_split(
     symmetries = SYMMETRIES[: how.symmetries]
     for at in how.starts(len(examples)):
         copies = [(example, symmetry) for example in examples[at : at + batch] for symmetry in symmetries]
-        episodes = walks.begin([example for example, _ in copies], [symmetry for _, symmetry in copies])
+        drops = shown_alone(how.shown, len(copies))
+        episodes = walks.begin([example for example, _ in copies], [symmetry for _, symmetry in copies], drops)
         with torch.no_grad(), deterministic(), networks_in(how.precision, device):
             if run.experiment.on_true_beliefs:
                 model = run.filter

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int, Int64
+from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
 
 from ghosts.words.embedding import OpenEmbedding
@@ -26,6 +26,13 @@ class CellLabels:
     weight: Float[Tensor, " m"]
     vectors: Float[Tensor, "labels d"] | None = None
     """Vector of each label, known or new, where labels are read by their meaning."""
+    sectors: Int[Tensor, " m"] | None = None
+    """Bits of the directions in which the agent sees each; a model does not need them."""
+
+    def only(self, kept: Bool[Tensor, " m"]) -> CellLabels:
+        """Some of the labels."""
+        sectors = self.sectors[kept] if self.sectors is not None else None
+        return CellLabels(self.cell[kept], self.label[kept], self.weight[kept], self.vectors, sectors)
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,25 @@ class MapCells:
     def steps(self) -> int:
         """Agent steps."""
         return len(self.counts)
+
+    def labelled(self) -> MapCells:
+        """Only the cells that have a label, before their features are known: what nothing is said of is not
+        observed."""
+        assert self.labels is not None, "cells of landmarks"
+        kept = torch.zeros(len(self.item), dtype=torch.bool, device=self.item.device)
+        kept[self.labels.cell] = True
+        number = kept.cumsum(0) - 1
+        step = self.step[kept]
+        return replace(
+            self,
+            features=self.features[kept],
+            step=step,
+            item=self.item[kept],
+            row=self.row[kept],
+            col=self.col[kept],
+            counts=tuple(torch.bincount(step, minlength=self.steps).tolist()),
+            labels=replace(self.labels, cell=number[self.labels.cell]),
+        )
 
 
 class CellFeatures(nn.Module):

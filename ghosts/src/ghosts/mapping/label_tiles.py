@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int, Int32, Int64
+from jaxtyping import Float, Float32, Int, Int32, Int64, UInt16
 from torch import Tensor
 
 from ghosts.mapping.cells import CellLabels, MapCells, place_cells, ragged_rows, starts_of
-from ghosts.mapping.landmark_views import LandmarkView
+from ghosts.mapping.landmark_views import ALL_ROUND, LandmarkView
 from ghosts_sim.geometry import lattice_cells
 from ghosts_sim.types import Grid
 from ghosts_sim.values import require
@@ -30,6 +30,8 @@ class LabelTiles:
     label: Int32[np.ndarray, " m"]
     weight: Float32[np.ndarray, " m"]
     """Probability that the cell holds the label."""
+    sectors: UInt16[np.ndarray, " m"]
+    """Bits of the directions in which each label is seen (`landmark_views.LandmarkView`)."""
     vectors: Float[Tensor, "labels d"] | None = None
     """Vector of each label, where labels are read by their meaning."""
 
@@ -37,15 +39,21 @@ class LabelTiles:
         """Labels of the named cells, numbered in the order named."""
         owner, picked = ragged_rows(self.starts, rows)
         label, weight = torch.from_numpy(self.label[picked].astype(np.int64)), torch.from_numpy(self.weight[picked])
-        return CellLabels(torch.from_numpy(owner), label, weight, self.vectors)
+        sectors = torch.from_numpy(self.sectors[picked].astype(np.int32))
+        return CellLabels(torch.from_numpy(owner), label, weight, self.vectors, sectors)
 
     def pick(self, tiles: Int[np.ndarray, " k"]) -> LabelTiles:
         """Some of the tiles, in the order named."""
         _, rows = ragged_rows(starts_of(self.counts), tiles)
         _, entries = ragged_rows(self.starts, rows)
-        starts = starts_of(np.diff(self.starts)[rows])
         return LabelTiles(
-            self.counts[tiles], self.cells[rows], starts, self.label[entries], self.weight[entries], self.vectors
+            counts=self.counts[tiles],
+            cells=self.cells[rows],
+            starts=starts_of(np.diff(self.starts)[rows]),
+            label=self.label[entries],
+            weight=self.weight[entries],
+            sectors=self.sectors[entries],
+            vectors=self.vectors,
         )
 
 
@@ -62,7 +70,7 @@ def label_tiles(
         vectors: of each label, where labels are read by their meaning.
     """
     require(cell_m > 0.0, "cell_m must be positive", cell_m)
-    cells, entries, ids, weights = [], [], [], []
+    cells, entries, ids, weights, sectors = [], [], [], [], []
     for view in views:
         lattice = lattice_cells(view.xyz_m[:, :2], cell_m)
         low = lattice.min(0, initial=0)
@@ -77,12 +85,18 @@ def label_tiles(
         ids.append(label)
         # Two chairs in one cell are a cell with a chair; a line of floor points is one floor.
         weights.append(np.minimum(np.bincount(where, view.weight, len(merged)), 1.0))
+        seen = np.full(len(merged), ALL_ROUND, np.uint16)
+        if view.sectors is not None:
+            seen[:] = 0
+            np.bitwise_or.at(seen, where.reshape(-1), view.sectors)
+        sectors.append(seen)
     return LabelTiles(
         counts=np.array([len(part) for part in cells], np.int64),
         cells=np.concatenate(cells).astype(np.int32),
         starts=starts_of(np.concatenate(entries)),
         label=np.concatenate(ids).astype(np.int32),
         weight=np.concatenate(weights).astype(np.float32),
+        sectors=np.concatenate(sectors),
         vectors=vectors,
     )
 
@@ -95,6 +109,7 @@ def join_label_tiles(parts: Sequence[LabelTiles]) -> LabelTiles:
         starts=starts_of(np.concatenate([np.diff(part.starts) for part in parts])),
         label=np.concatenate([part.label for part in parts]),
         weight=np.concatenate([part.weight for part in parts]),
+        sectors=np.concatenate([part.sectors for part in parts]),
         vectors=parts[0].vectors,
     )
 

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, UInt64
+from jaxtyping import Float32, Int8, UInt64
 
 from ghosts.words.vectors import shipped_vectors
 from ghosts_sim.errors import DataError, UnknownNameError
 from ghosts_sim.landmarks.format import SceneLandmarks
 from ghosts_sim.landmarks.regions import ROOM_NAMES
+from ghosts_sim.senses import CAPTIONS, DETECTIONS, DOORWAYS, OBJECTS, ROOMS, SENSES, WAYS
+from ghosts_sim.senses import FLOOR as FLOOR_SENSE
 
 DEFAULT_OBJECTS = 300
 FLOOR, VIEWPOINT, UP, DOWN, UNKNOWN_OBJECT = "floor", "viewpoint", "up", "down", "unknown object"
@@ -30,7 +32,10 @@ STRUCTURE = {
     UNKNOWN_OBJECT: "object",
     DOOR: "door doorway",
 }
-KINDS = ("structure", "room", "object")
+CAPTION, DETECTION = "caption", "detection"
+KINDS = ("structure", "room", "object", CAPTION, DETECTION)
+_STRUCTURE_SENSES = {FLOOR: FLOOR_SENSE, VIEWPOINT: WAYS, UP: WAYS, DOWN: WAYS, UNKNOWN_OBJECT: OBJECTS, DOOR: DOORWAYS}
+_KIND_SENSES = {"room": ROOMS, "object": OBJECTS, CAPTION: CAPTIONS, DETECTION: DETECTIONS}
 
 
 @dataclass(frozen=True)
@@ -38,11 +43,16 @@ class Label:
     """Something a cell can hold. Kinds keep names apart: `toilet` is a room and an object."""
 
     kind: str
-    """`structure`, `room` or `object`."""
+    """`structure`, `room`, `object`, `caption` (a word of one) or `detection` (a detector's class)."""
     name: str
     """For a room its letter."""
     words: tuple[str, ...]
     """What it is called, for starting an embedding from word vectors."""
+
+    @property
+    def sense(self) -> str:
+        """The sense that it belongs to (`ghosts_sim.senses`)."""
+        return _STRUCTURE_SENSES[self.name] if self.kind == "structure" else _KIND_SENSES[self.kind]
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class LabelSet:
     labels: tuple[Label, ...]
     """Labels of training."""
     new: tuple[Label, ...] = field(default=(), compare=False, repr=False)
-    """New objects, with ids after those of training; only the meaning of their words is known. Not saved."""
+    """New labels, with ids after those of training; only the meaning of their words is known. Not saved."""
 
     def __post_init__(self) -> None:
         if len(self._ids) != len(self.labels) + len(self.new):
@@ -73,13 +83,13 @@ class LabelSet:
         """Labels of training."""
         return len(self.labels)
 
-    def with_new(self, names: Iterable[str]) -> LabelSet:
-        """The same with object labels outside the set that have a word with a meaning; the others stay unknown."""
-        known, found = shipped_vectors(), dict.fromkeys(label.name for label in self.new)
+    def with_new(self, names: Iterable[str], kind: str = "object") -> LabelSet:
+        """The same with labels outside the set that have a word with a meaning; the others stay unknown."""
+        known, found = shipped_vectors(), dict.fromkeys(self.new)
         for name in names:
-            if ("object", name) not in self._ids and known.mean(label_words(name)) is not None:
-                found[name] = None
-        return replace(self, new=tuple(Label("object", name, label_words(name)) for name in found))
+            if (kind, name) not in self._ids and known.mean(label_words(name)) is not None:
+                found[Label(kind, name, label_words(name))] = None
+        return replace(self, new=tuple(found))
 
     @cached_property
     def vectors(self) -> Float32[np.ndarray, "ids d"]:
@@ -111,6 +121,16 @@ class LabelSet:
         if ("object", name) not in self._ids:
             name = head_label(name, self.objects) or ""
         return self._ids.get(("object", name), self._ids["structure", UNKNOWN_OBJECT])
+
+    def heard_id(self, kind: str, name: str) -> int | None:
+        """Id of a caption's word or of a detector's class; None where nothing is known of it."""
+        return self._ids.get((kind, name))
+
+    @cached_property
+    def senses(self) -> Int8[np.ndarray, " ids"]:
+        """Number of the sense (in the order of `SENSES`) that each id belongs to, of training and met."""
+        numbers = {name: number for number, name in enumerate(SENSES)}
+        return np.array([numbers[label.sense] for label in (*self.labels, *self.new)], np.int8)
 
     @cached_property
     def structure(self) -> frozenset[str]:
@@ -150,12 +170,17 @@ class LabelSet:
             raise error.in_file(path) from None
 
 
-def build_labels(scenes: Iterable[SceneLandmarks], objects: int = DEFAULT_OBJECTS) -> LabelSet:
+def build_labels(
+    scenes: Iterable[SceneLandmarks],
+    objects: int = DEFAULT_OBJECTS,
+    heard: Iterable[tuple[str, str]] = (),
+) -> LabelSet:
     """Structure and room labels, then the most frequent object labels of the given (training) buildings.
 
     Args:
         scenes: buildings to count in; each object counts once however many viewpoints see it.
         objects: how many object labels to keep; ties in alphabetical order.
+        heard: kinds and names of the words of captions and of a detector's classes.
     """
     counts = Counter(item.label for scene in scenes for item in scene.objects)
     kept = sorted(counts, key=lambda name: (-counts[name], name))[:objects]
@@ -164,6 +189,7 @@ def build_labels(scenes: Iterable[SceneLandmarks], objects: int = DEFAULT_OBJECT
             *(Label("structure", name, label_words(text)) for name, text in STRUCTURE.items()),
             *(Label("room", letter, label_words(text)) for letter, text in ROOM_NAMES.items()),
             *(Label("object", name, label_words(name)) for name in kept),
+            *(Label(kind, name, label_words(name)) for kind, name in heard),
         )
     )
 

@@ -84,7 +84,7 @@ class LandmarkObserver:
         else:
             labels, config, cell_m = run.reading.labels, run.reading.landmarks, run.reading.grid.cell_m
             if config.vectors:
-                labels = with_new_labels(root, labels, scans)
+                labels = with_new_labels(root, labels, scans, config)
         self.labels, self._cell_m = labels, cell_m
         self._source = LandmarkSource(root, labels, config)
         self.space: dict[str, spaces.Space[Any]] = {

@@ -35,6 +35,7 @@ from ghosts.weights.checkpoint import (
 )
 from ghosts.words.tokens import Vocabulary
 from ghosts_sim.errors import ConfigError, DataError, did_you_mean
+from ghosts_sim.senses import IMAGES
 
 _AGAIN = "copy it again, or train it again"
 
@@ -56,6 +57,13 @@ class Run:
     def method(self) -> Method:
         """What knows the model's type."""
         return method_of(self.experiment)
+
+    @property
+    def senses(self) -> tuple[str, ...]:
+        """Senses that it was trained with (`ghosts_sim.senses`); none for one that needs no training."""
+        if self.iteration is None:
+            return ()
+        return (IMAGES,) if self.reading.labels is None else self.reading.landmarks.senses
 
     def planner(self) -> Planner:
         """The planner that acts on its belief."""

@@ -25,6 +25,7 @@ from ghosts.data.examples import Example
 from ghosts.data.symmetry import Symmetry
 from ghosts.devices import to_device
 from ghosts.mapping.cells import ragged_rows, starts_of
+from ghosts_sim.geometry import heading_of
 
 T = TypeVar("T")
 
@@ -87,18 +88,27 @@ class GraphWalks:
         briefing = to_device(self.data.briefing(examples, symmetries, drops), self.device)
         return Episodes(list(examples), symmetries, briefing, matrix, first, drops)
 
-    def observe(self, episodes: Episodes, known: KnownGraph, active: Bool[np.ndarray, " b"]) -> Observation[KnownGraph]:
+    def observe(
+        self,
+        episodes: Episodes,
+        known: KnownGraph,
+        active: Bool[np.ndarray, " b"],
+        heading_rad: Float[np.ndarray, " b"] | None = None,
+    ) -> Observation[KnownGraph]:
         """What active walkers observe where they stand, added to what they know of their graphs.
 
         Args:
             episodes: being walked.
             known: viewpoints seen so far, and where the walkers stand.
             active: walkers that look.
+            heading_rad: where each looks, in the building's frame; the start's heading by default.
         """
         chosen, viewpoint = np.flatnonzero(active), known.viewpoint_here
         examples, symmetries = [episodes.examples[k] for k in chosen], [episodes.symmetries[k] for k in chosen]
         rows, drops = (viewpoint - episodes.first)[chosen].tolist(), episodes.drops
-        cells = self.data.see(examples, rows, symmetries, self.device, drops.of(chosen) if drops is not None else None)
+        looked = self.start_headings(episodes) if heading_rad is None else heading_rad
+        hidden = drops.of(chosen) if drops is not None else None
+        cells = self.data.see(examples, rows, symmetries, self.device, hidden, looked[chosen])
         item = torch.from_numpy(chosen).to(self.device)[cells.item]
         cells = replace(cells, item=item, batch=len(episodes.examples))
         return Observation(cells, visit(known, active, self.neighbours(episodes, viewpoint, active)))
@@ -113,6 +123,17 @@ class GraphWalks:
         delta = self.position_m[near] - self.position_m[episodes.start_viewpoint[episode]]
         flat = np.einsum("md,mde->me", delta[:, :2], episodes.matrix[episode])
         return Neighbours(episode, near, np.concatenate([flat, delta[:, 2:]], 1))
+
+    def start_headings(self, episodes: Episodes) -> Float[np.ndarray, " b"]:
+        """Where walkers look at first, in the building's frame."""
+        return np.array([example.start_heading_rad for example in episodes.examples])
+
+    def turned(
+        self, heading_rad: Float[np.ndarray, " b"], before: Int[np.ndarray, " b"], viewpoint: Int[np.ndarray, " b"]
+    ) -> Float[np.ndarray, " b"]:
+        """Where walkers look after they moved from one viewpoint to another; those that stayed look on."""
+        way_m = (self.position_m[viewpoint] - self.position_m[before])[:, :2]
+        return np.where((way_m != 0.0).any(1), heading_of(way_m), heading_rad)
 
     def with_true_beliefs(self, episodes: Episodes, model: ModelConfig) -> Episodes:
         """The same episodes with the demonstrators' true trajectories as beliefs, the start included."""
@@ -221,9 +242,12 @@ def walk_episodes(
     carry, known = agent.start(episodes.briefing, episodes.beliefs), start_graph(episodes.start_viewpoint)
     paths = [[example.start] for example in episodes.examples]
     steps: list[WalkStep[T]] = []
+    looked, before = walks.start_headings(episodes), episodes.start_viewpoint
     while not carry.stopped.all() and (most is None or len(steps) < most):
         row = known.viewpoint_here - episodes.first
-        carry, action, thought = step(agent, carry, walks.observe(episodes, known, ~carry.stopped), choose)
+        looked, before = walks.turned(looked, before, known.viewpoint_here), known.viewpoint_here
+        seen = walks.observe(episodes, known, ~carry.stopped, looked)
+        carry, action, thought = step(agent, carry, seen, choose)
         known, moves = walk_to(action.places, action.chosen)
         for number, walked in enumerate(moves.tolist()):
             paths[number].extend(int(move - episodes.first[number]) for move in walked if move >= 0)
