@@ -102,12 +102,12 @@ def weigh(
 
     One matrix product per episode: a copy of the mass for each candidate would be t1 times as large as the weights.
     """
-    place, rank, most = _ranks(episode, len(mass))
+    place, rank, most = ranks(episode, len(mass))
     padded = weights.new_zeros(len(mass), most, weights.shape[1]).index_put((place, rank), weights)
     return (padded @ mass.transpose(1, 2))[place, rank]
 
 
-def _ranks(episode: Int[Tensor, " k"], count: int) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"], int]:
+def ranks(episode: Int[Tensor, " k"], count: int) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"], int]:
     """Each candidate's episode and its number among that episode's candidates, and the most one has."""
     place = episode.long()
     order = torch.argsort(place, stable=True)
@@ -159,7 +159,7 @@ def reach_mass(
     beyond = torch.where(candidates.visited, settings.visited_cost - settings.unseen_cost, 0.0)[:, None]
     straight = settings.unseen_cost * away_m + beyond * (away_m - settings.own_m).clamp(min=0.0)
     way = candidates.from_start_m[:, None] + straight
-    place, rank, most = _ranks(candidates.episode, len(beliefs))
+    place, rank, most = ranks(candidates.episode, len(beliefs))
     # Finite, since an episode without candidates would get a softmax of nothing.
     closeness = way.new_full((len(beliefs), most, way.shape[1]), torch.finfo(way.dtype).min)
     closeness = closeness.index_put((place, rank), -way / settings.softness_m)

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ghosts.agent.candidates import Candidates, on_slots
 from ghosts.agent.interface import Briefing, EncodedInstruction, FilterModel
+from ghosts.agent.reader import Scene, words_of
 from ghosts.belief.filter import FilterTrace
 from ghosts.config import STEP_LIMIT
 from ghosts.mapping.cells import MapCells
@@ -270,11 +271,21 @@ class GhostAgent:
             if self.planner is not None:
                 values = self.planner(candidates, mass, start_xy_m, belief.grid)
             else:
-                features = self.model.policy.features(candidates, mass, start_xy_m, belief.grid)
-                values = self.model.policy.choose(features, candidates.episode, len(mass))
+                scene = self._scene(carry, belief)
+                features = self.model.policy.features(candidates, mass, start_xy_m, belief.grid, scene)
+                words = scene.words if scene is not None else None
+                values = self.model.policy.choose(features, candidates.episode, len(mass), words)
         table = on_slots(places.filled & active[:, None], values)
         may_go_on = places.visited.sum(1, keepdims=True) < self.step_limit
         return Scores(candidates, features, values), np.where(may_go_on | places.visited, table, -np.inf)
+
+    def _scene(self, carry: Carry[P], belief: Belief) -> Scene | None:
+        """What a policy that reads looks at besides the belief."""
+        if self.model.policy.reader is None:
+            return None
+        walkers = torch.from_numpy(belief.walkers).to(carry.map.map.device)
+        maps = carry.map.pooled(self.model.config.filter.pool)[:, 0].index_select(0, walkers)
+        return Scene(maps, words_of(carry.instruction.latents).index_select(0, walkers))
 
 
 def looked_at(places: P | None) -> P:

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ghosts.agent.candidates import Candidates, Reach, belief_around, reach_mass, segment_log_softmax, segment_max
+from ghosts.agent.reader import Reader, Scene, looked_at
 from ghosts.belief.histogram import entropy, marginal
 from ghosts.config import PolicyConfig
 from ghosts_sim.errors import ConfigError
@@ -93,9 +94,11 @@ class Policy(nn.Module):
     Args:
         config: sizes and features.
         steps: filter steps T.
+        channels: of the map, for a policy that reads.
+        words: size of a filter step's latent vectors, for a policy that reads.
     """
 
-    def __init__(self, config: PolicyConfig, steps: int) -> None:
+    def __init__(self, config: PolicyConfig, steps: int, channels: int = 0, words: int = 0) -> None:
         super().__init__()
         self.sigma_m, self.regions = config.sigma_m, config.regions if config.beyond else None
         features = 3 * (steps + 1) + BEYOND_FEATURES if config.beyond else PLACE_FEATURES + steps + 1
@@ -103,6 +106,8 @@ class Policy(nn.Module):
         self.hidden = nn.Linear(features, config.hidden)
         self.deeper = nn.ModuleList(nn.Linear(config.hidden, config.hidden) for _ in range(config.layers - 1))
         self.logit = nn.Linear(config.hidden, 1)
+        self.believed, self.beyond_m = features, config.reader_beyond_m
+        self.reader = Reader(config, features, 2 * channels, words) if config.reads else None
 
     def forward(
         self,
@@ -110,9 +115,12 @@ class Policy(nn.Module):
         beliefs: Float[Tensor, "b t1 c y x"],
         start_xy_m: Float[Tensor, "b 2"],
         grid: Grid,
+        scene: Scene | None = None,
     ) -> Float[Tensor, " k"]:
         """Log-probability of choosing each candidate, normalised over each episode's candidates."""
-        return self.choose(self.features(candidates, beliefs, start_xy_m, grid), candidates.episode, len(beliefs))
+        features = self.features(candidates, beliefs, start_xy_m, grid, scene)
+        words = scene.words if scene is not None else None
+        return self.choose(features, candidates.episode, len(beliefs), words)
 
     def features(
         self,
@@ -120,8 +128,24 @@ class Policy(nn.Module):
         beliefs: Float[Tensor, "b t1 c y x"],
         start_xy_m: Float[Tensor, "b 2"],
         grid: Grid,
+        scene: Scene | None = None,
     ) -> Float[Tensor, "k f"]:
-        """What is read of each candidate; nothing here is learned."""
+        """What is read of each candidate; nothing here is learned. A policy that reads needs the scene."""
+        believed = self._believed(candidates, beliefs, start_xy_m, grid)
+        if self.reader is None:
+            return believed
+        assert scene is not None, "a policy that reads looks at the map"
+        seen = looked_at(candidates, scene.maps.to(believed.dtype), start_xy_m, grid, self.beyond_m)
+        return torch.cat([believed, seen], 1)
+
+    def _believed(
+        self,
+        candidates: Candidates,
+        beliefs: Float[Tensor, "b t1 c y x"],
+        start_xy_m: Float[Tensor, "b 2"],
+        grid: Grid,
+    ) -> Float[Tensor, "k f"]:
+        """What the belief says of each candidate."""
         xy_m = candidates.xyz_m[:, :2] + start_xy_m.index_select(0, candidates.episode.long())
         around = belief_around(beliefs, xy_m, candidates.episode, grid, self.sigma_m)
         if self.regions is None:
@@ -129,16 +153,38 @@ class Policy(nn.Module):
         reach = reach_mass(candidates, beliefs, start_xy_m, grid, self.regions)
         return beyond_features(candidates, reach, around, marginal(beliefs[:, -1]))
 
-    def choose(self, features: Float[Tensor, "k f"], episode: Int[Tensor, " k"], count: int) -> Float[Tensor, " k"]:
-        """Log-probabilities from features, normalised over the candidates of each of `count` episodes."""
+    def choose(
+        self,
+        features: Float[Tensor, "k f"],
+        episode: Int[Tensor, " k"],
+        count: int,
+        words: Float[Tensor, "b t d"] | None = None,
+        owner: Int[Tensor, " n"] | None = None,
+    ) -> Float[Tensor, " k"]:
+        """Log-probabilities from features, normalised over the candidates of each of `count` episodes.
+
+        Args:
+            features: of each candidate.
+            episode: which each belongs to.
+            count: episodes.
+            words: for a policy that reads (`reader.words_of`).
+            owner: row of the words of each episode; by default its own.
+        """
         if self.training and self.regions is None and len(episode) < 2:
             raise ConfigError(
                 "the policy's batch-norm needs at least 2 candidates in training, got 1; use a larger --train.batch"
             )
-        hidden = torch.relu(self.hidden(self.norm(features)))
+        hidden = torch.relu(self.hidden(self.norm(features[:, : self.believed])))
         for layer in self.deeper:
             hidden = torch.relu(layer(hidden))
-        return segment_log_softmax(self.logit(hidden)[:, 0], episode, count)
+        logits = self.logit(hidden)[:, 0]
+        if self.reader is not None:
+            assert words is not None, "a policy that reads knows the words"
+            owner = torch.arange(count, device=words.device) if owner is None else owner
+            read, gate = self.reader(features, words.to(features.dtype), owner, episode)
+            share = gate[episode.long()]
+            logits = (1.0 - share) * logits + share * read
+        return segment_log_softmax(logits, episode, count)
 
 
 def policy_loss(

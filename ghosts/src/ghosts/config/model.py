@@ -17,6 +17,7 @@ from ghosts.config.values import (
     within,
 )
 from ghosts_sim.types import Grid
+from ghosts_sim.values import require
 
 STEP_LIMIT = 12
 """Panoramas an agent may look at: the longest demonstration of R2R has 7."""
@@ -172,6 +173,26 @@ class PolicyConfig(Config, part="policy"):
     """Also score a candidate by the belief in the region that it leads to (`agent.policy.beyond_features`). Released
     code: only by its place and the belief in its neighbourhood."""
     regions: RegionConfig = field(default_factory=RegionConfig)
+    reads: bool = False
+    """Also score candidates by what the map holds there and by the words, with a learned gate between these scores and
+    the belief's (`agent.reader`; needs `beyond`)."""
+    reader: Count = 128
+    """Size of a candidate's vector in the reader."""
+    reader_heads: Count = 4
+    """Attention heads of the reader."""
+    reader_layers: Annotated[int, within(0, MOST_LAYERS)] = 1
+    """Layers in which candidates look at each other."""
+    reader_dropout: Dropout = 0.3
+    """Dropout on what is seen and said, and in the layers."""
+    reader_beyond_m: Positive = 2.0
+    """The map is also read this far beyond a candidate."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.beyond or not self.reads, "policy.reads needs policy.beyond", self.reads)
+        require(
+            self.reader % self.reader_heads == 0, "policy.reader must be a multiple of policy.reader_heads", self.reader
+        )
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ghosts.agent.candidates import Candidates
 from ghosts.agent.known import KnownGraph
 from ghosts.agent.loop import GhostAgent
 from ghosts.agent.policy import policy_loss
+from ghosts.agent.reader import Scene, words_of
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
 from ghosts.data.batches import Batch
@@ -74,6 +75,10 @@ class Choices:
     """See `NavBatch`."""
     share: Float[Tensor, ""] | None = None
     """See `NavBatch`."""
+    words: Float[Tensor, "b t d"] | None = None
+    """What the instructions say, for a policy that reads."""
+    owner: Int[Tensor, " n"] | None = None
+    """Row of the words of each step."""
 
     @property
     def active(self) -> Bool[Tensor, " n"]:
@@ -115,14 +120,24 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
             worth = rewards(world, episodes, rollout)
             advantage = advantages(worth, self.settings.samples)
         if self.settings.policy_alone:
-            return gather_choices(rollout, targets, world.device, advantage)
+            choices = gather_choices(rollout, targets, world.device, advantage)
+            return choices if self.model.policy.reader is None else self._with_words(choices, episodes, rollout)
         return gather(world, plan, rollout, targets, advantage)
+
+    def _with_words(self, choices: Choices, episodes: Episodes, rollout: Rollout) -> Choices:
+        """Choices with what their instructions say."""
+        with torch.no_grad():
+            words = words_of(self.model.read(episodes.briefing).latents).float()
+        owner = np.concatenate([np.flatnonzero(step.active) for step in rollout.steps])
+        return replace(choices, words=words, owner=torch.from_numpy(owner).to(words.device))
 
     def forward(self, batch: NavBatch | Choices) -> Float[Tensor, ""]:
         """The filter's loss plus the weighted policy's; the policy's alone where the filter does not learn."""
         if isinstance(batch, Choices):
             with torch.autocast(batch.features.device.type, enabled=False):
-                chosen = self.model.policy.choose(batch.features, batch.episode, len(batch.target))
+                chosen = self.model.policy.choose(
+                    batch.features, batch.episode, len(batch.target), batch.words, batch.owner
+                )
                 loss = policy_loss(chosen, batch.target) + self._earned(chosen, batch.earned, batch.active)
         else:
             loss = self._joint(batch)
@@ -136,10 +151,19 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         loss = filter_loss(trace.filter.posteriors, targets, active)
         starts = seen.briefing.start_xy_m.repeat_interleave(active.shape[1], 0)
         with torch.autocast(starts.device.type, enabled=False):
-            chosen = self.model.policy(batch.candidates, trace.filter.beliefs.flatten(0, 1), starts, trace.grid)
+            beliefs = trace.filter.beliefs.flatten(0, 1)
+            chosen = self.model.policy(batch.candidates, beliefs, starts, trace.grid, self._scene(trace))
             imitated = policy_loss(chosen, batch.target, active.flatten())
             earned = self._earned(chosen, batch.earned, active.flatten())
         return loss + self.settings.policy_weight * (imitated + earned)
+
+    def _scene(self, trace: GoalTrace) -> Scene | None:
+        """What a policy that reads looks at, at all steps; it learns from the filter, not the filter from it."""
+        if self.model.policy.reader is None:
+            return None
+        maps, words = trace.map.pooled(), words_of(trace.latents)
+        words = words.repeat_interleave(maps.shape[1], 0)
+        return Scene(maps.flatten(0, 1).detach().float(), words.detach().float())
 
     def _earned(
         self, chosen: Float[Tensor, " k"], earned: Earned | None, active: Bool[Tensor, " n"]

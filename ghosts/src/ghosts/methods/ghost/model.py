@@ -64,7 +64,7 @@ class GoalModel(FilterModel):
         self.language = InstructionModel(config.language, vectors.words)
         self.mapper = Mapper(config.mapper)
         self.filter = build_filter(config.mapper.channels, latent, config.filter)
-        self.policy = Policy(config.policy, config.language.steps)
+        self.policy = Policy(config.policy, config.language.steps, config.mapper.channels, 2 * latent)
 
     def read(self, briefing: Briefing, captured: Captured | None = None) -> EncodedInstruction:
         """Latent actions and observations of instructions.
