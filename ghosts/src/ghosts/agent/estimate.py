@@ -35,7 +35,8 @@ class GoalEstimate:
     confidence: float
     """Mass within 3 m of it, times `trust`."""
     trust: float
-    """From 0 to 1: how far the model knows the instruction's words (`words.tokens.TextRead.trust`)."""
+    """From 0 to 1: how far the model knows the instruction's words (`words.tokens.TextRead.trust`). 0 before anything
+    was seen."""
     notes: tuple[str, ...]
     """What the model did not understand, in words: unknown words, unknown labels. Empty where there is nothing."""
     entropy_nats: float

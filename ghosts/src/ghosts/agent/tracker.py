@@ -183,14 +183,16 @@ class GoalTracker:
         x_m, y_m = (axis.numpy() for axis in cell_centres_m(grid, dtype=torch.float64))
         mass = marginal(goal)
         at = best_guess_m(mass, grid, SUCCESS_M)
+        # Words alone say which way and how far: a guess, whatever its mass.
+        trust = state.read.trust if bool(state.map.observed.any()) else 0.0
         position = at.double().cpu().numpy() + origin
         return GoalEstimate(
             mass=mass.cpu().numpy(),
             x_m=x_m + origin[0],
             y_m=y_m + origin[1],
             position_m=(float(position[0]), float(position[1])),
-            confidence=float(mass_within(mass, grid, SUCCESS_M).amax()) * state.read.trust,
-            trust=state.read.trust,
+            confidence=float(mass_within(mass, grid, SUCCESS_M).amax()) * trust,
+            trust=trust,
             notes=state.notes,
             entropy_nats=float(entropy(goal)),
             trajectory=smoothed.cpu().numpy(),

@@ -27,7 +27,7 @@ from ghosts.belief.loss import filter_loss
 from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Selection
-from ghosts.methods.ghost.model import GoalModel
+from ghosts.methods.ghost.model import GoalModel, GoalTrace
 from ghosts.methods.ghost.settings import AgentExperiment, AgentTrainConfig
 from ghosts.run.rollout import Episodes, GraphWalks, Rollout, walk_episodes
 from ghosts.train.own_walks import Targets, WalkPlan, WalkTask, mixed_choice
