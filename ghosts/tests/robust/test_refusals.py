@@ -430,7 +430,7 @@ def test_a_worker_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
         def shutdown(self, **_: Any) -> None: ...
 
-    monkeypatch.setattr(workers, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(workers, "_Pool", Pool)
     todo, config = [("s", "v"), ("s", "w")], panorama.PrepareConfig()
     assert told(lambda: prepare.prepare_release([tmp_path], tmp_path, config, todo, 2, lambda unit: None)) == (
         f"{tmp_path}: a worker process died; the same command goes on where it stopped; "
