@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ghosts_sim.errors import ConfigError, UnknownNameError
-from ghosts_sim.senses import SENSES, SUITES, Shown, parse_senses, told
+from ghosts_sim.senses import SENSES, SUITES, Shown, parse_senses, sense_summary
 
 
 def test_shown_orders_names_and_counts_sectors():
@@ -34,5 +34,8 @@ def test_suites_hold_senses_alone():
 
 
 def test_told_says_what_is_shown_missing_and_not_read():
-    assert told(["objects", "floor"], ["floor", "captions"]) == "shown: floor; missing: objects; not read: captions"
-    assert told([], []) == "shown: nothing"
+    assert (
+        sense_summary(["objects", "floor"], ["floor", "captions"])
+        == "shown: floor; missing: objects; not read: captions"
+    )
+    assert sense_summary([], []) == "shown: nothing"

@@ -85,7 +85,7 @@ class Shown:
 EVERYTHING = Shown()
 
 
-def told(known: Collection[str], present: Collection[str]) -> str:
+def sense_summary(known: Collection[str], present: Collection[str]) -> str:
     """Which senses a model has before it, and which it misses.
 
     Args:
@@ -93,7 +93,7 @@ def told(known: Collection[str], present: Collection[str]) -> str:
         present: senses that it is shown.
 
     Example:
-        >>> told(["objects", "captions"], ["captions", "floor"])
+        >>> sense_summary(["objects", "captions"], ["captions", "floor"])
         'shown: captions; missing: objects; not read: floor'
     """
     parts = {

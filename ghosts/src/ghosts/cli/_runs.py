@@ -11,7 +11,7 @@ from ghosts.config import Experiment, Precision, experiment_values, require
 from ghosts.words.synonyms import reword, synonyms_of
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.errors import ConfigError, UnknownNameError
-from ghosts_sim.senses import ALL_ROUND_DEG, SENSES, Shown, parse_senses, told
+from ghosts_sim.senses import ALL_ROUND_DEG, SENSES, Shown, parse_senses, sense_summary
 
 if TYPE_CHECKING:
     import torch
@@ -193,7 +193,7 @@ class EvalOptions(FollowOptions):
     def sensed(self, runs: Sequence[Run], root: DataRoot) -> list[str]:
         """Which senses runs are shown, and which they miss."""
         present = [name for name in root.senses if name in self.shown.senses]
-        return [f"{run.name}: senses {told(run.senses, present)}" for run in runs if run.senses]
+        return [f"{run.name}: senses {sense_summary(run.senses, present)}" for run in runs if run.senses]
 
     @property
     def precision(self) -> Precision:
