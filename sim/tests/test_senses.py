@@ -33,7 +33,7 @@ def test_suites_hold_senses_alone():
     assert all(set(names) <= set(SENSES) for names in SUITES.values())
 
 
-def test_told_says_what_is_shown_missing_and_not_read():
+def test_a_summary_says_what_is_shown_missing_and_not_read():
     assert (
         sense_summary(["objects", "floor"], ["floor", "captions"])
         == "shown: floor; missing: objects; not read: captions"
