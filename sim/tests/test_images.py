@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ghosts_sim.errors import DataError
-from ghosts_sim.images import read_skybox_depth, read_skybox_rgb, write_image
+from ghosts_sim.images import decode, read_skybox_depth, read_skybox_rgb, write_image
 from ghosts_sim.store import ByteCache, PanoramaStore
 from makers import FACE_PX, write_skybox
 
@@ -35,6 +35,29 @@ def test_truncated_files(pair: tuple[Path, Path], keep: float) -> None:
         with pytest.raises(DataError, match="truncated") as caught:
             read(path)
         assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("passes", [1, 10])
+@pytest.mark.parametrize("keep", [0.95, 0.5, 0.05, 0.0])
+def test_jpegs_whose_data_end_early(tmp_path: Path, keep: float, passes: int) -> None:
+    """With an end mark, so that libjpeg alone says nothing and fills them with grey; grey pictures are whole."""
+    path, noise = tmp_path / "x.jpg", np.random.default_rng(5).integers(0, 256, (64, 384, 3), np.uint8)
+    options = [cv2.IMWRITE_JPEG_PROGRESSIVE, int(passes > 1)]
+    for picture in (np.full_like(noise, 128), noise):
+        data = cv2.imencode(".jpg", picture, options)[1].tobytes()
+        assert data.count(b"\xff\xda") == passes
+        assert decode(data, path, "a picture").shape == picture.shape
+    begin = data.index(b"\xff\xda") + 14
+    with pytest.raises(DataError, match="truncated JPEG"):
+        decode(data[: begin + int((len(data) - begin) * keep)] + b"\xff\xd9", path, "a picture")
+
+
+def test_a_jpeg_in_hundreds_of_passes(tmp_path: Path) -> None:
+    """Each takes the time of a whole picture."""
+    data = cv2.imencode(".jpg", np.zeros((64, 384, 3), np.uint8), [cv2.IMWRITE_JPEG_PROGRESSIVE, 1])[1].tobytes()
+    data = data[:-2] + 400 * data[data.rindex(b"\xff\xda") : -2] + data[-2:]
+    with pytest.raises(DataError, match="in 410 passes"):
+        decode(data, tmp_path / "x.jpg", "a picture")
 
 
 def test_a_flipped_bit_in_depth_is_found(pair: tuple[Path, Path]) -> None:

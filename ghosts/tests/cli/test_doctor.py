@@ -49,6 +49,13 @@ def run(root: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int
     return code, capsys.readouterr().out
 
 
+def test_a_truncated_description_of_a_world(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "world.json").write_text('{"kind": "procedural hou')
+    code, text = run(root, capsys)
+    assert code == 1
+    assert "world.json: not valid JSON" in text
+
+
 def test_a_sound_root(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = run(root, capsys)
     assert code == 0

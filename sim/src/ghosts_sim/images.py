@@ -26,6 +26,10 @@ DEPTH_UNITS_PER_M = 4000.0
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _DEEP = ("I;16", "I;16B", "I")
 """Pillow's names for 16 bits per pixel, by version."""
+_END, _PASS = b"\xff\xd9", b"\xff\xda"
+_MOST_PASSES = 32
+_FILLED = 128
+"""What the decoder makes of missing blocks."""
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers of a JPEG that are followed by its size."""
 
@@ -124,16 +128,36 @@ def decode(data: bytes, path: Path, what: str, *, colour: bool = False, hint: st
         raise DataError("the file is empty", file=path, hint=hint)
     check_whole(path, data, hint)
     try:
-        image: Image.Image = Image.open(io.BytesIO(data), formats=("JPEG", "PNG"))
-        if image.mode in _DEEP and not colour:
-            return np.array(image, np.uint16)
-        if image.mode == "L" and not colour:
-            return np.array(image)
-        if image.mode != "RGB":
-            image = image.convert("RGB")
-        return np.frombuffer(image.tobytes(), np.uint8).reshape(image.height, image.width, 3)
+        pixels = _pixels(data, colour)
+        whole = data.startswith(PNG_SIGNATURE) or not _ends_early(data, pixels, colour)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         raise DataError(f"cannot be decoded as {what}", file=path, hint=hint) from None
+    if not whole:
+        raise DataError("truncated JPEG (its data end before the picture does)", file=path, hint=hint)
+    return pixels
+
+
+def _pixels(data: bytes, colour: bool) -> np.ndarray:
+    image: Image.Image = Image.open(io.BytesIO(data), formats=("JPEG", "PNG"))
+    if image.mode in _DEEP and not colour:
+        return np.array(image, np.uint16)
+    if image.mode == "L" and not colour:
+        return np.array(image)
+    if image.mode != "RGB":
+        image = image.convert("RGB")
+    return np.frombuffer(image.tobytes(), np.uint8).reshape(image.height, image.width, 3)
+
+
+def _ends_early(data: bytes, pixels: np.ndarray, colour: bool) -> bool:
+    """Whether a JPEG's data end before its picture does. The decoder fills the rest with grey and says nothing.
+
+    Where that may be (the last block is grey, or the picture comes in passes), it is decoded again with more data
+    before its end mark. Of a whole picture they are not read.
+    """
+    if data.count(_PASS) == 1 and (pixels[-8:, -8:] != _FILLED).any():
+        return False
+    end = data.rindex(_END)
+    return not np.array_equal(_pixels(data[:end] + bytes(range(255)) + data[end:], colour), pixels)
 
 
 def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:
@@ -142,8 +166,11 @@ def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:
     Decoders fill what is missing of some truncated files with grey and say nothing, and a few bytes can claim any size.
     """
     if data.startswith(b"\xff\xd8"):
-        if b"\xff\xd9" not in data[-64:]:
+        if _END not in data[-64:]:
             raise DataError("truncated JPEG (its end is missing)", file=path, hint=hint)
+        if data.count(_PASS) > _MOST_PASSES:  # a small file could ask for minutes
+            problem = f"a JPEG in {data.count(_PASS)} passes, where ten are usual"
+            raise DataError(problem, file=path, hint="save it again as an ordinary JPEG")
     elif data.startswith(PNG_SIGNATURE):
         _check_png(path, data, hint)
     else:

@@ -16,7 +16,7 @@ from ghosts_houses.index import MORE_HOUSES
 from ghosts_sim.check import Finding, Inventory, check_root
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import DataError
-from ghosts_sim.files import listed, read_json
+from ghosts_sim.files import listed, read_json, read_object
 from ghosts_sim.matterport.prepare import SUMMARY
 from ghosts_sim.matterport.raw import RawRelease
 from ghosts_sim.remedy import PictureRecipe, landmarks_command
@@ -93,7 +93,7 @@ def diagnose(
     inventory, findings = check_root(path, sample=sample, report=report)
     root = DataRoot(path)
     made = PictureRecipe.of(path)
-    findings += _check_prepared(made)
+    findings += [*_check_prepared(made), *_check_world(made)]
     read, untrue = check_words(root, made.command())
     findings += untrue
     tiles, stale = _check_tiles(root, inventory, findings)
@@ -134,6 +134,16 @@ def _check_folder(path: Path) -> None:
         file=path,
         hint=hint,
     )
+
+
+def _check_world(made: PictureRecipe) -> Iterator[Finding]:
+    """What procedural houses are made again from."""
+    try:
+        if made.houses:
+            read_object(made.path / "world.json")
+    except DataError as error:
+        hint = "run the command again that made this world; it writes the file anew"
+        yield Finding("wrong", "houses", str(error.file), error.problem, hint)
 
 
 def _check_prepared(made: PictureRecipe) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -148,12 +149,19 @@ def make_panorama(
 
 
 def _check_sizes(rig: Rig, sizes: dict[tuple[int, int], tuple[int, ...]], viewpoint: str, kind: str) -> None:
-    """Refuse images that the camera file does not describe: it says where their optical centre is, near the middle.
+    """Refuse images that differ in size, or that the camera file does not describe: it says where their optical centre
+    is, near the middle.
 
     Raises:
         DataError: naming the image, its size, and the centre.
     """
+    usual = Counter(shape[:2] for shape in sizes.values()).most_common(1)[0][0]
     for (tilt, turn), (height, width, *_) in sizes.items():
+        if (height, width) != usual:
+            problem = (
+                f"the {kind} image {tilt}_{turn} has {width} × {height} pixels, most others {usual[1]} × {usual[0]}"
+            )
+            raise DataError(problem, record=viewpoint, hint=_DOWNLOAD)
         camera = rig[tilt, turn]
         centred = abs(camera.cx / width - 0.5) <= _OFF_CENTRE and abs(camera.cy / height - 0.5) <= _OFF_CENTRE
         if not centred:
