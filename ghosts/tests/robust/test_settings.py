@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,13 @@ from ghosts.methods.ghost.settings import AgentModelConfig, AgentTrainConfig
 from ghosts.methods.lingunet.settings import HeatConfig
 from ghosts.methods.seq2seq.settings import DecoderConfig, Seq2SeqModelConfig
 from ghosts.methods.speaker.settings import SpeakerConfig
+from ghosts.view.watch import Watched
+from ghosts.weights.checkpoint import LOG
 from ghosts_benchmarks import command as bench
 from ghosts_houses.cli import world
 from ghosts_houses.world import WorldConfig
-from ghosts_sim.cli import prepare
-from ghosts_sim.errors import ConfigError
+from ghosts_sim.cli import main, prepare
+from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.matterport.panorama import PrepareConfig
 from ghosts_sim.store import ByteCache
 from ghosts_sim.types import Grid, Intrinsics, Pose
@@ -226,3 +229,27 @@ def test_a_setting_out_of_range(make: Callable[..., Any], values: dict[str, Any]
     with pytest.raises(ConfigError) as caught:
         make(**values)
     assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("world --workers 9999999 --houses 2", "--workers must lie in 1..1024, got 9999999"),
+        (f"world --workers {10**22}", f"--workers must lie in ±{2**31}, got "),
+        (f"world --seed {10**22}", f"--seed must lie in ±{2**63}, got "),
+    ],
+)
+def test_numbers_that_no_library_can_hold(
+    words: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*words.split(), "--out", str(tmp_path / "x")])
+    assert ended.value.code == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_log_that_is_a_pipe(tmp_path: Path) -> None:
+    """It would be waited for."""
+    os.mkfifo(tmp_path / LOG)
+    with pytest.raises(DataError, match="not a regular file"):
+        Watched(tmp_path).rows()

@@ -116,7 +116,7 @@ def test_a_command_goes_on_where_it_was_stopped(
     moments = sorted({round(at) for at in np.linspace(1, number_of_files, MOST)})
     for how, status in (("before", -signal.SIGKILL), ("after", -signal.SIGKILL), ("full disk", 1)):
         for number in moments:
-            out = tmp_path / f"{how} {number}"
+            out = tmp_path / f"{how} {number} [/b]"
             first = Forked(partial(stopped, words(out), out, how, number))
             ended, there = first.end(), digests(out)
             # What is there under its own name is whole.

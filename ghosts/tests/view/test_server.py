@@ -86,7 +86,8 @@ def test_pages_are_served(client: TestClient) -> None:
         answer = client.get(f"/static/{path.name}")
         assert answer.status_code == (404 if path.name == "report.js" else 200)  # the report's alone
         assert path.name == "report.js" or answer.headers["content-type"] == f"{kinds[path.suffix]}; charset=utf-8"
-    assert "default-src 'self'" in page.headers["content-security-policy"]
+    for rule in ("default-src 'self'", "base-uri 'none'", "form-action 'none'"):
+        assert rule in page.headers["content-security-policy"]
 
 
 def test_episodes_are_found_by_words(client: TestClient) -> None:

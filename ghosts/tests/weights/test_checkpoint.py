@@ -104,6 +104,15 @@ def test_kill_nine_while_writing_leaves_a_whole_checkpoint(tmp_path: Path) -> No
     assert [item.name for item in tmp_path.iterdir()] == [LAST]
 
 
+def test_equal_checkpoints_have_equal_bytes(tmp_path: Path) -> None:
+    """safetensors writes metadata in an order that differs every time."""
+    tensors = {name: torch.ones(3) for name in ("model/b", "model/a")}
+    for number in range(8):
+        save_checkpoint(tmp_path / f"{number}.safetensors", tensors, {"text": "größer", "iteration": 1})
+    assert len({file.read_bytes() for file in tmp_path.iterdir()}) == 1
+    assert load_checkpoint(tmp_path / "0.safetensors").about == {"text": "größer", "iteration": 1}
+
+
 def test_only_leftovers_go(tmp_path: Path) -> None:
     """The next writer removes them; what else starts with a dot is not ours."""
     for name in (".last.0123abcd.safetensors", ".other.0a0a0a0a.json", ".lock", ".mine.abc.safetensors"):

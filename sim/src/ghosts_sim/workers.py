@@ -13,6 +13,10 @@ from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
+from ghosts_sim.values import require
+
+_MOST = 1024
+
 
 @contextmanager
 def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[ProcessPoolExecutor]:
@@ -22,9 +26,10 @@ def pool_of(count: int, start: Callable[[], None] | None = None) -> Iterator[Pro
     OpenCV's and zip files' state does not survive a fork.
 
     Args:
-        count: processes.
+        count: processes, at most 1024.
         start: called in each before its first job.
     """
+    require(1 <= count <= _MOST, f"--workers must lie in 1..{_MOST}", count)
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     pool = _Pool(count, _DeafContext(), _begin, (start,))

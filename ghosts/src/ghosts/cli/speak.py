@@ -66,7 +66,7 @@ class Options:
 
     def __post_init__(self) -> None:
         require(self.paths >= 0, "--paths must not be negative", self.paths)
-        require(self.temperature >= 0.0, "--temperature must not be negative", self.temperature)
+        require(0.0 <= self.temperature < math.inf, "--temperature must not be negative or infinite", self.temperature)
         require(self.seed >= 0, "--seed must not be negative", self.seed)
         require(0.0 <= self.label_dropout < 1.0, "--label-dropout must lie in [0, 1)", self.label_dropout)
         require(self.examples >= 0, "--examples must not be negative", self.examples)

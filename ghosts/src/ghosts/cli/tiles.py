@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> None:
     from ghosts_sim.dataroot import DataRoot
 
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-    console = Console(quiet=rank > 0)
+    console = Console(quiet=rank > 0, markup=False)
     root = DataRoot(options.data)
     model = load_backbone(options.backbone)
     settings = TileSettings(weights_hash(model), model.channels, options.cell_m, options.height_clip_m)

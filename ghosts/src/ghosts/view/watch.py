@@ -10,6 +10,7 @@ from typing import Any
 from ghosts.weights.checkpoint import BEST, LAST, LOG
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import is_finite
+from ghosts_sim.limits import read_file
 
 MOST_ROWS = 400
 """Rows of a log that a page gets; of longer ones some are left out, evenly."""
@@ -41,9 +42,14 @@ class Watched:
         return f"{self.checkpoint.name} {found.st_mtime_ns} {found.st_size}"
 
     def rows(self) -> list[dict[str, float]]:
-        """The log's rows: iteration and whatever else is a number; a half-written line is left out."""
+        """The log's rows: iteration and whatever else is a number; a half-written line is left out.
+
+        Raises:
+            DataError: the log is no regular file, or too large to believe.
+        """
         try:
-            lines = (self.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+            # A line as a row takes three times its memory.
+            lines = read_file(self.folder / LOG, memory=4).decode("utf-8", "replace").splitlines()
         except OSError:
             return []
         rows = [row for line in lines if (row := _row(line))]

@@ -77,7 +77,17 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any
     metadata = {"format": str(FORMAT), "about": text, "checksum": str(_checksum(kept, text))}
     with atomic_path(path) as temporary:
         # Not save_file: it writes under a temporary name of its own first, which a killed process would leave behind.
-        temporary.write_bytes(save(kept, metadata))
+        temporary.write_bytes(_in_order(save(kept, metadata)))
+
+
+def _in_order(content: bytes) -> bytes:
+    """A safetensors file with its metadata in alphabetical order; as it is saved, their order differs every time."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    head = json.loads(content[8:end])
+    head = {"__metadata__": dict(sorted(head.pop("__metadata__").items())), **head}
+    text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + content[end:]
 
 
 def check_finite(tensors: Mapping[str, Tensor], path: Path, hint: str) -> None:

@@ -84,7 +84,7 @@ def _make(root: Path, options: Options) -> None:
     device = render_device(options.device)
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes of torchrun that share this machine
     workers = options.workers or max(1, (os.cpu_count() or 1) // here)
-    console = Console()
+    console = Console(markup=False)
     share = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     with Progress(*columns(), console=console) as progress:
         mine = len(range(config.houses)[share[0] :: share[1]])

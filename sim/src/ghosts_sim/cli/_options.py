@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, FrozenSet, Tuple, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -15,6 +15,7 @@ from typing_extensions import Annotated  # of Python 3.8; tyro brings it
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
 from ghosts_sim.errors import ConfigError, UnknownNameError
+from ghosts_sim.values import require
 
 GRAMMAR = (tyro.conf.DisallowNone, tyro.conf.UseAppendAction)
 """None is never a value to type. An option that takes several values is repeated, without commas or spaces."""
@@ -47,7 +48,19 @@ Hidden = FrozenSet[Tuple[type, str]]
 def parse_form(form: Any, command: str, arguments: list[str], about: str | None, hidden: Hidden = frozenset()) -> Any:
     """Options in a form that tyro reads, such as a dataclass annotated with its defaults; roots are not looked at."""
     with _Quiet(hidden):
-        return tyro.cli(form, args=arguments, prog=f"ghosts {command}", description=wrapped(about, 27), config=GRAMMAR)
+        found = tyro.cli(form, args=arguments, prog=f"ghosts {command}", description=wrapped(about, 27), config=GRAMMAR)
+    _check_numbers(found)
+    return found
+
+
+def _check_numbers(options: Any) -> None:
+    """Refuse whole numbers that libraries written in C cannot hold, before anything is begun."""
+    for field in fields(options) if is_dataclass(options) else ():
+        value, most = getattr(options, field.name), 2**63 if "seed" in field.name else 2**31
+        if is_dataclass(value):
+            _check_numbers(value)
+        elif isinstance(value, int):
+            require(-most <= value < most, f"--{field.name.replace('_', '-')} must lie in ±{most}", value)
 
 
 def parse_kind(

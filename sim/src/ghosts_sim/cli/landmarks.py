@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> None:
     """Run `ghosts landmarks`."""
     options = parse(Options, "landmarks", arguments, Options.__doc__)
     check_out_folder(options.out)
-    console = Console()
+    console = Console(markup=False)
     scans = chosen_scans(options)
     if options.r2r is not None:
         check_paths(options.r2r, scans)

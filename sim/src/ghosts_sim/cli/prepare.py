@@ -79,7 +79,7 @@ def _prepare(options: Options) -> bool:
     from ghosts_sim.matterport.raw import RawRelease
 
     rank, world = ranks()
-    console = Console(quiet=rank > 0)
+    console = Console(quiet=rank > 0, markup=False)
     config = PrepareConfig(options.faces, options.colour, parallax=options.parallax)
     release = RawRelease(options.raw)
     for scan in options.scan:
