@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import save_file
 
 from forked import Forked
+from ghosts.mapping.backbone import ResNetBackbone
 from ghosts.weights.checkpoint import LAST, check_finite, load_checkpoint, save_checkpoint
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import remove_leftovers
@@ -111,6 +112,18 @@ def test_equal_checkpoints_have_equal_bytes(tmp_path: Path) -> None:
         save_checkpoint(tmp_path / f"{number}.safetensors", tensors, {"text": "größer", "iteration": 1})
     assert len({file.read_bytes() for file in tmp_path.iterdir()}) == 1
     assert load_checkpoint(tmp_path / "0.safetensors").about == {"text": "größer", "iteration": 1}
+
+
+@pytest.mark.parametrize("kind", ["F4", "F6_E2M3", "F8_E8M0"])
+def test_numbers_of_a_kind_that_pytorch_has_not(tmp_path: Path, kind: str) -> None:
+    tensor = {"dtype": kind, "shape": [4], "data_offsets": [0, {"F4": 2, "F6_E2M3": 3, "F8_E8M0": 4}[kind]]}
+    head = json.dumps({"model/a": tensor}).encode()
+    path = tmp_path / LAST
+    path.write_bytes(len(head).to_bytes(8, "little") + head + bytes(tensor["data_offsets"][1]))  # type: ignore[index]
+    with pytest.raises(DataError, match="damaged"):
+        load_checkpoint(path)
+    with pytest.raises(DataError, match="damaged"):
+        ResNetBackbone.load_imagenet(path)
 
 
 def test_only_leftovers_go(tmp_path: Path) -> None:

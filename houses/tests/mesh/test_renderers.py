@@ -94,6 +94,8 @@ def test_a_baked_house_is_kept_and_a_damaged_one_baked_again(tmp_path: Path) -> 
     again = bake(made, 0.1, folder=tmp_path)
     np.testing.assert_array_equal(first.image, again.image)
     assert kept.read_bytes() == before
+    # Where nothing can be kept it is baked every time.
+    np.testing.assert_array_equal(bake(made, 0.1, folder=kept).image, first.image)
     bake(made, 0.2, folder=tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
     assert first.image.shape == (first.atlas.height, first.atlas.width, 3)

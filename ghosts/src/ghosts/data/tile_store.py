@@ -226,6 +226,7 @@ def read_tiles(path: Path) -> StoredTiles:
         buildings = tuple(_building(entry) for entry in index["buildings"])
         rows = sum(sum(building.counts) for building in buildings)
         sound = min((count for building in buildings for count in building.counts), default=0) >= 0
+        sound = sound and (cells.dtype, features.dtype) == (torch.int32, torch.float16)
         if not sound or tuple(cells.shape) != (rows, 2) or tuple(features.shape) != (rows, settings.channels):
             raise ValueError
     except (GhostsError, KeyError, TypeError, ValueError, AttributeError, OverflowError):

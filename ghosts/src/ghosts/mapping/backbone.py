@@ -141,5 +141,5 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         return read_torch_archive(path)
     try:
         return load(read_bytes(path))
-    except SafetensorError:
+    except (SafetensorError, KeyError):  # the second where PyTorch has no such kind of number
         raise DataError("not a safetensors file, or a damaged one", file=path, hint=_EXPECTED) from None

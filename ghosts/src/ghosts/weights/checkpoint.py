@@ -129,7 +129,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     try:
         tensors = load(content)
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__") or {}
-    except SafetensorError:
+    except (SafetensorError, KeyError):  # the second where PyTorch has no such kind of number
         raise DataError("no checkpoint, or a damaged checkpoint", file=path, hint=_DAMAGED) from None
     if metadata.get("format") not in FORMATS:
         hint = f"this version reads formats {', '.join(FORMATS)}; train again or use the version that wrote it"

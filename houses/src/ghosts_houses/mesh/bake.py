@@ -7,6 +7,7 @@ of the room, for formats that know nothing but a texture.
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ from ghosts_houses.render.materials import MATERIALS
 from ghosts_houses.render.scene import Scene, prepare
 from ghosts_houses.render.shade import radiance, to_display
 from ghosts_houses.solids import CYLINDER, Solids
+from ghosts_sim.errors import DataError
 from ghosts_sim.files import atomic_path, cache_dir
 
 TEXEL_M = 0.025
@@ -59,7 +61,7 @@ def bake(house: House, texel_m: float = TEXEL_M, device: object = "cpu", folder:
     image = _read(path, atlas)
     if image is None:
         image = bake_atlas(house, prepare(house, device), faces, atlas)
-        with atomic_path(path) as temporary:
+        with suppress(DataError), atomic_path(path) as temporary:  # without a cache it is baked every time
             save_file({"image": image}, temporary)
     return Baked(house, faces, atlas, image)
 
