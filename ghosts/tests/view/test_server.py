@@ -346,11 +346,15 @@ def test_foreign_hosts_are_refused(client: TestClient, host: str) -> None:
     assert "localhost" in answer.json()["error"]
 
 
+OTHERS = [(site, 403) for site in ("http://127.0.0.1:9999", "http://127.0.0.1", "ftp://127.0.0.1:8471")]
+"""Other servers of this machine, whose pages are other sites."""
+
+
 def test_own_hosts_and_origins(client: TestClient, library: Library) -> None:
     for host in ("localhost:8471", "LOCALHOST", "[::1]:8471", "127.0.0.1"):
         assert client.get("/static/core.js", headers={"host": host}).status_code == 200
     body = json.dumps({})
-    for origin, status in (("http://127.0.0.1:8471", 422), ("https://evil.example", 403), ("null", 403)):
+    for origin, status in (("http://127.0.0.1:8471", 422), ("https://evil.example", 403), ("null", 403), *OTHERS):
         headers = {"origin": origin, "content-type": "application/json"}
         assert client.post("/api/frame", content=body, headers=headers).status_code == status
     other = TestClient(make_app(library, frozenset({"lab.example"})), base_url="http://lab.example")
