@@ -420,20 +420,20 @@ def test_walks_that_went_better_become_likelier(data: Dataset, alone: bool) -> N
     task.eval()
     batch = task.collect(GraphWalks(data, CPU), plan)
     assert isinstance(batch, Choices if alone else NavBatch)
-    earned = batch.earned
-    assert earned is not None
-    assert float(earned.advantage.abs().max()) > 0.0
+    reinforcement = batch.reinforcement
+    assert reinforcement is not None
+    assert float(reinforcement.advantage.abs().max()) > 0.0
     active = batch.active.flatten()
-    assert (earned.chosen[active] >= 0).all()
+    assert (reinforcement.chosen[active] >= 0).all()
     if isinstance(batch, Choices):
         chosen = task.model.policy.choose(batch.features, batch.episode, len(batch.target))
-        assert torch.equal(batch.episode[earned.chosen], torch.arange(len(batch.target)))
-        wanted = -(chosen[earned.chosen] * earned.advantage).mean()
+        assert torch.equal(batch.episode[reinforcement.chosen], torch.arange(len(batch.target)))
+        wanted = -(chosen[reinforcement.chosen] * reinforcement.advantage).mean()
     else:
-        assert torch.equal(batch.candidates.episode[earned.chosen[active]], active.nonzero()[:, 0])
+        assert torch.equal(batch.candidates.episode[reinforcement.chosen[active]], active.nonzero()[:, 0])
         seen = batch.batch
         trace = task.model(seen.briefing, seen.seen, seen.masks)
         starts = seen.briefing.start_xy_m.repeat_interleave(batch.active.shape[1], 0)
         chosen = task.model.policy(batch.candidates, trace.filter.beliefs.flatten(0, 1), starts, trace.grid)
-        wanted = -(chosen[earned.chosen[active]] * earned.advantage[active]).mean()
-    torch.testing.assert_close(task(batch) - task(replace(batch, earned=None)), wanted, atol=1e-4, rtol=1e-4)
+        wanted = -(chosen[reinforcement.chosen[active]] * reinforcement.advantage[active]).mean()
+    torch.testing.assert_close(task(batch) - task(replace(batch, reinforcement=None)), wanted, atol=1e-4, rtol=1e-4)

@@ -35,7 +35,7 @@ from ghosts_sim.metrics import score_path
 
 
 @dataclass(frozen=True)
-class Earned:
+class Reinforcement:
     """What walkers chose, and how much better it went than in other walks of the same instruction."""
 
     chosen: Int[Tensor, " n"]
@@ -56,7 +56,7 @@ class NavBatch:
     """Of all steps; step (e, s) is number e · s_max + s."""
     target: Int[Tensor, " bs"]
     """Flat index of the candidate to choose at each step; −1 where none took place."""
-    earned: Earned | None = None
+    reinforcement: Reinforcement | None = None
     """What was chosen and how the walk went, where success is the reward."""
     share: Float[Tensor, ""] | None = None
     """Weight of this process's steps beside the others' (`WalkTask.ready`); None for one process."""
@@ -71,7 +71,7 @@ class Choices:
     """Step each candidate belongs to, in [0, n)."""
     target: Int[Tensor, " n"]
     """Flat index of the candidate to choose at each step."""
-    earned: Earned | None = None
+    reinforcement: Reinforcement | None = None
     """See `NavBatch`."""
     share: Float[Tensor, ""] | None = None
     """See `NavBatch`."""
@@ -138,7 +138,9 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
                 chosen = self.model.policy.choose(
                     batch.features, batch.episode, len(batch.target), batch.words, batch.owner
                 )
-                loss = policy_loss(chosen, batch.target) + self._earned(chosen, batch.earned, batch.active)
+                loss = policy_loss(chosen, batch.target) + self._policy_gradient(
+                    chosen, batch.reinforcement, batch.active
+                )
         else:
             loss = self._joint(batch)
         return loss if batch.share is None else loss * batch.share
@@ -154,8 +156,8 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
             beliefs = trace.filter.beliefs.flatten(0, 1)
             chosen = self.model.policy(batch.candidates, beliefs, starts, trace.grid, self._scene(trace))
             imitated = policy_loss(chosen, batch.target, active.flatten())
-            earned = self._earned(chosen, batch.earned, active.flatten())
-        return loss + self.settings.policy_weight * (imitated + earned)
+            reinforcement = self._policy_gradient(chosen, batch.reinforcement, active.flatten())
+        return loss + self.settings.policy_weight * (imitated + reinforcement)
 
     def _scene(self, trace: GoalTrace) -> Scene | None:
         """What a policy that reads looks at, at all steps; it learns from the filter, not the filter from it."""
@@ -165,13 +167,13 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         words = words.repeat_interleave(maps.shape[1], 0)
         return Scene(maps.flatten(0, 1).detach().float(), words.detach().float())
 
-    def _earned(
-        self, chosen: Float[Tensor, " k"], earned: Earned | None, active: Bool[Tensor, " n"]
+    def _policy_gradient(
+        self, chosen: Float[Tensor, " k"], reinforcement: Reinforcement | None, active: Bool[Tensor, " n"]
     ) -> Float[Tensor, ""]:
         """The policy gradient's loss: choices of walks that went better than others become likelier."""
-        if earned is None:
+        if reinforcement is None:
             return chosen.new_zeros(())
-        gained = chosen.index_select(0, earned.chosen.clamp(min=0)) * earned.advantage
+        gained = chosen.index_select(0, reinforcement.chosen.clamp(min=0)) * reinforcement.advantage
         return -self.settings.reward * torch.where(active, gained, 0.0).sum() / active.sum().clamp(min=1)
 
 
@@ -230,10 +232,10 @@ def gather_choices(
     def whole(parts: list[np.ndarray]) -> Tensor:
         return torch.from_numpy(np.concatenate(parts)).to(device)
 
-    earned = Earned(whole(taken), whole(worth).float()) if advantage is not None else None
+    reinforcement = Reinforcement(whole(taken), whole(worth).float()) if advantage is not None else None
     scores = [step.action.scores for step in rollout.steps]
     features = torch.cat([item.features for item in scores if item is not None and item.features is not None])
-    return Choices(features, whole(episodes), whole(wanted), earned)
+    return Choices(features, whole(episodes), whole(wanted), reinforcement)
 
 
 def gather(
@@ -259,12 +261,12 @@ def gather(
     whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in names})
     seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.drops)
     seen = world.data.load(replace(seen, masks=plan.masks), device)
-    earned = None
+    reinforcement = None
     if advantage is not None:
         worth = torch.from_numpy(np.repeat(advantage, steps)).float().to(device)
-        earned = Earned(torch.from_numpy(taken.reshape(-1)).to(device), worth)
+        reinforcement = Reinforcement(torch.from_numpy(taken.reshape(-1)).to(device), worth)
     wanted = torch.from_numpy(target.reshape(-1)).to(device)
-    return NavBatch(seen, torch.from_numpy(active).to(device), whole, wanted, earned)
+    return NavBatch(seen, torch.from_numpy(active).to(device), whole, wanted, reinforcement)
 
 
 def _flat_targets(mine: Bool[np.ndarray, "b slots"], slot: Int[np.ndarray, " b"], before: int) -> Int[np.ndarray, " b"]:
