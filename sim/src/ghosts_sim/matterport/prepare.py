@@ -40,7 +40,7 @@ from ghosts_sim.workers import pool_of
 
 SUMMARY = "prepare.json"
 BYTES_A_PIXEL = 2.0
-"""Of both files together, for the estimate of space: 1.5 measured by `ghosts prepare --bench 1`."""
+"""Of both files together, for the estimate of space: 1.5 measured by `ghosts bench prepare`."""
 _NO_IMAGES = (
     "in the navigation graph, but without raw images: download them, or take it out of the graph (included: false)"
 )
