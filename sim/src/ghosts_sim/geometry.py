@@ -9,16 +9,21 @@ columns with +x. Functions take NumPy arrays or scalars; those without trigonome
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ghosts_sim.types import Grid, Intrinsics
+from ghosts_sim import rotations
+from ghosts_sim.errors import ConfigError
+from ghosts_sim.types import CalibratedIntrinsics, Grid, Intrinsics
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
 TAU = 2.0 * math.pi
+_OFF_PX = 0.1
+"""Rays of a camera with distortion are at least so exact."""
 
 
 def wrap_rad(angle_rad: Any) -> Any:
@@ -61,13 +66,16 @@ def heading_of(delta_xy_m: Any) -> Any:
     return wrap_rad(np.arctan2(delta[..., 0], delta[..., 1]))
 
 
-def camera_to_world(position_m: Any, heading_rad: Any, elevation_rad: Any = 0.0) -> Float[np.ndarray, "... 4 4"]:
+def camera_to_world(
+    position_m: Any, heading_rad: Any, elevation_rad: Any = 0.0, roll_rad: Any = 0.0
+) -> Float[np.ndarray, "... 4 4"]:
     """Rigid transform from the camera frame (x right, y down, z forward) to the world.
 
     Args:
         position_m: camera centres, shape `... 3`.
         heading_rad: shape `...`.
         elevation_rad: shape `...`.
+        roll_rad: about the optical axis, shape `...`; positive where the camera's right side goes down.
 
     Returns:
         Matrices of shape `... 4 4`, float64.
@@ -81,6 +89,8 @@ def camera_to_world(position_m: Any, heading_rad: Any, elevation_rad: Any = 0.0)
     matrix[..., :3, 2] = direction(heading, elevation)
     matrix[..., :3, 3] = position
     matrix[..., 3, 3] = 1.0
+    if np.any(roll_rad):
+        matrix[..., :3, :3] = rotations.roll(matrix[..., :3, :3], np.broadcast_to(roll_rad, shape))
     return matrix
 
 
@@ -91,13 +101,51 @@ def camera_rotation(heading_rad: float, elevation_rad: float) -> Float[np.ndarra
     return np.array([[cosine, rise * sine, level * sine], [-sine, rise * cosine, level * cosine], [0.0, -level, rise]])
 
 
+@lru_cache(maxsize=2)
 def pixel_rays(intrinsics: Intrinsics) -> Float[np.ndarray, "h w 3"]:
-    """Rays through the pixel centres in the camera frame, with z = 1: multiply by z-depth to un-project."""
-    focal = intrinsics.focal_px
-    rays = np.ones((intrinsics.height, intrinsics.width, 3))
-    rays[..., 0] = (np.arange(intrinsics.width) + 0.5 - intrinsics.width / 2.0) / focal
-    rays[..., 1] = ((np.arange(intrinsics.height) + 0.5 - intrinsics.height / 2.0) / focal)[:, None]
+    """Rays through the pixel centres in the camera frame, with z = 1: multiply by z-depth to un-project. Read only."""
+    col, row = np.arange(intrinsics.width) + 0.5, np.arange(intrinsics.height) + 0.5
+    rays = rays_through(intrinsics, col, row[:, None])
+    rays.setflags(write=False)
     return rays
+
+
+def rays_through(intrinsics: Intrinsics, column: Any, row: Any) -> Float[np.ndarray, "... 3"]:
+    """Rays, with z = 1, through places of the image in pixels: the middle of the first one is at 0.5, 0.5."""
+    fx, fy, cx, cy = intrinsics.k_px
+    x, y = np.broadcast_arrays((column - (cx + 0.5)) / fx, (row - (cy + 0.5)) / fy)
+    if isinstance(intrinsics, CalibratedIntrinsics) and intrinsics.distortion:
+        x, y = _undistorted(x, y, intrinsics)
+    return np.stack([x, y, np.ones(x.shape)], -1)
+
+
+def _undistorted(x: Any, y: Any, camera: CalibratedIntrinsics) -> tuple[Any, Any]:
+    """Where a lens would have drawn without its distortion, by the fixed point that OpenCV iterates as well.
+
+    Raises:
+        ConfigError: the lens bends so much that there is none.
+    """
+    seen_x, seen_y = x, y
+    for _ in range(20):
+        radial, along_x, along_y = _bend(x, y, camera.distortion)
+        x, y = (seen_x - along_x) / radial, (seen_y - along_y) / radial
+    radial, along_x, along_y = _bend(x, y, camera.distortion)
+    off_px = np.hypot(x * radial + along_x - seen_x, y * radial + along_y - seen_y) * camera.fx_px
+    if not np.max(off_px, initial=0.0) < _OFF_PX:  # NaN fails as well
+        raise ConfigError(
+            f"the distortion {list(camera.distortion)} cannot be undone over the whole {camera.width} × "
+            f"{camera.height} image; rectify the image first"
+        )
+    return x, y
+
+
+def _bend(x: Any, y: Any, coefficients: tuple[float, ...]) -> tuple[Any, Any, Any]:
+    """What OpenCV's lens with the coefficients k1 k2 p1 p2 k3 multiplies a ray (x, y, 1) by, and adds to it."""
+    k1, k2, p1, p2, k3 = (*coefficients, *[0.0] * (5 - len(coefficients)))
+    square = x * x + y * y
+    radial = 1.0 + square * (k1 + square * (k2 + square * k3))
+    across = 2.0 * x * y
+    return radial, p1 * across + p2 * (square + 2.0 * x * x), p1 * (square + 2.0 * y * y) + p2 * across
 
 
 def to_cells(xy_m: Any, grid: Grid) -> Any:

@@ -21,7 +21,7 @@ from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.words.tokens import Vocabulary
 from ghosts.words.vectors import shipped_vectors
 from ghosts_sim.errors import ConfigError, UnknownNameError
-from ghosts_sim.geometry import camera_to_world, snap_origin
+from ghosts_sim.geometry import snap_origin
 from ghosts_sim.landmarks.format import normalise_label
 from ghosts_sim.landmarks.regions import ROOM_NAMES
 from ghosts_sim.types import Grid, Intrinsics, Pose
@@ -204,8 +204,4 @@ def cells_from_detections(
 
 def matrices(poses: Sequence[Pose]) -> Float[np.ndarray, "v 4 4"]:
     """Camera to world, of each pose."""
-    return camera_to_world(
-        [[pose.x_m, pose.y_m, pose.z_m] for pose in poses],
-        [pose.heading_rad for pose in poses],
-        [pose.elevation_rad for pose in poses],
-    )
+    return np.stack([pose.matrix for pose in poses])

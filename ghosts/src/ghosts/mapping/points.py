@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ghosts_sim.errors import ConfigError
+from ghosts_sim.geometry import rays_through
 from ghosts_sim.types import Intrinsics
 
 
@@ -97,10 +99,6 @@ def _rays(intrinsics: Intrinsics, pooled: Float[Tensor, "b v h w"]) -> Float[Ten
     Each axis is scaled on its own: an image side that is no multiple of the stride keeps its true field of view.
     """
     rows, cols = pooled.shape[-2:]
-    tall, wide, focal = intrinsics.height, intrinsics.width, intrinsics.focal_px
-    col = torch.arange(cols, dtype=pooled.dtype, device=pooled.device)
-    row = torch.arange(rows, dtype=pooled.dtype, device=pooled.device)
-    x = ((col + 0.5) * (wide / cols) - wide / 2.0) / focal
-    y = ((row + 0.5) * (tall / rows) - tall / 2.0) / focal
-    x, y = torch.broadcast_tensors(x, y[:, None])
-    return torch.stack([x, y, torch.ones_like(x)], -1)
+    col = (np.arange(cols) + 0.5) * (intrinsics.width / cols)
+    row = (np.arange(rows) + 0.5) * (intrinsics.height / rows)
+    return torch.from_numpy(rays_through(intrinsics, col, row[:, None])).to(pooled)
