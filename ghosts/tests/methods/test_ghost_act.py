@@ -29,13 +29,13 @@ from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import weights_hash
 from ghosts.methods import method, presets
 from ghosts.methods.ghost import METHOD
-from ghosts.methods.ghost.act import Choices, NavBatch, NavigationTask, advantages, rewards, target_slots
-from ghosts.methods.ghost.settings import AgentExperiment, AgentTrainConfig, FilterExperiment
+from ghosts.methods.ghost.act import NavBatch, NavigationTask, target_slots
+from ghosts.methods.ghost.settings import AgentExperiment, FilterExperiment
 from ghosts.methods.seq2seq.settings import DecoderConfig, Seq2SeqExperiment
 from ghosts.methods.seq2seq.task import next_slots
 from ghosts.precision import choose_precision
 from ghosts.run.load import Run, load_run
-from ghosts.run.rollout import GraphWalks, Rollout
+from ghosts.run.rollout import GraphWalks
 from ghosts.train.own_walks import WalkPlan, mixed_choice, sample_slots
 from ghosts.train.task import EpisodeTask, Share
 from ghosts.train.trainer import RunFiles, train
@@ -322,11 +322,6 @@ def test_a_goal_predictor_acts_through_the_planner_alone(root: Path, tmp_path: P
         run.agent()
 
 
-def test_settings_are_checked() -> None:
-    with pytest.raises(ConfigError, match=r"train.own_actions must lie in \[0, 1\], got 1.5"):
-        AgentTrainConfig(own_actions=1.5)
-
-
 @pytest.fixture(scope="module")
 def houses(tmp_path_factory: pytest.TempPathFactory) -> DataRoot:
     """Five small buildings with pictures, and their tiles from a small backbone of random weights."""
@@ -387,53 +382,3 @@ def test_half_precision_trains_and_walks(agent: Any, place: str, data: Dataset, 
     paths = walk_split(run_of(task), data, examples, Execution(processes, precision=half))
     assert [path[0] for path in paths] == [example.start for example in examples]
     assert all(value.isfinite().all() for value in task.model.state_dict().values())
-
-
-def test_a_walk_is_worth_its_success_and_a_little_for_coming_nearer(data: Dataset) -> None:
-    """The path 0, 1, 2, 6 of 6.9 m: walked and stopped, cut off at its end, a detour, and nothing at all."""
-    example = data.examples(TRAIN)[0]
-    assert example.path == (0, 1, 2, 6)
-    world = GraphWalks(data, CPU)
-    paths = [[0, 1, 2, 6], [0, 1, 2, 6], [0, 1, 2, 3, 2, 6], [0]]
-    stopped = np.array([True, False, True, True])
-    worth = rewards(world, world.begin([example] * 4), Rollout(paths, [], stopped))
-    np.testing.assert_allclose(worth, [2.25, 0.25, 1.0 + 3 / 5 + 0.25, 0.0], atol=1e-6)
-
-
-def test_walks_are_compared_with_others_of_their_instruction() -> None:
-    found = advantages(np.array([2.0, 0.0, 1.0, 1.0]), 2)
-    np.testing.assert_allclose(found, [1.0 / 1.1, -1.0 / 1.1, 0.0, 0.0])
-
-
-@pytest.mark.parametrize("alone", [True, False], ids=["policy alone", "with the filter"])
-def test_walks_that_went_better_become_likelier(data: Dataset, alone: bool) -> None:
-    """The reward's part of the loss, from what was chosen at each step and how its walk went."""
-    settings = {"own_actions": 1.0, "samples": 2, "true_beliefs": alone, "policy_weight": 1.0}
-    task = NavigationTask(agent_experiment(12, **settings, reward=1.0, batch=8), data)
-    plan = task.draw(0, Share())
-    ids = [example.instr_id for example in plan.examples]
-    assert ids[::2] == ids[1::2]  # two walks per instruction, one after the other
-    assert len({*ids}) == 4
-    assert plan.symmetries[::2] == plan.symmetries[1::2]
-    assert not np.array_equal(plan.draws[0], plan.draws[1])
-    np.testing.assert_array_equal(plan.drops.unknown[::2], plan.drops.unknown[1::2])
-    task.eval()
-    batch = task.collect(GraphWalks(data, CPU), plan)
-    assert isinstance(batch, Choices if alone else NavBatch)
-    reinforcement = batch.reinforcement
-    assert reinforcement is not None
-    assert float(reinforcement.advantage.abs().max()) > 0.0
-    active = batch.active.flatten()
-    assert (reinforcement.chosen[active] >= 0).all()
-    if isinstance(batch, Choices):
-        chosen = task.model.policy.choose(batch.features, batch.episode, len(batch.target))
-        assert torch.equal(batch.episode[reinforcement.chosen], torch.arange(len(batch.target)))
-        wanted = -(chosen[reinforcement.chosen] * reinforcement.advantage).mean()
-    else:
-        assert torch.equal(batch.candidates.episode[reinforcement.chosen[active]], active.nonzero()[:, 0])
-        seen = batch.batch
-        trace = task.model(seen.briefing, seen.seen, seen.masks)
-        starts = seen.briefing.start_xy_m.repeat_interleave(batch.active.shape[1], 0)
-        chosen = task.model.policy(batch.candidates, trace.filter.beliefs.flatten(0, 1), starts, trace.grid)
-        wanted = -(chosen[reinforcement.chosen[active]] * reinforcement.advantage[active]).mean()
-    torch.testing.assert_close(task(batch) - task(replace(batch, reinforcement=None)), wanted, atol=1e-4, rtol=1e-4)

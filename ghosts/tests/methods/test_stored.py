@@ -110,6 +110,7 @@ def test_older_descriptions_load_and_resume(
         (("train",), {"progress_loss": 3.0}, "trained to predict the distance left from words"),
         (("train",), {"distil": 0.7}, "trained with teachers"),
         ((), {"hidden_words": 0.15}, r"trained on words alone \(ghosts train words\)"),
+        ((), {"navigation": {"reward": 1.0}}, "trained with its success as a reward"),
     ],
 )
 def test_ideas_that_are_gone_are_refused(
@@ -120,12 +121,23 @@ def test_ideas_that_are_gone_are_refused(
         inner = inner[name]
     inner.update(more)
     old = rewritten(SMALL, described)
-    line = rf"old\.safetensors.*: {told}, which this version has no more \(got .*; the git tag ideas-2026-11 reads it"
+    reads = r"the git (tag ideas-2026-11|commit eb01373) reads it"
+    line = rf"old\.safetensors.*: {told}, which this version has no more \(got .*; {reads}"
     with pytest.raises(DataError, match=line):
         load_run(old)
     task = task_of(SMALL, load(root, SMALL))
     with pytest.raises(DataError, match=line):
         resume(task, torch.optim.AdamW(task.model.parameters()), old)
+
+
+def test_rewards_are_gone_from_todays_descriptions_too(rewritten: Callable[[Experiment, Any], Path]) -> None:
+    agent = STORED["agent"]
+    values = experiment_values(agent)
+    values["train"] |= {"samples": 1, "reward": 0.0}
+    assert load_run(rewritten(agent, values)).experiment == agent
+    values["train"] |= {"samples": 4, "reward": 1.0}
+    with pytest.raises(DataError, match=r"field 'train\.reward': trained with its success .*commit eb01373 reads it"):
+        load_run(rewritten(agent, values))
 
 
 @pytest.mark.parametrize("change", [{"kind": "hand-coded"}, {"kind": ["filter"]}, {"navigation": {"agent": "dog"}}])

@@ -100,13 +100,6 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (Seq2SeqModelConfig, {"step_limit": 0}, "model.step_limit must be at least 1, got 0"),
     (WalkTrainConfig, {"own_actions": 2.0}, "train.own_actions must lie in [0, 1], got 2.0"),
     (AgentTrainConfig, {"policy_weight": -1.0}, "train.policy_weight must not be negative, got -1.0"),
-    (WalkTrainConfig, {"samples": 0}, "train.samples must be at least 1, got 0"),
-    (
-        AgentTrainConfig,
-        {"reward": 1.0, "samples": 4},
-        "train.reward needs train.own_actions 1 and train.samples of at least 2, got 1.0",
-    ),
-    (WalkTrainConfig, {"samples": 5}, "train.samples must divide train.batch of 32, got 5"),
     (BackboneConfig, {"channels": 0}, "train.channels must be at least 1, got 0"),
     (BackboneConfig, {"iterations": 0}, "train.iterations must be at least 1, got 0"),
     (BackboneConfig, {"width": 100}, "train.width must be a multiple of 16, got 100"),

@@ -250,13 +250,6 @@ class WalkTrainConfig(TrainConfig):
     own_actions: Fraction = 0.5
     """Share of training moves that the agent chooses itself. The others are the target's. Paper: 0.5. With 1 it is
     DAgger (for seq2seq: student forcing), with 0 teacher forcing."""
-    samples: Count = 1
-    """Walks per instruction of a training batch."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        fits = self.batch % self.samples == 0
-        require(fits, f"train.samples must divide train.batch of {self.batch}", self.samples)
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,26 @@ from typing import Any
 
 from ghosts_sim.errors import DataError
 
-TAG = "ideas-2026-11"
-"""The last version with these ideas, none of which helped (docs/ideas.md)."""
-_GONE: dict[str, tuple[object, str]] = {
-    "hidden_words": (None, "on words alone (ghosts train words)"),
-    "model.language.encoder": ("lstm", "with the transformer encoder"),
-    "model.language.rooms": (False, "to predict rooms from words"),
-    "model.language.progress": (False, "to predict the distance left from words"),
-    "train.room_loss": (0.0, "to predict rooms from words"),
-    "train.progress_loss": (0.0, "to predict the distance left from words"),
-    "train.distil": (0.0, "with teachers"),
+TAG, LATER = "the git tag ideas-2026-11", "the git commit eb01373"
+"""The last versions with these ideas, none of which helped (docs/ideas.md)."""
+_REWARD = (0.0, "with its success as a reward", LATER)
+_GONE: dict[str, tuple[object, str, str]] = {
+    "hidden_words": (None, "on words alone (ghosts train words)", TAG),
+    "model.language.encoder": ("lstm", "with the transformer encoder", TAG),
+    "model.language.rooms": (False, "to predict rooms from words", TAG),
+    "model.language.progress": (False, "to predict the distance left from words", TAG),
+    "train.room_loss": (0.0, "to predict rooms from words", TAG),
+    "train.progress_loss": (0.0, "to predict the distance left from words", TAG),
+    "train.distil": (0.0, "with teachers", TAG),
+    "train.reward": _REWARD,
+    "navigation.reward": _REWARD,
 }
-"""The value that means "off", and what another value says of a run: "trained …"."""
-_MEANINGLESS = ("model.language.layers", "model.language.heads", "landmarks.word_vectors")
-"""Settings that meant nothing without another: layers and heads were the transformer's."""
+"""The value that means "off", what another value says of a run ("trained …"), and which version reads that run."""
+_MEANINGLESS = (
+    *("model.language.layers", "model.language.heads", "landmarks.word_vectors"),
+    *("train.samples", "navigation.samples"),
+)
+"""Settings that meant nothing without another: layers and heads were the transformer's, samples the reward's."""
 
 
 def without_retired(settings: Any, file: Path) -> Any:
@@ -32,8 +38,9 @@ def without_retired(settings: Any, file: Path) -> Any:
     for name in (*_GONE, *_MEANINGLESS):
         settings, value = _without(settings, name.split("."))
         if name in _GONE and value is not ... and value != _GONE[name][0]:
-            problem = f"trained {_GONE[name][1]}, which this version has no more"
-            raise DataError(problem, file=file, field=name, value=value, hint=f"the git tag {TAG} reads it")
+            _, trained, version = _GONE[name]
+            problem = f"trained {trained}, which this version has no more"
+            raise DataError(problem, file=file, field=name, value=value, hint=f"{version} reads it")
     return settings
 
 

@@ -10,7 +10,7 @@ from ghosts.methods import method, methods
 from ghosts.methods.retired import without_retired
 from ghosts_sim.errors import ConfigError, DataError
 
-_WALKING = ("own_actions", "samples", "policy_weight", "reward", "true_beliefs", "freeze_filter", "fresh_policy")
+_WALKING = ("own_actions", "policy_weight", "true_beliefs", "freeze_filter", "fresh_policy")
 """Settings of training that older versions kept under `navigation`."""
 
 
@@ -43,14 +43,16 @@ def read_experiment(values: Any, path: Path) -> Experiment:
 
 
 def modernised(values: Any, path: Path) -> Any:
-    """An experiment's values as this version writes them. Those that are not of an older version stay as they are.
+    """An experiment's values as this version writes them. Those that no older version wrote stay as they are.
 
     Raises:
         DataError: it used an idea that this version no longer has.
     """
-    if not isinstance(values, dict) or "method" in values or not isinstance(values.get("model"), dict):
+    if not isinstance(values, dict) or not isinstance(values.get("model"), dict):
         return values
     values = without_retired(values, path)
+    if "method" in values:
+        return values
     model, train = dict(values["model"]), dict(values.get("train") or {})
     data = {"observation": values.get("observation", "landmarks"), "landmarks": values.get("landmarks") or {}}
     shared = {name: model[name] for name in ("language", "mapper") if name in model}
@@ -62,7 +64,7 @@ def modernised(values: Any, path: Path) -> Any:
         found = {"method": "speaker", "purpose": "speaker", "model": {**shared, "speaker": values["speaker"]}}
     elif isinstance(acting, dict) and acting.get("agent") == "seq2seq":
         model = {**shared, "decoder": acting.get("seq2seq") or {}, **step_limit}
-        train = {name: value for name, value in train.items() if name not in _WALKING[2:]}
+        train = {name: value for name, value in train.items() if name not in _WALKING[1:]}
         found = {"method": "seq2seq", "purpose": "vln", "model": model}
     elif isinstance(acting, dict) and acting.get("agent", "filter") == "filter":
         model = {**model, "planner": acting.get("planner") or {}, **step_limit}

@@ -60,17 +60,12 @@ class WalkTask(EpisodeTask[WalkPlan, Walked]):
 
     def draw(self, iteration: int, share: Share) -> WalkPlan:
         """Everything random of an iteration's walks."""
-        samples = self.settings.samples
-        chosen = self.examples(iteration, share, 3)[::samples]
+        chosen = self.examples(iteration, share, 3)
         symmetries = [self.draw_symmetry(random) for _, random in chosen]
         drops = draw_drops(self.settings, chosen, self.data.labels)
-        draws = [random.random((self.settings.agent_steps, 2)) for _, random in chosen for _ in range(samples)]
+        draws = [random.random((self.settings.agent_steps, 2)) for _, random in chosen]
         masks = self.draw_masks(iteration, share) if self.learns_map else None
-        # Walks of one instruction lie one after the other; each process has whole instructions.
-        examples = [example for example, _ in chosen for _ in range(samples)]
-        repeated = [symmetry for symmetry in symmetries for _ in range(samples)]
-        drops = drops.of(np.repeat(np.arange(len(chosen)), samples))
-        return WalkPlan(examples, repeated, drops, np.stack(draws), masks)
+        return WalkPlan([example for example, _ in chosen], symmetries, drops, np.stack(draws), masks)
 
     @property
     def learns_map(self) -> bool:

@@ -31,17 +31,6 @@ from ghosts.methods.ghost.model import GoalModel, GoalTrace
 from ghosts.methods.ghost.settings import AgentExperiment, AgentTrainConfig
 from ghosts.run.rollout import Episodes, GraphWalks, Rollout, walk_episodes
 from ghosts.train.own_walks import Targets, WalkPlan, WalkTask, mixed_choice
-from ghosts_sim.metrics import score_path
-
-
-@dataclass(frozen=True)
-class Reinforcement:
-    """What walkers chose, and how much better it went than in other walks of the same instruction."""
-
-    chosen: Int[Tensor, " n"]
-    """Flat index of the candidate chosen at each step."""
-    advantage: Float[Tensor, " n"]
-    """Of the walk that each step belongs to."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +45,6 @@ class NavBatch:
     """Of all steps; step (e, s) is number e · s_max + s."""
     target: Int[Tensor, " bs"]
     """Flat index of the candidate to choose at each step; −1 where none took place."""
-    reinforcement: Reinforcement | None = None
-    """What was chosen and how the walk went, where success is the reward."""
     share: Float[Tensor, ""] | None = None
     """Weight of this process's steps beside the others' (`WalkTask.ready`); None for one process."""
 
@@ -71,8 +58,6 @@ class Choices:
     """Step each candidate belongs to, in [0, n)."""
     target: Int[Tensor, " n"]
     """Flat index of the candidate to choose at each step."""
-    reinforcement: Reinforcement | None = None
-    """See `NavBatch`."""
     share: Float[Tensor, ""] | None = None
     """See `NavBatch`."""
     words: Float[Tensor, "b t d"] | None = None
@@ -115,14 +100,10 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         if self.settings.true_beliefs:
             episodes = world.with_true_beliefs(episodes, self.experiment.model)
         rollout = walk_episodes(agent, world, episodes, choose=choose, most=most)
-        advantage = None
-        if self.settings.reward:
-            worth = rewards(world, episodes, rollout)
-            advantage = advantages(worth, self.settings.samples)
         if self.settings.policy_alone:
-            choices = gather_choices(rollout, targets, world.device, advantage)
+            choices = gather_choices(rollout, targets, world.device)
             return choices if self.model.policy.reader is None else self._with_words(choices, episodes, rollout)
-        return gather(world, plan, rollout, targets, advantage)
+        return gather(world, plan, rollout, targets)
 
     def _with_words(self, choices: Choices, episodes: Episodes, rollout: Rollout) -> Choices:
         """Choices with what their instructions say."""
@@ -138,9 +119,7 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
                 chosen = self.model.policy.choose(
                     batch.features, batch.episode, len(batch.target), batch.words, batch.owner
                 )
-                loss = policy_loss(chosen, batch.target) + self._policy_gradient(
-                    chosen, batch.reinforcement, batch.active
-                )
+                loss = policy_loss(chosen, batch.target)
         else:
             loss = self._joint(batch)
         return loss if batch.share is None else loss * batch.share
@@ -156,8 +135,7 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
             beliefs = trace.filter.beliefs.flatten(0, 1)
             chosen = self.model.policy(batch.candidates, beliefs, starts, trace.grid, self._scene(trace))
             imitated = policy_loss(chosen, batch.target, active.flatten())
-            reinforcement = self._policy_gradient(chosen, batch.reinforcement, active.flatten())
-        return loss + self.settings.policy_weight * (imitated + reinforcement)
+        return loss + self.settings.policy_weight * imitated
 
     def _scene(self, trace: GoalTrace) -> Scene | None:
         """What a policy that reads looks at, at all steps; it learns from the filter, not the filter from it."""
@@ -166,15 +144,6 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         maps, words = trace.map.pooled(), words_of(trace.latents)
         words = words.repeat_interleave(maps.shape[1], 0)
         return Scene(maps.flatten(0, 1).detach().float(), words.detach().float())
-
-    def _policy_gradient(
-        self, chosen: Float[Tensor, " k"], reinforcement: Reinforcement | None, active: Bool[Tensor, " n"]
-    ) -> Float[Tensor, ""]:
-        """The policy gradient's loss: choices of walks that went better than others become likelier."""
-        if reinforcement is None:
-            return chosen.new_zeros(())
-        gained = chosen.index_select(0, reinforcement.chosen.clamp(min=0)) * reinforcement.advantage
-        return -self.settings.reward * torch.where(active, gained, 0.0).sum() / active.sum().clamp(min=1)
 
 
 def target_slots(
@@ -195,78 +164,42 @@ def target_slots(
     return np.where(known.filled, distance, np.inf).argmin(1)
 
 
-def rewards(world: GraphWalks, episodes: Episodes, rollout: Rollout[Any]) -> Float[np.ndarray, " b"]:
-    """Reward of each walk: success and SPL, and a little for coming nearer to the goal."""
-    worth = []
-    for example, path, stopped in zip(episodes.examples, rollout.paths, rollout.stopped.tolist()):
-        graph = world.data.root.graph(example.scan)
-        scores = score_path(graph, path, example.path)
-        shortest = max(float(graph.distance_m[example.start, example.goal]), 1.0)
-        nearer = float(np.clip(1.0 - scores.error_m / shortest, -1.0, 1.0))
-        worth.append((float(scores.success) + scores.spl) * stopped + 0.25 * nearer)
-    return np.array(worth)
-
-
-def advantages(worth: Float[np.ndarray, " b"], samples: int) -> Float[np.ndarray, " b"]:
-    """How much better each walk is than the others of its instruction, in units of their spread."""
-    group = worth.reshape(-1, samples)
-    spread = group.std(1, keepdims=True)
-    return ((group - group.mean(1, keepdims=True)) / (spread + 0.1)).reshape(-1)
-
-
-def gather_choices(
-    rollout: Rollout[Any], targets: Targets, device: torch.device, advantage: Float[np.ndarray, " b"] | None = None
-) -> Choices:
+def gather_choices(rollout: Rollout[Any], targets: Targets, device: torch.device) -> Choices:
     """All steps of finished walks, with what the policy read."""
-    episodes, wanted, taken, worth, steps, count = [], [], [], [], 0, 0
+    episodes, wanted, steps, count = [], [], 0, 0
     for step in rollout.steps:
         mine = step.known.filled & step.active[:, None]
         number = np.cumsum(step.active) - 1 + steps
         episodes.append(number[mine.nonzero()[0]])
         wanted.append(_flat_targets(mine, targets(step.known), count)[step.active])
-        if advantage is not None:
-            taken.append(_flat_targets(mine, step.chosen.clip(0), count)[step.active])
-            worth.append(advantage[step.active])
         steps, count = steps + int(step.active.sum()), count + int(mine.sum())
 
     def whole(parts: list[np.ndarray]) -> Tensor:
         return torch.from_numpy(np.concatenate(parts)).to(device)
 
-    reinforcement = Reinforcement(whole(taken), whole(worth).float()) if advantage is not None else None
     scores = [step.action.scores for step in rollout.steps]
     features = torch.cat([item.features for item in scores if item is not None and item.features is not None])
-    return Choices(features, whole(episodes), whole(wanted), reinforcement)
+    return Choices(features, whole(episodes), whole(wanted))
 
 
-def gather(
-    world: GraphWalks,
-    plan: WalkPlan,
-    rollout: Rollout[Any],
-    targets: Targets,
-    advantage: Float[np.ndarray, " b"] | None = None,
-) -> NavBatch:
+def gather(world: GraphWalks, plan: WalkPlan, rollout: Rollout[Any], targets: Targets) -> NavBatch:
     """All steps of finished walks as one batch, with the candidate to choose at each."""
     active, device, count = rollout.active, world.device, 0
     batch, steps = active.shape
     parts: list[Candidates] = []
-    target, taken = np.full((batch, steps), -1), np.full((batch, steps), -1)
+    target = np.full((batch, steps), -1)
     for number, step in enumerate(rollout.steps):
         mine = step.known.filled & step.active[:, None]
         found = step.known.candidates(step.active, torch.device("cpu"))
         target[:, number] = np.where(step.active, _flat_targets(mine, targets(step.known), count), -1)
-        taken[:, number] = np.where(step.active, _flat_targets(mine, step.chosen.clip(0), count), -1)
         parts.append(replace(found, episode=found.episode * steps + number))
         count += len(found.episode)
     names = [item.name for item in fields(Candidates)]
     whole = Candidates(**{name: torch.cat([getattr(part, name) for part in parts]).to(device) for name in names})
     seen = world.data.batch(plan.examples, rollout.rows.tolist(), plan.symmetries, plan.drops)
     seen = world.data.load(replace(seen, masks=plan.masks), device)
-    reinforcement = None
-    if advantage is not None:
-        worth = torch.from_numpy(np.repeat(advantage, steps)).float().to(device)
-        reinforcement = Reinforcement(torch.from_numpy(taken.reshape(-1)).to(device), worth)
     wanted = torch.from_numpy(target.reshape(-1)).to(device)
-    return NavBatch(seen, torch.from_numpy(active).to(device), whole, wanted, reinforcement)
+    return NavBatch(seen, torch.from_numpy(active).to(device), whole, wanted)
 
 
 def _flat_targets(mine: Bool[np.ndarray, "b slots"], slot: Int[np.ndarray, " b"], before: int) -> Int[np.ndarray, " b"]:

@@ -203,13 +203,6 @@ def landmarks_joint() -> AgentExperiment:
     return _agent(landmarks_improved(), "landmarks-joint", replace(JOINT_TRAIN, misread=0.7))
 
 
-def landmarks_rewarded() -> AgentExperiment:
-    """The policy of an agent (`--warm-start`) trained further by its own success, on landmarks."""
-    train = replace(POLICY_ALONE, iterations=120, evaluate_every=120, learning_rate=3e-4)
-    train = replace(train, fresh_policy=False, own_actions=1.0, samples=4, reward=1.0)
-    return _agent(landmarks_improved(), "landmarks-rewarded", train)
-
-
 def houses_agent() -> AgentExperiment:
     """A policy on a frozen filter (`--warm-start`), on images of houses."""
     return _agent(houses_improved(), "houses-agent", POLICY_ALONE)
@@ -255,7 +248,6 @@ ACT = (
     houses_joint,
     landmarks_agent,
     landmarks_joint,
-    landmarks_rewarded,
     paper_agent,
     tiny_agent,
 )

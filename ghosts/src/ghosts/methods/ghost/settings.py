@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 
 from ghosts.config import STEP_LIMIT, Experiment, ModelConfig, PlannerConfig, Purpose, WalkTrainConfig
 from ghosts.config.values import NOT_NEGATIVE, Count
-from ghosts_sim.values import require
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,6 @@ class AgentTrainConfig(WalkTrainConfig):
 
     policy_weight: Annotated[float, NOT_NEGATIVE] = 0.1
     """Weight of the policy's loss beside the filter's."""
-    reward: Annotated[float, NOT_NEGATIVE] = 0.0
-    """Weight of the policy's own success in its loss (policy gradient): walks that do better than others of the same
-    instruction become likelier. Needs --train.own-actions 1 and several --train.samples."""
     true_beliefs: bool = False
     """Give the policy the true trajectory instead of the filter's beliefs: an upper bound."""
     freeze_filter: bool = False
@@ -48,14 +44,6 @@ class AgentTrainConfig(WalkTrainConfig):
     fresh_policy: bool = False
     """Take the filter of `--warm-start` and learn the policy anew. A policy that learned together with the filter
     walks worse in buildings that neither knows (docs/ideas.md)."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(
-            self.reward == 0.0 or (self.samples > 1 and self.own_actions == 1.0),
-            "train.reward needs train.own_actions 1 and train.samples of at least 2",
-            self.reward,
-        )
 
     @property
     def policy_alone(self) -> bool:

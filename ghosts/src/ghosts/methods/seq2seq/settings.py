@@ -39,7 +39,7 @@ class Seq2SeqExperiment(Experiment):
     unused: ClassVar[tuple[str, ...]] = (
         *("model.language.position", "model.language.attention", "model.language.decoder_context"),
         *("model.mapper.channels", "model.mapper.convolution", "model.mapper.dropout"),
-        *("train.capture", "train.supervised", "train.samples"),
+        *("train.capture", "train.supervised"),
     )
 
     model: Seq2SeqModelConfig = field(default_factory=Seq2SeqModelConfig)
