@@ -244,9 +244,32 @@ def test_images_in_the_wrong_range_are_refused_and_missing_depth_is_no_reading()
     with pytest.raises(ConfigError, match=r"rgb holds values 0 to 255, got float64 up to 1.00; multiply it by 255"):
         robot.observe(state, rgb / 255.0, depth, POSE, CAMERA)
     gaps, zeros = depth.copy(), depth.copy()
-    gaps[::3], gaps[1::3], zeros[::3], zeros[1::3] = math.nan, math.inf, 0.0, 0.0
+    gaps[::3], gaps[1::6], gaps[4::12], gaps[10::12] = math.nan, math.inf, 1e30, -1.0
+    zeros[::3], zeros[1::3] = 0.0, 0.0
     first, second = (robot.goal(robot.observe(state, rgb, item, POSE, CAMERA)) for item in (gaps, zeros))
     assert np.array_equal(first.mass, second.mass)
+
+
+def test_one_wrong_number_does_not_spoil_a_map() -> None:
+    """A NaN pixel once made every later belief NaN; a pose 1.4 km away took 2.2 GB."""
+    robot, (rgb, depth) = tracker(), image(0)
+    state = robot.observe(robot.start("go ahead", POSE), rgb, depth, POSE, CAMERA)
+    spoilt = rgb.astype(np.float32)
+    spoilt[3, 5, 1] = math.nan
+    with pytest.raises(ConfigError, match="values 0 to 255, got nan at view 0, row 3, column 5"):
+        robot.observe(state, spoilt, depth, POSE, CAMERA)
+    with pytest.raises(ConfigError, match=r"depth_m holds metres, got .* to .*; divide millimetres by 1000"):
+        robot.observe(state, rgb, depth * 1000.0, POSE, CAMERA)
+    far = replace(POSE, x_m=1400.0)
+    with pytest.raises(ConfigError, match=r"a pose at x 1400\.0 m, y -4\.1 m needs a map of \d+ m, more than 250 m"):
+        robot.observe(state, rgb, depth, far, CAMERA)
+    seen = labelled_tracker()
+    with pytest.raises(ConfigError, match=r"needs a map of \d+ m, more than 250 m; .*largest_m=1\d\d\d"):
+        seen.observe_landmarks(seen.start("go ahead", POSE), [], far)
+    # What lies far from a good pose falls off the map.
+    for beyond in (1e9, -1e30):
+        told = seen.observe_landmarks(seen.start("go ahead", POSE), [Detection("chair", (beyond, 0.0, 2.0))], POSE)
+        assert not bool(told.map.observed.any())
 
 
 def test_an_estimate_draws_itself() -> None:

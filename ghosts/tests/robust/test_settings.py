@@ -170,7 +170,11 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (bench.Growth, {"iterations": 0}, "--iterations must be at least 1, got 0"),
     (bench.Growth, {"threads": -1}, "--threads must not be negative, got -1"),
     (view.Options, {"port": 70000}, "--port must lie in 1..65535, got 70000"),
-    (Pose, {"x_m": 0.0, "y_m": NAN, "z_m": 0.0, "heading_rad": 0.0}, "Pose.y_m must be finite, got nan"),
+    (
+        Pose,
+        {"x_m": 0.0, "y_m": NAN, "z_m": 0.0, "heading_rad": 0.0},
+        "Pose.y_m must be finite and at most 1e9, got nan",
+    ),
     (
         Intrinsics,
         {"width": 0, "height": 4, "vfov_rad": 1.0},

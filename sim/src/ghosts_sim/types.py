@@ -40,8 +40,8 @@ class Pose:
 
     def __post_init__(self) -> None:
         for name in ("x_m", "y_m", "z_m", "heading_rad", "elevation_rad", "roll_rad"):
-            if not math.isfinite(getattr(self, name)):
-                raise ConfigError(f"Pose.{name} must be finite, got {getattr(self, name)}")
+            if not abs(getattr(self, name)) <= 1e9:  # NaN too; beyond, cells cannot be counted
+                raise ConfigError(f"Pose.{name} must be finite and at most 1e9, got {getattr(self, name)}")
         for name, most in (("elevation_rad", math.pi / 2), ("roll_rad", math.pi)):
             value = getattr(self, name)
             if abs(value) > most + 1e-3:

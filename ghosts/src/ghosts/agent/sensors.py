@@ -26,6 +26,8 @@ from ghosts_sim.landmarks.format import normalise_label
 from ghosts_sim.landmarks.regions import ROOM_NAMES
 from ghosts_sim.types import Grid, Intrinsics, Pose
 
+FARTHEST_M = 100.0
+"""Depth beyond this is no reading: such cameras see tens of metres, and some write a huge number for "nothing"."""
 ROOM = "room:"
 _LETTERS = {name: letter for letter, name in ROOM_NAMES.items()}
 
@@ -77,6 +79,29 @@ class Views:
             raise ConfigError(
                 f"rgb holds values 0 to 255, got {self.rgb.dtype} up to {self.rgb.max():.2f}; multiply it by 255"
             )
+        if self.rgb.dtype != np.uint8:
+            wrong = ~((self.rgb >= 0) & (self.rgb <= 255))  # NaN too
+            if wrong.any():
+                at = tuple(np.argwhere(wrong)[0].tolist())
+                raise ConfigError(
+                    f"rgb holds values 0 to 255, got {self.rgb[at]} at view {at[0]}, row {at[1]}, column {at[2]}"
+                )
+
+
+def readings(depth_m: np.ndarray) -> np.ndarray:
+    """Depth as a sensor gives it, with 0 wherever it is no distance: not finite, negative or beyond `FARTHEST_M`.
+
+    Raises:
+        ConfigError: all of it is too far away, as in millimetres.
+    """
+    seen = np.isfinite(depth_m) & (depth_m > 0)
+    near = seen & (depth_m <= FARTHEST_M)
+    if seen.any() and not near.any():
+        raise ConfigError(
+            f"depth_m holds metres, got {depth_m[seen].min():g} to {depth_m[seen].max():g}, none of it up to "
+            f"{FARTHEST_M:g}; divide millimetres by 1000"
+        )
+    return np.where(near, depth_m, 0.0)
 
 
 def cells_from_views(

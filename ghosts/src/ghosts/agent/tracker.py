@@ -27,7 +27,17 @@ from torch import Tensor
 from ghosts.agent.estimate import GoalEstimate
 from ghosts.agent.interface import FilterModel
 from ghosts.agent.loop import Belief, Carry, GhostAgent, Observation, Places
-from ghosts.agent.sensors import Detection, NamedLabels, Views, brief, cells_from_detections, cells_from_views, matrices
+from ghosts.agent.sensors import (
+    FARTHEST_M,
+    Detection,
+    NamedLabels,
+    Views,
+    brief,
+    cells_from_detections,
+    cells_from_views,
+    matrices,
+    readings,
+)
 from ghosts.belief.histogram import NOT_FINITE, arg_max_m, best_guess_m, cell_centres_m, entropy, marginal, mass_within
 from ghosts.devices import to_device
 from ghosts.mapping.mapper import MapState
@@ -76,6 +86,8 @@ class GoalTracker:
         backbone: images to features (`mapping.backbone.Backbone`), for `observe`.
         labels: what a detector may call things, for `observe_landmarks`.
         margin_m: the map grows when the robot comes nearer than this to its edge.
+        largest_m: no side of the map grows beyond this. A pose that asks for more is refused: it is wrong more often
+            than a building is that long, and 1.4 km take 2 GB of memory.
     """
 
     def __init__(
@@ -85,9 +97,10 @@ class GoalTracker:
         backbone: Callable[[Tensor], Tensor] | None = None,
         labels: NamedLabels | None = None,
         margin_m: float = 10.0,
+        largest_m: float = 250.0,
     ) -> None:
         self.model, self.vocabulary, self._agent = model.eval(), vocabulary, GhostAgent(model)
-        self.backbone, self.labels, self.margin_m = backbone, labels, margin_m
+        self.backbone, self.labels, self.margin_m, self.largest_m = backbone, labels, margin_m, largest_m
 
     @property
     def device(self) -> torch.device:
@@ -122,15 +135,18 @@ class GoalTracker:
         Args:
             state: so far.
             rgb: height × width × 3 (or views × …), values 0 to 255.
-            depth_m: height × width (or views × …), distance along the optical axis; 0, NaN or infinite = no reading.
+            depth_m: height × width (or views × …), distance along the optical axis; 0 or less, NaN, infinite or more
+                than 100 m = no reading.
             pose: of the camera, one per view.
             intrinsics: of the camera.
+
+        Raises:
+            ConfigError: sizes do not fit, colours are not from 0 to 255, all depth is beyond 100 m, a pose is too far.
         """
         poses = [pose] if isinstance(pose, Pose) else list(pose)
         rgb = rgb[None] if rgb.ndim == 3 else rgb
         depth_m = depth_m[None] if depth_m.ndim == 2 else depth_m
-        depth_m = np.where(np.isfinite(depth_m), depth_m, 0.0)
-        return self.look(state, Views(rgb, depth_m, matrices(poses), intrinsics))
+        return self.look(state, Views(rgb, readings(depth_m), matrices(poses), intrinsics))
 
     @torch.no_grad()
     def look(self, state: TrackerState, views: Views) -> TrackerState:
@@ -151,12 +167,16 @@ class GoalTracker:
 
         Args:
             state: so far.
-            landmarks: labels and positions in the camera's frame.
+            landmarks: labels and positions in the camera's frame; more than 100 m away = none.
             pose: of the camera.
+
+        Raises:
+            ConfigError: the tracker knows no labels, or the pose is too far away.
         """
         if self.labels is None:
             raise ConfigError("this tracker knows no labels; make it with run.tracker.load_tracker, or use observe")
         state = self._grow(state, np.array([[pose.x_m, pose.y_m]]))
+        landmarks = [item for item in landmarks if max(map(abs, item.xyz_m)) <= FARTHEST_M]
         if not landmarks:
             return state
         cells = cells_from_detections(landmarks, self.labels, pose, state.origin_xy_m, state.grid)
@@ -215,6 +235,13 @@ class GoalTracker:
         multiple = math.lcm(8, self.model.config.filter.pool)
         places = [(col, row) for col, row in to_cells(xy_m - origin, state.grid).tolist()]
         window = growth_window(places, state.grid, self.margin_m, multiple)
+        side_m = max(window.rows, window.cols) * state.grid.cell_m
+        if side_m > self.largest_m and max(window.rows, window.cols) > max(state.grid.rows, state.grid.cols):
+            far = xy_m[np.argmax(np.abs(xy_m - origin).max(1))]
+            raise ConfigError(
+                f"a pose at x {far[0]:.1f} m, y {far[1]:.1f} m needs a map of {side_m:.0f} m, more than "
+                f"{self.largest_m:.0f} m; check the pose, or give GoalTracker(…, largest_m={math.ceil(side_m)})"
+            )
         if window.rows == state.grid.rows and window.cols == state.grid.cols:
             return state
         x_m, y_m = window.origin(origin, state.grid).tolist()
