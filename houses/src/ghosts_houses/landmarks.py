@@ -12,7 +12,7 @@ from jaxtyping import Bool
 from ghosts_houses import __version__
 from ghosts_houses.graph.viewpoints import HouseGraph
 from ghosts_houses.house import House
-from ghosts_houses.words.tables import entries
+from ghosts_houses.words.tables import entries, sections
 from ghosts_sim.landmarks.format import Landmark, SceneLandmarks
 from ghosts_sim.landmarks.regions import Region
 
@@ -20,58 +20,10 @@ LISTED_M = 2.0
 """A viewpoint lists things of its room up to this far."""
 UNCERTAINTY_M = 0.05
 """Of well triangulated objects of R2R's buildings (docs/landmark-files.md)."""
-LETTERS = {
-    "bathroom": "a",
-    "bedroom": "b",
-    "closet": "c",
-    "dining room": "d",
-    "entryway": "e",
-    "gym": "w",
-    "hallway": "h",
-    "kitchen": "k",
-    "laundry room": "j",
-    "library": "i",
-    "living room": "l",
-    "music room": "r",
-    "nursery": "b",
-    "office": "o",
-    "pantry": "u",
-    "stair hall": "s",
-}
+_R2R = sections("r2r.txt")
+LETTERS = {kind: letter for kind, (letter,) in entries(_R2R["letters"]).items()}
 """Matterport3D's letter for each kind of room."""
-R2R_LABELS = {
-    kind: label
-    for label, kinds in entries("""
-        ball: exercise ball
-        bed: single bed
-        bench: weight bench
-        box: toy box
-        cabinet: china cabinet, sideboard, wall cabinet
-        clock: grandfather clock
-        clothes dryer: dryer
-        clothes hanger rod: clothes rail
-        couch: sofa
-        curtain: curtains
-        drums: drum set
-        exercise machine: exercise bike
-        file cabinet: filing cabinet
-        light: ceiling lamp, pendant lamp
-        mat: bath mat, door mat, yoga mat
-        plant: cactus
-        rack: dumbbell rack, shoe rack
-        refrigerator: fridge
-        rug: round rug, runner
-        shelf: pantry shelf
-        sink: kitchen sink
-        stand: music stand, umbrella stand
-        stool: bar stool
-        stuffed animal: teddy bear
-        table: console table
-        towel bar: towel rack
-        tv: television
-    """).items()
-    for kind in kinds
-}
+R2R_LABELS = {kind: label for label, kinds in entries(_R2R["labels"]).items() for kind in kinds}
 """Kinds of things that R2R's annotators call otherwise; the others keep their name."""
 WINDOW = "window"
 

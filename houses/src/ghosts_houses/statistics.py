@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ghosts_houses.words.variety import style_figures, words
 from ghosts_sim.dataroot import check_path
 from ghosts_sim.episodes import Episode, load_episodes
 from ghosts_sim.errors import DataError
@@ -23,6 +23,10 @@ MEASURED = 100
 """Buildings, evenly spaced, that are measured where a split is one file per building."""
 RARE = 5
 """A word counts for the vocabulary of the model from this many occurrences on (as in R2R's code)."""
+SAMPLE = 693
+"""Instructions measured for variety, picked at random: more texts have more words, so only equal numbers compare."""
+OPENINGS = ("walk", "go", "turn", "exit", "leave", "enter")
+"""R2R's six most frequent first words."""
 
 
 def statistics(root: Path) -> dict[str, Any]:
@@ -121,6 +125,36 @@ def _language_figures(episodes: list[Episode], train: list[Episode]) -> dict[str
         "instructions written only once (%)": 100.0 * sum(n == 1 for n in Counter(texts).values()) / len(texts),
     }
     return figures | style_figures(texts)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in small letters."""
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def style_figures(texts: list[str]) -> dict[str, float | int]:
+    """Measure instructions.
+
+    Args:
+        texts: at least one; of more than `SAMPLE`, as many are picked at random.
+
+    Returns:
+        Figures by name.
+    """
+    chosen = np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
+    sample = [texts[k] for k in sorted(chosen)]
+    tokens = [words(text) for text in sample]
+    sentences = [part.strip().lower() for text in sample for part in re.split(r"[.!?\n]+", text) if words(part)]
+    clauses = [words(part) for sentence in sentences for part in re.split(r",|\band\b|\bthen\b", sentence)]
+    figures: dict[str, float | int] = {
+        "different words": len({word for token in tokens for word in token}),
+        "different word pairs": len({pair for token in tokens for pair in itertools.pairwise(token)}),
+        "different first words of a clause": len({clause[0] for clause in clauses if clause}),
+        "different sentences (%)": 100.0 * len(set(sentences)) / max(1, len(sentences)),
+    }
+    first = Counter(words(text)[0] for text in texts if words(text))
+    shares = {f"instructions that begin with {word} (%)": 100.0 * first[word] / len(texts) for word in OPENINGS}
+    return {f"{name} in {len(sample)} instructions": value for name, value in figures.items()} | shares
 
 
 def _goal_figures(root: Path, scans: list[str]) -> dict[str, float]:

@@ -10,32 +10,13 @@ import numpy as np
 
 from ghosts_houses.audit import RULES, flaws
 from ghosts_houses.house import House
-from ghosts_houses.words import variety
+from ghosts_houses.words.tables import entries, sections
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import is_finite
 
 R2R: dict[str, float] = {
-    "viewpoints per house": 125.3,
-    "degree": 4.11,
-    "edge length, mean (m)": 2.25,
-    "edge length, median (m)": 2.06,
-    "edge length, 95 % (m)": 4.29,
-    "camera height (m)": 1.49,
-    "paths per house": 82.2,
-    "path length, mean (m)": 9.9,
-    "path length, spread (m)": 3.2,
-    "moves per path": 5.01,
-    "start to goal, straight (m)": 7.6,
-    "paths that change floor (%)": 16.7,
-    "first turn below 30° (%)": 25.0,
-    "first turn above 150° (%)": 17.0,
-    "words per instruction, mean": 26.4,
-    "words per instruction, spread": 11.7,
-    "different words in train": 2581,
-    "of these ≥ 5 times": 975,
-    "different word pairs in train": 22621,
-    "instructions written only once (%)": 99.7,
-    **variety.R2R,
+    name: float(value) if "." in value else int(value)
+    for name, (value,) in entries(sections("r2r.txt")["figures"]).items()
 }
 """Figures of R2R's 61 training buildings, by the names of `statistics` (`ghosts world --stats ROOT`)."""
 

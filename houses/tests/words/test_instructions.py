@@ -13,12 +13,12 @@ from ghosts_houses.graph.paths import HousePath, sample_paths
 from ghosts_houses.graph.sight import things_seen
 from ghosts_houses.graph.viewpoints import HouseGraph
 from ghosts_houses.house import House
+from ghosts_houses.statistics import style_figures, words
 from ghosts_houses.words.author import STYLES
 from ghosts_houses.words.facts import Fact
 from ghosts_houses.words.instructions import InstructionWriter, WrittenInstruction
 from ghosts_houses.words.reader import read
 from ghosts_houses.words.truth import contradictions, fits
-from ghosts_houses.words.variety import style_figures, words
 from ghosts_houses.words.vocabulary import UNSPOKEN, nouns
 from ghosts_sim.geometry import heading_of, turn_rad
 from made import graph, house

@@ -9,12 +9,27 @@ import numpy as np
 
 from ghosts_houses.house import House
 from ghosts_houses.plan.rooms import HALLS
-from ghosts_houses.words import phrases
 from ghosts_houses.words.facts import Fact, Name
-from ghosts_houses.words.inflect import MANY, NUMBERS, article, countable, plural
-from ghosts_houses.words.tables import names
-from ghosts_houses.words.traits import COLOR_WORDS, PLACES, SIZES, WORDS, Appearance
-from ghosts_houses.words.vocabulary import nouns, room_names
+from ghosts_houses.words.tables import entries, lines, sections
+from ghosts_houses.words.traits import Appearance
+from ghosts_houses.words.vocabulary import (
+    COLORS,
+    MANY,
+    NUMBERS,
+    PLACES,
+    SIZES,
+    TRAITS,
+    article,
+    countable,
+    nouns,
+    plural,
+    room_names,
+)
+
+_TEXTS = sections("phrases.txt")
+_SYNONYMS = entries(_TEXTS.pop("words"))
+PHRASES = {name: lines(text) for name, text in _TEXTS.items()}
+"""Templates by what they say."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +38,7 @@ class Style:
 
     name: str
     join: str
-    """Key of `endings.JOIN`."""
+    """How clauses are joined (`grammar`)."""
     turns: float
     """Mentions a turn that he has to make."""
     slight: float
@@ -77,12 +92,17 @@ class Author:
         """Fill the choices, words and slots of a template."""
         while (match := re.search(r"\(([^()]*)\)", template)) is not None:
             template = template[: match.start()] + self.pick(tuple(match[1].split("|"))) + template[match.end() :]
-        template = re.sub(r"<(\w+)>", lambda match: self.pick(phrases.WORDS[match[1]]), template)
+        template = re.sub(r"<(\w+)>", lambda match: self.pick(_SYNONYMS[match[1]]), template)
         return re.sub(r" +", " ", template.format(**slots)).strip()
 
-    def say(self, templates: tuple[str, ...], **slots: str) -> str:
-        """One of several templates, filled with slots that are known already."""
-        return self.expand(self.pick(templates), **slots)
+    def phrase(self, name: str) -> str:
+        """One of the templates of a name."""
+        return self.pick(PHRASES[name])
+
+    def say(self, name: str, /, *without: str, **slots: str) -> str:
+        """One of the templates of a name, except those with some words, filled with slots that are known already."""
+        fit = tuple(text for text in PHRASES[name] if not any(words in text for words in without))
+        return self.expand(self.pick(fit), **slots)
 
     def word(self, kind: str, options: tuple[str, ...]) -> str:
         """A synonym, kept to for the whole instruction where it fits."""
@@ -100,7 +120,7 @@ class Author:
         """A room with its article; the first time perhaps with a word on its size."""
         name, traits = self.room_name(index), self.appearance.rooms[index]
         if traits and f"said {index}" not in self.chosen and self.chance(0.3 * self.style.adjectives):
-            name = f"{self.pick(WORDS[self.pick(traits)])} {name}"
+            name = f"{self.pick(TRAITS[self.pick(traits)])} {name}"
         self.chosen[f"said {index}"] = name
         return "the " + name
 
@@ -155,9 +175,9 @@ class Author:
         if traits and self.chance(0.6 * self.style.adjectives):
             wanted.add(self.pick(traits))
         color = item.color_word and (name.how == "color" or self.chance(self.style.adjectives))
-        wanted = {trait for trait in wanted if not set(WORDS[trait]) & set(noun.split())}
-        words = [self.pick(WORDS[trait]) for trait in WORDS if trait in wanted]
-        shade = [self.word("color " + item.color_word, COLOR_WORDS.get(item.color_word, (item.color_word,)))]
+        wanted = {trait for trait in wanted if not set(TRAITS[trait]) & set(noun.split())}
+        words = [self.pick(TRAITS[trait]) for trait in TRAITS if trait in wanted]
+        shade = [self.word("color " + item.color_word, COLORS.get(item.color_word, (item.color_word,)))]
         sizes = sum(trait in SIZES for trait in wanted)
         words = words[:sizes] + (shade if color else []) + words[sizes:]
         return [word for word in words if word not in noun.split()]
@@ -171,12 +191,9 @@ class Author:
         """A door or an opening."""
         opening = self.house.openings[fact.opening]
         if fact.opening < 0 or opening.kind == "door":
-            return self.pick(names("door*6, doorway*6, door way, doorframe, door frame, open door, entrance"))
-        wide = ("wide opening",) if opening.width_m > 1.4 else ()
-        return self.pick(
-            ("opening", "opening", "archway", "archway", "doorway", "open doorway", "entrance", "arch", *wide)
-        )
+            return self.phrase("door")
+        return self.pick(PHRASES["opening"] + (("wide opening",) if opening.width_m > 1.4 else ()))
 
     def on(self, side: str) -> str:
         """ "on your left" and its like; "" where a thing lies on no one side."""
-        return self.pick(phrases.SIDES).format(hand=side) if side else ""
+        return self.phrase("sides").format(hand=side) if side else ""

@@ -7,10 +7,15 @@ import re
 from dataclasses import dataclass
 
 from ghosts_houses.plan.rooms import HALLS
-from ghosts_houses.words import endings, phrases, ways
 from ghosts_houses.words.author import Author
 from ghosts_houses.words.facts import Fact
-from ghosts_houses.words.inflect import NUMBERS, ORDINALS
+from ghosts_houses.words.vocabulary import NUMBERS, ORDINALS
+
+_AROUND = {
+    "left": "(on your left|to your left|on the left side)",
+    "right": "(on your right|to your right|on the right side)",
+    "behind": "(behind you|at your back|directly behind you)",
+}
 
 
 @dataclass(frozen=True)
@@ -64,19 +69,19 @@ def _pair(author: Author, fact: Fact, after: Fact) -> Clause | None:
     if fact.kind == "turn" and after.kind == "door" and after.turn_rad == fact.turn_rad:
         text = _turn_enter(author, after)
     elif fact.kind == "facing" and after.kind == "turn":
-        text = author.expand(author.pick(phrases.FACING), thing=_thing(author, fact), turn=_turn(author, after))
+        text = author.expand(author.phrase("facing"), thing=_thing(author, fact), turn=_turn(author, after))
     elif fact.kind == "turn" and after.kind == "walk" and after.side != "through" and author.chance(0.5):
-        text = author.expand(author.pick(ways.TURN_WALK), turn=_turn(author, fact), room=author.room(after.room))
+        text = author.expand(author.phrase("turn walk"), turn=_turn(author, fact), room=author.room(after.room))
     elif fact.kind == "walk" and fact.side == "end" and after.kind == "turn" and author.chance(0.6):
-        text = author.expand(author.pick(ways.END_TURN), turn=_turn(author, after), room=author.room(fact.room))
+        text = author.expand(author.phrase("end turn"), turn=_turn(author, after), room=author.room(fact.room))
     elif fact.kind == "walk" and after.kind in ("pass", "toward") and after.thing >= 0 and author.chance(0.6):
         text = _until(author, fact, after)
     elif fact.kind == "walk" and after.kind == "door" and not after.side and author.chance(0.7):
         slots = {"walk": _walk(author, fact), "room": author.entered(after)}
-        text = author.say(ways.UNTIL_ROOM, **slots)
+        text = author.say("until room", **slots)
     elif fact.kind == after.kind == "pass" and after.at_m - fact.at_m < 2.0 and author.chance(0.7):
         slots = {"thing": _thing(author, fact), "other": _thing(author, after), "on": author.on(after.side)}
-        text = author.say(ways.PASS_TWO[: 4 if fact.side == after.side else 3], **slots)
+        text = author.say("pass two", *(["{on}"] if fact.side != after.side else []), **slots)
     return Clause(text, (fact, after)) if text is not None else None
 
 
@@ -90,7 +95,7 @@ def _single(author: Author, fact: Fact, before: list[Clause]) -> Clause | None:
         look = ""
         if door is not None and door.kind == "door" and not fact.side:
             look = author.expand(
-                author.pick(endings.LOOK),
+                author.phrase("look"),
                 room="the " + author.room_name(door.room),
                 left="the " + author.room_name(door.other_room),
             )
@@ -106,23 +111,23 @@ def _single(author: Author, fact: Fact, before: list[Clause]) -> Clause | None:
         return Clause(_climb(author, fact), (fact,))
     if fact.kind == "between":
         slots["other"] = author.thing(fact.other_thing, fact.other_name)
-        return Clause(author.say(ways.BETWEEN, **slots), (fact,))
+        return Clause(author.say("between", **slots), (fact,))
     if fact.kind == "passdoor":
         slots = {"room": author.room(fact.room), "way": author.way(fact), "on": author.on(fact.side)}
-        return Clause(author.say(ways.PASS_DOOR, **slots), (fact,))
+        return Clause(author.say("pass door", **slots), (fact,))
     if fact.kind == "toward":
         slots.setdefault("thing", author.pick(("the window", "the window", "the windows")))
-        return Clause(author.say(ways.TOWARD, **slots), (fact,))
+        return Clause(author.say("toward", **slots), (fact,))
     if fact.kind == "pass":
         slots["one"] = slots["thing"].replace("the ", "a ", 1) if fact.name.how != "plural" else slots["thing"]
         slots["one"] = re.sub(r"^a (?=[aeiou])", "an ", slots["one"])
-        return Clause(author.expand(author.pick(ways.PASS), on=author.on(fact.side), **slots), (fact,))
+        return Clause(author.expand(author.phrase("pass"), on=author.on(fact.side), **slots), (fact,))
     if fact.kind == "away":
-        return Clause(author.say(phrases.AWAY, **slots), (fact,))
+        return Clause(author.say("away", **slots), (fact,))
     if fact.kind == "facing":
         return None
-    around = author.expand(phrases.AROUND[fact.side])
-    text = author.say(phrases.ORIENT, around=around, **slots)
+    around = author.expand(_AROUND[fact.side])
+    text = author.say("orient", around=around, **slots)
     return Clause(text.replace(f" is {around}", f" {author.is_are(fact.thing, fact.name)} {around}"), (fact,))
 
 
@@ -132,12 +137,12 @@ def _thing(author: Author, fact: Fact) -> str:
 
 def _turn(author: Author, fact: Fact, at_stairs: bool = False) -> str:
     size = turn_size(fact.turn_rad, fact.step == 0) or "slight"  # a bend that is told because nothing else is
-    table = phrases.FIRST_TURN if fact.step == 0 else phrases.TURN
-    text = author.say(table[size], hand="right" if fact.turn_rad > 0 else "left")
+    hand = "right" if fact.turn_rad > 0 else "left"
+    text = author.say(f"{'first turn' if fact.step == 0 else 'turn'} {size}", hand=hand)
     if size == "plain" and "degrees" in text and not 70 < abs(math.degrees(fact.turn_rad)) < 110:
-        text = f"turn {'right' if fact.turn_rad > 0 else 'left'}"
+        text = f"turn {hand}"
     if fact.side and at_stairs and author.chance(0.5):
-        return author.say(ways.AT_STAIRS, turn=text, end=fact.side)
+        return author.say("at stairs", turn=text, end=fact.side)
     return text
 
 
@@ -152,34 +157,30 @@ def _far(author: Author, length_m: float) -> str:
 
 def _walk(author: Author, fact: Fact, to_end: bool = False) -> str:
     if to_end and fact.length_m and author.chance(0.12):
-        return author.expand(author.pick(ways.WALK_FAR), room=author.room(fact.room), far=_far(author, fact.length_m))
-    options = ways.WALK_THROUGH if fact.side == "through" else ways.WALK_ALONG
+        return author.expand(author.phrase("walk far"), room=author.room(fact.room), far=_far(author, fact.length_m))
+    name = "walk through" if fact.side == "through" else "walk along"
     if to_end and fact.side == "end" and author.chance(0.6):
-        options = ways.WALK_END
-    return author.expand(author.pick(options), room=author.room(fact.room))
+        name = "walk end"
+    return author.expand(author.phrase(name), room=author.room(fact.room))
 
 
 def _climb(author: Author, fact: Fact) -> str:
     whole = fact.ordinal > 0
-    options = ways.CLIMB[fact.side]
-    if not whole:
-        options = tuple(text for text in options if not any(word in text for word in ("top", "bottom", "all the way")))
-    text = author.say(options)
+    text = author.say(f"climb {fact.side}", *(("top", "bottom", "all the way") if not whole else ()))
     # Where there are three floors, their numbers tell more.
     tall = max(room.storey for room in author.house.rooms) > 1
     ended = text.endswith(("top", "bottom")) or " of the" in text
     if whole and not ended and author.chance(0.5 if tall else 0.3):
         floor = author.pick(("first", "ground", "main") if fact.ordinal == 1 else (ORDINALS[fact.ordinal],))
-        text += " " + author.say(ways.FLOORS[fact.side], floor=floor)
+        text += " " + author.say(f"floors {fact.side}", floor=floor)
     return text
 
 
 def _until(author: Author, walk: Fact, after: Fact) -> str:
-    options = ways.UNTIL if after.kind == "pass" and after.side else ways.UNTIL[:2] + ways.UNTIL[3:]
     slots = {"walk": _walk(author, walk), "thing": _thing(author, after), "on": author.on(after.side)}
     if after.kind == "toward":
         return author.expand("{walk} (toward|towards|in the direction of) {thing}", **slots)
-    text = author.say(options, **slots)
+    text = author.say("until", *(["{on}"] if after.kind != "pass" or not after.side else []), **slots)
     return text.replace(" is " + slots["on"], f" {author.is_are(after.thing, after.name)} {slots['on']}")
 
 
@@ -190,14 +191,14 @@ def _door(author: Author, fact: Fact, before: list[Clause]) -> str | None:
     if to_hall and from_hall:
         if not author.chance(0.4):
             return None
-        return author.expand(author.pick(phrases.ENTER), room=author.room(fact.room), **slots)
+        return author.expand(author.phrase("enter"), room=author.room(fact.room), **slots)
     if to_hall and author.chance(0.75):
-        return author.say(phrases.LEAVE, **slots)
+        return author.say("leave", **slots)
     slots["room"] = author.entered(fact)
     first = not any(f.kind == "door" for clause in before for f in clause.facts)
     if to_hall or (not from_hall and first and author.chance(0.5)):
-        return author.say(phrases.LEAVE_TO, **slots)
-    return author.say(phrases.ENTER, **slots)
+        return author.say("leave to", **slots)
+    return author.say("enter", **slots)
 
 
 def _turn_enter(author: Author, door: Fact) -> str:
@@ -208,8 +209,8 @@ def _turn_enter(author: Author, door: Fact) -> str:
         count = ("door", "doorway") if all(o.kind == "door" for o in inner) else ("opening", "doorway")
         nth = ORDINALS[door.ordinal] if author.chance(0.8) else ("", "1st", "2nd", "3rd", "4th", "5th")[door.ordinal]
         slots |= {"nth": nth, "count": author.pick(count)}
-        return author.say(phrases.ORDINAL_ENTER, **slots)
-    return author.say(phrases.TURN_ENTER, **slots)
+        return author.say("ordinal enter", **slots)
+    return author.say("turn enter", **slots)
 
 
 def stop_clause(author: Author, choice: Fact, clauses: list[Clause]) -> Clause:
@@ -225,8 +226,7 @@ def stop_clause(author: Author, choice: Fact, clauses: list[Clause]) -> Clause:
     if choice.other_thing >= 0:
         slots["other"] = author.thing(choice.other_thing, choice.other_name)
     # After an order to enter, no order to stop before the door.
-    ways = tuple(way for way in endings.STOPS[manner] if last != choice.room or "before (entering" not in way)
-    text = author.say(ways, **slots)
+    text = author.say(f"stop {manner}", *(["before (entering"] if last == choice.room else []), **slots)
     named = author.room_name(choice.room) in text or manner in ("doorway", "on", "outside", "top", "bottom")
     if not named and last != choice.room:
         text += f" in the {author.room_name(choice.room)}"

@@ -52,7 +52,7 @@ class Fact:
     """Distance along the path."""
     side: str = ""
     """"left", "right", "ahead", "behind"; for a climb "up" or "down"; for a walk "along", "end" or "through"; for a
-    turn at the end of a flight "top" or "bottom"; for a stop its manner (the keys of `phrases.STOPS`)."""
+    turn at the end of a flight "top" or "bottom"; for a stop its manner (a "stop" of `phrases.txt`)."""
     turn_rad: float = 0.0
     """Positive = right; for a door on a side, the turn that leads into it."""
     room: int = -1

@@ -8,7 +8,6 @@ import numpy as np
 
 from ghosts_houses.house import House
 from ghosts_houses.plan.rooms import HALLS
-from ghosts_houses.words import endings
 from ghosts_houses.words.author import Author
 from ghosts_houses.words.clauses import Clause, make_clauses, stop_clause, turn_size
 from ghosts_houses.words.facts import Fact
@@ -20,6 +19,21 @@ do not allow."""
 _MANNERS = {"room": 0.5, "beside": 3.0, "in front": 3.0, "inside": 1.5, "between": 0.3, "facing": 0.25, "window": 0.3}
 """How often each way to say where a path ends is chosen against the others; 1 where none is given."""
 _TRIES = 40
+_JOIN: dict[str, tuple[str, ...]] = {
+    "plain": (". ", " and ", ", ", ". ", " and then ", ", then ", " and ", ". Then "),
+    "terse": (", ", ", ", ". ", ", then ", " and "),
+    "chatty": (
+        *(". ", ". ", " and ", " and ", ". Then ", ". Then ", " and then ", " and then ", ". Next, ", ", and "),
+        *(". After that, ", ". From there, ", ". Now ", ". At this point, ", ". Afterwards, "),
+        *(". Following that, ", ". After this, ", ". Once there, ", ". Having done that, ", ". From that point, "),
+    ),
+}
+"""What may stand between two clauses."""
+
+_SHORT = {"you are": "you're", "you will": "you'll", "that is": "that's", "do not": "don't", "there is": "there's"}
+"""What people run together."""
+_LAST = (". Finally, ", ". Lastly, ", " and finally ", ". To finish, ")
+"""What a talkative author may say before the last clause."""
 
 
 def write(author: Author, facts: list[Fact]) -> tuple[str, tuple[Fact, ...]]:
@@ -153,13 +167,13 @@ def _begin(author: Author, opening: str, clauses: list[Clause], stated: list[Fac
 
 def _punctuate(author: Author, clauses: list[Clause]) -> str:
     """Join clauses into sentences."""
-    joins = endings.JOIN[author.style.join]
+    joins = _JOIN[author.style.join]
     chatty = author.style.join == "chatty"
     text, run = clauses[0].text, 1
     if chatty and author.chance(0.1):
-        text = f"{author.pick(endings.OPENERS)}, {text}"
+        text = f"{author.phrase('openers')}, {text}"
     elif author.start_room >= 0 and clauses[0].facts[0].kind not in ("door", "stop") and author.chance(0.02):
-        start = author.pick(endings.STARTS)
+        start = author.phrase("starts")
         text = author.expand(start, room="the " + author.room_name(author.start_room)) + " " + text
     for k, clause in enumerate(clauses[1:], 1):
         join = author.pick(joins)
@@ -168,12 +182,12 @@ def _punctuate(author: Author, clauses: list[Clause]) -> str:
         if run >= 3 or (last and author.chance(0.25)) or (run >= 2 and author.chance(0.3)):
             join = ". "
         if last and chatty and author.chance(0.12):
-            join = author.pick(endings.LAST)
+            join = author.pick(_LAST)
         said = clause.text
         if join == ". " and clause.look and author.chance(0.35):
             said = f"{clause.look} {said}"
         elif join == ". " and chatty and not last and re.match("(walk|go|turn|take|continue|pass|enter|head) ", said):
-            said = f"{author.pick(endings.MODALS)} {said}" if author.chance(0.35) else said
+            said = f"{author.phrase('modals')} {said}" if author.chance(0.35) else said
         if last and re.match("stop (?!and)", said) and run < 3 and author.chance(0.12):
             join, said = ", ", "stopping" + said[4:]
         run = 1 if join.startswith(".") else run + 1
@@ -182,10 +196,10 @@ def _punctuate(author: Author, clauses: list[Clause]) -> str:
         bare = r"\b(?:the|an?(?= (?:left|right|slight|sharp|hard|quick))) "
         text = re.sub(bare, lambda match: "" if author.chance(0.6) else match[0], text)
     if author.chance(0.4):
-        for whole, short in endings.SHORT.items():
+        for whole, short in _SHORT.items():
             text = re.sub(rf"\b{whole}\b", short, text, flags=re.IGNORECASE)
     if chatty and author.chance(0.2):
-        text += ". " + author.pick(endings.CLOSERS)
+        text += ". " + author.phrase("closers")
     sentences = re.split(r"(?<=\. )", text)
     if not (author.style.bare and author.chance(0.3)):
         sentences = [sentence[:1].upper() + sentence[1:] for sentence in sentences]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ghosts_houses.words import lexicon
-from ghosts_houses.words.patterns import DOOR, ENTER, FIXED, HALL_END, IN, LEAVE, OBJECT, PASS_ROOM, STOP, WALK
+from ghosts_houses.words.lexicon import DOOR, ENTER, FIXED, HALL_END, IN, LEAVE, OBJECT, PASS_ROOM, STOP, WALK
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Claim:
     """Thing kinds it may mean."""
     color: str = ""
     traits: tuple[str, ...] = ()
-    """Adjectives, by what they claim (`lexicon.TRAITS`)."""
+    """Adjectives, by what they claim (`lexicon.ADJECTIVES`)."""
     side: str = ""
     size: str = ""
     ordinal: int = 0

@@ -1,8 +1,18 @@
-"""Tables of words, written as text. An entry that ends with `*3` is listed three times: it is said more often."""
+"""Tables of words, kept as text beside this module. An entry that ends with `*3` is listed three times."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
+
+
+def sections(file: str) -> dict[str, str]:
+    """The parts of a text file of this folder, each under a line `[name]`; lines that begin with `#` are left out."""
+    found: dict[str, str] = {}
+    for part in ("\n" + Path(__file__).with_name(file).read_text("utf-8")).split("\n[")[1:]:
+        name, _, rest = part.partition("]\n")
+        found[name] = "\n".join(line for line in rest.split("\n") if line and not line.startswith("#"))
+    return found
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -12,12 +22,12 @@ def names(text: str) -> tuple[str, ...]:
         >>> names("walk*2, keep going")
         ('walk', 'walk', 'keep going')
     """
-    return _listed(text.split(","))
+    return _listed(" ".join(text.split()).split(","))
 
 
 def lines(text: str) -> tuple[str, ...]:
     """One entry per line."""
-    return _listed(text.strip().splitlines())
+    return _listed(text.split("\n"))
 
 
 def _listed(parts: Iterable[str]) -> tuple[str, ...]:
@@ -33,12 +43,7 @@ def entries(text: str) -> dict[str, tuple[str, ...]]:
         {'sofa': ('sofa', 'couch')}
     """
     table: dict[str, tuple[str, ...]] = {}
-    for line in text.strip().splitlines():
-        key, _, rest = line.strip().partition(": ")
+    for line in text.split("\n"):
+        key, _, rest = line.partition(": ")
         table[key] = table.get(key, ()) + names(rest)
     return table
-
-
-def templates(**texts: str) -> dict[str, tuple[str, ...]]:
-    """Lines by key; an underscore in a key stands for a space."""
-    return {name.replace("_", " "): lines(text) for name, text in texts.items()}

@@ -6,49 +6,8 @@ import math
 from dataclasses import dataclass
 
 from ghosts_houses.house import House, Primitive, Room, Thing
-from ghosts_houses.words.tables import names
+from ghosts_houses.words.vocabulary import AGAINST, FABRIC, FLOORS, METAL, WALLS, WOODEN
 
-WORDS: dict[str, tuple[str, ...]] = {
-    "large": ("large", "large", "big", "big", "huge", "giant", "massive"),
-    "small": ("small", "small", "little", "tiny"),
-    "tall": ("tall",),
-    "long": ("long",),
-    "round": ("round", "circular"),
-    "square": ("square",),
-    "rectangular": ("rectangular",),
-    "glass": ("glass",),
-    "wooden": ("wooden", "wood"),
-    "metal": ("metal", "steel", "stainless steel"),
-    "leather": ("leather",),
-    "fabric": ("upholstered", "cushioned", "padded"),
-    "wicker": ("wicker", "woven"),
-    "brick": ("brick",),
-    "framed": ("framed", "hanging"),
-    "patterned": ("patterned",),
-}
-"""How people say each trait."""
-SIZES = ("large", "small", "tall", "long", "round", "square", "rectangular")
-"""Traits said before a colour; the others come after it."""
-PLACES = {
-    "corner": ("in the corner", "in the corner", "over in the corner"),
-    "wall": ("on the wall", "on the wall", "hanging on the wall"),
-    "against": ("against the wall", "along the wall"),
-    "window": ("by the window", "under the window", "near the window"),
-}
-"""How people say where in its room a thing is."""
-COLOR_WORDS = {
-    "gray": ("gray", "grey", "gray"),
-    "beige": ("beige", "tan", "cream colored"),
-    "brown": ("brown", "brown", "dark brown"),
-    "blue": ("blue", "blue", "dark blue", "navy blue", "navy"),
-    "green": ("green", "green", "dark green"),
-    "red": ("red", "red", "dark red", "crimson"),
-    "teal": ("teal", "turquoise", "blue green"),
-    "purple": ("purple", "violet"),
-    "white": ("white", "white", "white", "off white"),
-    "yellow": ("yellow", "yellow", "mustard yellow", "gold colored"),
-}
-"""Colours with more than one name."""
 _BIG_M = {
     "sofa": 2.1, "dining table": 1.8, "painting": 1.0, "mirror": 0.8, "bookshelf": 1.2, "wardrobe": 1.6,
     "television": 1.2, "coffee table": 1.1, "dresser": 1.3, "desk": 1.4, "kitchen island": 1.5, "rug": 2.5,
@@ -61,28 +20,6 @@ _LITTLE_M = {
     "mirror": 0.65, "bar stool": 0.6, "cactus": 1.3, "shoe rack": 0.9, "suitcase": 1.1, "stool": 0.6,
 }  # fmt: skip
 """Up to this extent it is small."""
-_WOODEN = frozenset(
-    names("""
-        bench, bookshelf, chair, china cabinet, coffee table, console table, desk, dining table, dresser,
-        grandfather clock, nightstand, pantry shelf, shoe rack, side table, sideboard, toy box, tv stand,
-        wardrobe
-    """)
-)
-_AGAINST = frozenset(
-    names("sofa, bookshelf, console table, bench, dresser, sideboard, piano, desk, wardrobe, shoe rack")
-)
-_METAL = frozenset({"fridge", "stove", "trash can", "umbrella stand", "microwave", "dumbbell rack"})
-_FABRIC = frozenset({"armchair", "sofa", "bench", "ottoman", "office chair"})
-_FLOORS = {
-    "planks": ("wooden floor", "wood floor", "hardwood floor"),
-    "parquet": ("parquet floor", "wooden floor"),
-    "tile": ("tiled floor", "tile floor"),
-    "checker": ("checkered floor", "checkerboard floor"),
-    "marble": ("marble floor",),
-    "carpet": ("carpeted floor",),
-    "rubber": ("rubber floor",),
-}
-_WALLS = {"brick": ("brick walls",), "stripes": ("striped walls", "striped wallpaper"), "wall tile": ("tiled walls",)}
 
 
 def extent_m(thing: Thing) -> float:
@@ -109,7 +46,7 @@ def traits(house: House, thing: Thing) -> tuple[str, ...]:
     if max(x, y) >= 1.7 and max(x, y) >= 1.7 * min(x, y) and thing.kind != "bed":
         found.append("long")
     material = bulk(thing)
-    made = {"wood": ("wooden", _WOODEN), "metal": ("metal", _METAL), "fabric": ("fabric", _FABRIC)}
+    made = {"wood": ("wooden", WOODEN), "metal": ("metal", METAL), "fabric": ("fabric", FABRIC)}
     if material in made and thing.kind in made[material][1]:
         found.append(made[material][0])
     if material in ("leather", "wicker", "brick"):
@@ -143,7 +80,7 @@ def places(house: House, thing: Thing) -> tuple[str, ...]:
         found.append("corner")
     if bottom > 0.7 and not thing.blocks and min(sides) < 0.2 and thing.kind in ("painting", "mirror", "clock"):
         found.append("wall")
-    if bottom < 0.2 and thing.blocks and min(sides) < min(thing.half_m[:2]) + 0.2 and thing.kind in _AGAINST:
+    if bottom < 0.2 and thing.blocks and min(sides) < min(thing.half_m[:2]) + 0.2 and thing.kind in AGAINST:
         found.append("against")
     windows = [o for o in house.openings if o.kind == "window" and thing.room in o.rooms]
     if thing.blocks and any(math.dist((x, y), (o.x_m, o.y_m)) < 1.0 for o in windows):
@@ -171,7 +108,7 @@ def materials(house: House, room: Room) -> tuple[str, str]:
         inside = abs(part.center_m[0] - x) <= part.half_m[0] and abs(part.center_m[1] - y) <= part.half_m[1]
         if part.label == "floor" and inside and abs(part.center_m[2] + part.half_m[2] - room.floor_z_m) < 0.02:
             floor = part.material
-        if part.label == "wall" and part.material in _WALLS and _lines(part, room):
+        if part.label == "wall" and part.material in WALLS and _lines(part, room):
             wall = part.material
     return floor, wall
 
@@ -209,7 +146,7 @@ class Appearance:
         for room, mine in zip(house.rooms, made):
             others = [made[other.index] for other in house.rooms if other.kind == room.kind and other is not room]
             names: tuple[str, ...] = ()
-            for at, table in enumerate((_FLOORS, _WALLS)):
+            for at, table in enumerate((FLOORS, WALLS)):
                 if others and all(other[at] != mine[at] for other in others):
                     names += table.get(mine[at], ())
             surfaces.append(names)
