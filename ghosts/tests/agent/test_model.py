@@ -9,13 +9,12 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from agent.makers import CAMERA, random_points, seen_from, small_config, small_model
+from agent.makers import CAMERA, random_points, seen_from, small_model
 from ghosts.agent.candidates import Candidates
 from ghosts.agent.interface import Briefing
 from ghosts.agent.policy import policy_loss
 from ghosts.belief.histogram import pose_belief
 from ghosts.belief.loss import filter_loss
-from ghosts.config import ModelConfig, from_dict, to_dict
 from ghosts.equations import project
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.mapper import draw_masks
@@ -155,8 +154,3 @@ def test_turning_the_observed_world_by_90_degrees_turns_map_input_and_start() ->
     xy_m, heading_rad = BRIEFING.start_xy_m, BRIEFING.start_heading_rad
     turned_start = start(xy_m @ turn[:2, :2].float().T, heading_rad - math.pi / 2)
     assert_close(rotate(start(xy_m, heading_rad)).roll(1, 1), turned_start, rtol=1e-5, atol=1e-7)
-
-
-def test_config_survives_json() -> None:
-    config = small_config(8, "joint")
-    assert from_dict(ModelConfig, to_dict(config)) == config

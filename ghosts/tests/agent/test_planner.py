@@ -16,7 +16,6 @@ from ghosts.agent.walkers import walk_random
 from ghosts.belief.histogram import gaussian
 from ghosts.config import PlannerConfig, RegionConfig
 from ghosts.run.rollout import walk_episodes
-from ghosts_sim.errors import ConfigError
 from ghosts_sim.metrics import score_paths
 from ghosts_sim.types import Grid
 
@@ -138,12 +137,3 @@ def test_beats_random_walks_on_true_beliefs(tmp_path_factory: pytest.TempPathFac
     lucky = np.mean([score_paths(names, graphs, stroll, references).means()["SPL"] for stroll in strolls])
     assert found["SR"] == 1.0
     assert found["SPL"] > 0.9 > 0.5 > lucky
-
-
-def test_settings_are_checked() -> None:
-    with pytest.raises(ConfigError, match=r"regions.unseen_cost must be at least 1, got 0.5"):
-        RegionConfig(unseen_cost=0.5)
-    with pytest.raises(ConfigError, match=r"planner.sure must lie in \[0, 1\], got 2.0"):
-        PlannerConfig(sure=2.0)
-    with pytest.raises(ConfigError, match=r"planner.metre_cost must not be negative, got -1.0"):
-        PlannerConfig(metre_cost=-1.0)

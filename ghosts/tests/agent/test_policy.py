@@ -50,11 +50,6 @@ def test_segment_log_softmax_equals_one_softmax_a_segment() -> None:
         assert_close(result[mine], logits[mine].log_softmax(0))
 
 
-def test_segment_log_softmax_gradcheck() -> None:
-    logits = torch.randn(6, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
-    assert torch.autograd.gradcheck(lambda values: segment_log_softmax(values, EPISODE, 3), (logits,))
-
-
 def test_belief_around_a_position_is_metric_and_centred() -> None:
     """Mass in the cell whose centre is the position counts most; the released code is half a cell off."""
     grid = Grid(32, 30, 1.0)

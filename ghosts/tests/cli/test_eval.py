@@ -176,25 +176,6 @@ def test_an_unknown_evaluation(arguments: list[str], message: str, capsys: pytes
     assert capsys.readouterr().err == f"ghosts eval: {message}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "usage", "named"),
-    [
-        ([], "usage: ghosts eval [-h] {goal,vln,ce}", ("Table 1", "Table 2")),
-        (["--help"], "usage: ghosts eval [-h] {goal,vln,ce}", ("Table 1", "Table 2")),
-        (["goal", "--help"], "usage: ghosts eval goal [-h]", ("--run", "--preset", "--trained-only", "--threads")),
-        (["vln", "--help"], "usage: ghosts eval vln [-h]", ("--run", "--planner", "--trained-only", "--baseline")),
-    ],
-)
-def test_help_at_every_level(
-    words: list[str], usage: str, named: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        main(["eval", *words])
-    text = capsys.readouterr().out
-    assert text.startswith(usage)
-    assert all(name in text for name in named)
-
-
 def test_groups_differ_in_their_seed_alone() -> None:
     blank = np.zeros((1, 1))
     scores = {"s": GoalScores(("1_0",), blank, blank > 0, blank, blank, blank, blank)}

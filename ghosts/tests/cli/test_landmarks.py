@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ghosts.run.doctor import diagnose
-from ghosts_sim.cli import commands
 from ghosts_sim.cli import main as ghosts
 from ghosts_sim.dataroot import DataRoot
 
@@ -57,10 +56,6 @@ def arguments(raw: Path, out: Path, *more: str) -> list[str]:
         *(word for name in named for word in (f"--{name}", str(raw / name))),
         *("--bbox", str(raw / "BBox"), "--out", str(out), *more),
     ]
-
-
-def test_help_line() -> None:
-    assert commands()["landmarks"].startswith("Place the objects and rooms")
 
 
 def test_makes_a_complete_root_with_r2r(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,6 @@ from ghosts.data.reading import reading_of
 from ghosts.data.tile_store import JOINED
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import save_backbone
-from ghosts_sim.cli import commands
 from ghosts_sim.cli import main as ghosts
 from ghosts_sim.dataroot import DataRoot
 from image_roots import make_image_root
@@ -65,7 +64,3 @@ def test_complains(
         ghosts(["tiles", *(word for pair in options.items() for word in pair)])
     assert caught.value.code == 1
     assert message in capsys.readouterr().err
-
-
-def test_is_listed() -> None:
-    assert commands()["tiles"].startswith("Make map tiles")

@@ -100,12 +100,6 @@ def test_wrong_words(
     assert message in " ".join((captured.out + captured.err).replace("│", " ").split())
 
 
-def test_a_missing_data_root(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", "goal", "--preset", "tiny", "--data", str(tmp_path / "none")])
-    assert "no such folder (expected a data root)" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
 def test_help_lists_the_presets(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):

@@ -8,16 +8,12 @@ import pytest
 
 from checks import unchecked
 from ghosts.data.examples import load_splits
-from ghosts_sim.cli import commands, main
+from ghosts_sim.cli import main
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import load_episodes
 from ghosts_sim.errors import DataError
 
 SMALL = ["--storeys", "1", "1", "--rooms", "5", "6"]
-
-
-def test_help_line() -> None:
-    assert commands()["world"].startswith("Make a world of procedural houses")
 
 
 def test_makes_a_world_and_measures_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,12 +13,14 @@ from ghosts.data.bank import landmark_bank
 from ghosts.data.dataset import Dataset
 from ghosts.data.drops import Drops
 from ghosts.data.examples import Example
-from ghosts.data.symmetry import Symmetry
+from ghosts.data.symmetry import Symmetry, mirrored_words
 from ghosts.data.walks import walk_seed
 from ghosts.fast.stencil import stencil
 from ghosts.mapping.landmark_views import LandmarkSource
 from ghosts.mapping.tiles import Tiles, place_tiles
+from ghosts.words.tokens import Vocabulary
 from ghosts_sim.geometry import snap_origin
+from ghosts_sim.tokens import PAD, UNKNOWN
 from ghosts_sim.types import Grid
 from landmark_world import SCANS, load, make_landmark_root, small_experiment
 
@@ -199,3 +201,8 @@ def test_word_dropout_spares_padding(data: Dataset) -> None:
     expected[1, 3 : int(plain.briefing.lengths[1])] = 1
     assert torch.equal(batch.briefing.tokens, expected)
     assert batch.briefing.tokens.shape == (4, width)
+
+
+def test_mirrored_words() -> None:
+    words = Vocabulary((PAD, UNKNOWN, "left", "go", "right", "leftmost", "rightmost", "righthand", "bright"))
+    assert mirrored_words(words).tolist() == [0, 1, 4, 3, 2, 6, 5, 7, 8]

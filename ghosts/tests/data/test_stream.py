@@ -23,7 +23,6 @@ from ghosts.data.stream import MIXED, Stream, visited
 from ghosts.data.symmetry import Symmetry
 from ghosts.methods.ghost.presets import tiny_agent
 from ghosts.methods.ghost.settings import FilterExperiment
-from ghosts.train.task import Share
 from ghosts.train.trainer import RunFiles, train
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts_sim.dataroot import DataRoot
@@ -181,13 +180,6 @@ def test_a_run_on_a_stream_resumes_as_if_it_had_never_stopped_and_starts_another
     other_size = replace(settings, model=replace(settings.model, mapper=replace(settings.model.mapper, channels=16)))
     with pytest.raises(DataError, match="a model of other sizes"):
         task_of(other_size, again, warm_start=tmp_path / "whole" / LAST)
-
-
-def test_shares_of_processes_make_the_whole_batch(data: Dataset) -> None:
-    task = task_of(experiment(), data)
-    whole = [example.instr_id for example, _ in task.examples(3, Share(), 2)]
-    halves = [[example.instr_id for example, _ in task.examples(3, Share(rank, 2), 2)] for rank in (0, 1)]
-    assert [item for pair in zip(*halves) for item in pair] == whole
 
 
 def test_what_cannot_be_streamed_is_said(data: Dataset, tmp_path: Path) -> None:

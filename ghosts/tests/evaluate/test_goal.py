@@ -13,7 +13,6 @@ from torch import nn
 from experiments import hand_coded_of, task_of
 from ghosts.agent.interface import Briefing, Prediction, mean_prediction
 from ghosts.belief.histogram import pose_belief
-from ghosts.data.examples import evenly
 from ghosts.evaluate.goal import Execution, GoalScores, evaluate_goal, score_goal
 from ghosts.mapping.observations import Observations
 from ghosts.methods.ghost.settings import FilterExperiment
@@ -93,13 +92,6 @@ def test_calibration_error_by_hand() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_landmark_root(tmp_path_factory.mktemp("world") / "root")
-
-
-def test_evenly(folder: Path) -> None:
-    items = load(folder, small_experiment()).examples("dev_unseen")[:10]
-    assert evenly(items, 3) == [items[0], items[3], items[6]]
-    assert evenly(items, 7) == [items[k] for k in (0, 1, 2, 4, 5, 7, 8)]
-    assert evenly(items, 10) == evenly(items, 99) == evenly(items, 0) == items
 
 
 def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:

@@ -150,15 +150,6 @@ def test_spread(sigma_m: float, count: int) -> None:
     np.testing.assert_allclose(points.std(0), [0.0 if count == 1 else sigma_m] * 2 + [0.0], atol=1e-12)
 
 
-def test_the_same_view_twice_is_the_same(source: LandmarkSource) -> None:
-    again = LandmarkSource(DataRoot(source.root.path), source.labels)
-    for viewpoint in "abcde":
-        first, second = source.observe(SCAN, viewpoint), again.observe(SCAN, viewpoint)
-        assert first.label_id.tobytes() == second.label_id.tobytes()
-        assert first.xyz_m.tobytes() == second.xyz_m.tobytes()
-        assert first.weight.tobytes() == second.weight.tobytes()
-
-
 def entries(view: LandmarkView) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(column, row), label and weight of everything in a view's tile of 0.5 m cells."""
     tile = label_tiles([view], 0.5)

@@ -21,7 +21,7 @@ from ghosts.mapping.points import points_from_rgbd
 from ghosts.precision import networks_in
 from ghosts_sim.errors import ConfigError
 from ghosts_sim.types import Grid, Intrinsics
-from mapping.whole_maps import cells_from_maps, maps_from_cells, unroll, update
+from mapping.whole_maps import cells_from_maps, unroll, update
 
 
 def dense_update(
@@ -96,25 +96,6 @@ def test_updates_one_by_one_equal_the_unroll(convolution: str) -> None:
     torch.testing.assert_close(later, maps[:, 2:])
 
 
-def test_cells_without_observation_keep_their_value() -> None:
-    mapper = make()
-    features, observed = scene(3)
-    maps, seen = unroll(mapper, features, observed)
-    kept = ~observed[:, 1:].expand_as(maps[:, 1:])
-    assert torch.equal(maps[:, 1:][kept], maps[:, :-1][kept])
-    assert (maps.masked_select(~seen) == 0).all()
-    assert torch.equal(maps[:, 2], maps[:, 1])
-
-
-def test_maps_and_cells_are_each_others_inverse() -> None:
-    features, observed = scene(3)
-    cells = cells_from_maps(features, observed)
-    again, seen = maps_from_cells(cells)
-    assert torch.equal(again, features)
-    assert torch.equal(seen, observed)
-    assert cells.counts == tuple(observed.sum((0, 2, 3, 4)).tolist())
-
-
 def test_both_ways_to_convolve_observed_cells_agree() -> None:
     features, observed = scene(6)
     cells = cells_from_maps(features, observed)
@@ -152,14 +133,6 @@ def test_a_pool_that_does_not_divide_the_map_is_named() -> None:
         observations_of(cells, 3, 7)
 
 
-def test_items_do_not_touch_each_other() -> None:
-    mapper = make()
-    features, observed = scene(4)
-    both, _ = unroll(mapper, features, observed)
-    alone, _ = unroll(mapper, features[1:], observed[1:])
-    torch.testing.assert_close(alone[0], both[1])
-
-
 def test_masks_keep_the_mean_and_are_reproducible() -> None:
     config = MapperConfig(features=2, channels=128, dropout=0.25)
     masks = draw_masks(config, 64, torch.Generator().manual_seed(0))
@@ -173,13 +146,6 @@ def test_masks_keep_the_mean_and_are_reproducible() -> None:
 def test_wrong_number_of_features_is_named() -> None:
     with pytest.raises(ConfigError, match=r"takes 5 features.*got 6"):
         unroll(make(), torch.zeros(1, 1, 6, 3, 3), torch.zeros(1, 1, 1, 3, 3, dtype=torch.bool))
-
-
-def test_gradcheck() -> None:
-    mapper = make("sparse").double()
-    features, observed = scene(6, torch.float64)
-    features = features[:, :2, :, :3, :3].contiguous().requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: unroll(mapper, x, observed[:, :2, :, :3, :3])[0], (features,))
 
 
 def test_half_precision_inputs_give_full_precision_maps() -> None:

@@ -26,10 +26,6 @@ def test_lingunet_baseline_answers_at_the_maps_resolution(size: tuple[int, int])
     assert float((goal - path).detach().abs().max()) > 1e-3
 
 
-def test_defaults_are_the_papers() -> None:
-    assert (HeatConfig().levels, HeatConfig().sigma_m) == (5, 2.0)
-
-
 def test_heat_targets_are_scaled_to_one() -> None:
     grid = Grid(20, 16, 0.5)
     path = torch.tensor([[[-1.75, 0.25], [0.25, 0.25], [2.25, 2.25], [2.25, 2.25]]])

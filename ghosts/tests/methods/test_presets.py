@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ghosts.config import Experiment, from_dict, to_dict
+from ghosts.config import Experiment, differences, from_dict, to_dict
 from ghosts.methods import methods, preset, presets
 from ghosts_sim.cli._options import settings_of
 
@@ -52,3 +52,9 @@ def test_paper_preset_has_the_papers_numbers() -> None:
     assert (motion.kind, motion.kernel, paper.model.filter.headings) == ("joint", 7, 4)
     assert (train.optimiser, train.learning_rate, train.weight_decay) == ("adam", 1e-3, 1e-7)
     assert (train.batch, train.iterations, train.schedule) == (5, 8000, "constant")
+
+
+def test_differences() -> None:
+    assert differences({"a": (1, 2), "b": {"c": 1.0}}, {"a": [1, 2], "b": {"c": 1.0}}) == []
+    old, new = {"train": {"batch": 32, "seed": 0}, "name": "x"}, {"train": {"batch": 64, "seed": 0, "ema": 0.5}}
+    assert differences(old, new) == ["train.batch 32 → 64", "train.ema null → 0.5", 'name "x" → null']

@@ -29,7 +29,6 @@ from ghosts.train.backbone import (
 )
 from ghosts.train.labelled_views import (
     LabelledPanoramas,
-    Views,
     draw_views,
     held_out_views,
     load_labelled,
@@ -264,11 +263,3 @@ def test_bad_input(root: DataRoot, tmp_path: Path) -> None:
     label.unlink()
     with pytest.raises(DataError, match="only houses have label images"):
         load_labelled(bad, ["a"], 10, CPU)
-
-
-def test_views_type() -> None:
-    views = held_out_views(CONFIG, 3)
-    assert isinstance(views, Views)
-    assert views.which.tolist() == sorted(views.which.tolist())
-    assert set(views.which) == {0, 1, 2}
-    assert np.allclose(views.elevations_rad, -math.pi / 6)

@@ -92,22 +92,6 @@ def test_hand_coded_sees_what_was_seen_by_each_step(batch: Batch) -> None:
     assert not torch.equal(prediction.goal[:, 1], prediction.goal[:, 2])
 
 
-def test_a_batch_does_not_depend_on_how_many_processes_share_it(data: Dataset) -> None:
-    model = replace(EXPERIMENT.model, mapper=replace(EXPERIMENT.model.mapper, dropout=0.3))
-    task = task_of(replace(EXPERIMENT, model=model), data)
-    whole, halves = task.draw(5, Share()), [task.draw(5, Share(rank, 2)) for rank in range(2)]
-    assert whole.masks is not None
-    assert len(whole.masks.input) == 4
-    for rank, half in enumerate(halves):
-        assert half.masks is not None
-        assert torch.equal(half.masks.input, whole.masks.input[rank::2])
-        assert torch.equal(half.path_xy_m, whole.path_xy_m[rank::2])
-        assert torch.equal(half.seen_m2, whole.seen_m2[rank::2])
-        words = half.briefing.tokens
-        assert torch.equal(words, whole.briefing.tokens[rank::2, : words.shape[1]])
-    assert not torch.equal(task.draw(6, Share()).path_xy_m, whole.path_xy_m)
-
-
 def test_nothing_is_scored_without_a_selection(data: Dataset) -> None:
     fabric = Fabric(accelerator="cpu", devices=1)
     assert task_of(EXPERIMENT, data).score(fabric) == {}

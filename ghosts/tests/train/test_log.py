@@ -77,11 +77,6 @@ def test_a_row_that_is_there_twice(tmp_path: Path) -> None:
         keep_rows(path, 5)
 
 
-def test_keep_rows_without_a_log(tmp_path: Path) -> None:
-    keep_rows(tmp_path / "log.jsonl", 5)
-    assert not (tmp_path / "log.jsonl").exists()
-
-
 def test_a_loss_that_is_not_finite_is_an_error(tmp_path: Path) -> None:
     with logging(CONFIG, Fabric(accelerator="cpu", devices=1), tmp_path / "log", 0, torch.zeros(0)) as log:
         log.add(0, torch.tensor(float("nan")), 0.1)  # no row is due yet

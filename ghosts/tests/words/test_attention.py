@@ -50,13 +50,3 @@ def test_weights_sum_to_one_and_vanish_on_padding(kind: str) -> None:
     torch.testing.assert_close(weights.sum(-1), torch.ones(3, 3, 2))
     assert (weights.permute(0, 3, 1, 2)[~mask] == 0).all()
     torch.testing.assert_close(attended[1], values[1, :1].expand(3, 2, -1))
-
-
-@pytest.mark.parametrize("kind", ["dot", "additive"])
-def test_gradcheck(kind: str) -> None:
-    torch.manual_seed(0)
-    attention = Attention(3, 4, kind, heads=2).double()
-    values = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
-    query = torch.randn(2, 2, 3, dtype=torch.float64, requires_grad=True)
-    penalty = padding_penalty(torch.tensor([[True, True, True], [True, True, False]]))
-    assert torch.autograd.gradcheck(lambda q, v: attention(q, attention.keys(v), v, penalty), (query, values))

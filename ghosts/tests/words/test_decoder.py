@@ -78,21 +78,3 @@ def test_first_context_averages_over_words_only() -> None:
     expected, _ = decoder.cell(context[None], (hidden, cell))
     latents = decoder(Encoded(states, mask, sentence))
     torch.testing.assert_close(latents.observations[0, 0, 8:], expected[0])
-
-
-@pytest.mark.parametrize(("kind", "context"), KINDS)
-def test_gradcheck(kind: str, context: bool) -> None:
-    torch.manual_seed(0)
-    small = LanguageConfig(
-        vocabulary=3, embedding=2, hidden=2, position=2, steps=2, attention=kind, decoder_context=context
-    )
-    decoder = Decoder(small).double()
-    mask = torch.tensor([[True, True, True], [True, False, False]])
-
-    def run(states: torch.Tensor, sentence: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        latents = decoder(Encoded(states * mask[..., None], mask, sentence))
-        return latents.observations, latents.actions
-
-    states = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
-    sentence = torch.randn(2, 4, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(run, (states, sentence))

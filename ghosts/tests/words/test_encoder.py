@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ghosts.config import LanguageConfig
-from ghosts.words.encoder import Encoder, reverse_words
+from ghosts.words.encoder import Encoder
 
 CONFIG = LanguageConfig(vocabulary=20, embedding=6, hidden=5)
 TOKENS = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 2, 0, 0], [10, 0, 0, 0, 0]])
@@ -16,13 +16,6 @@ LENGTHS = torch.tensor([5, 3, 1])
 def make() -> Encoder:
     torch.manual_seed(1)
     return Encoder(CONFIG).eval()
-
-
-def test_reverse_words_keeps_padding_in_place() -> None:
-    values = torch.arange(8.0).reshape(2, 4, 1)
-    reversed_rows = reverse_words(values, torch.tensor([3, 4]))
-    assert reversed_rows[..., 0].tolist() == [[2.0, 1.0, 0.0, 3.0], [7.0, 6.0, 5.0, 4.0]]
-    assert torch.equal(reverse_words(reversed_rows, torch.tensor([3, 4])), values)
 
 
 def test_equals_bidirectional_lstm_row_by_row() -> None:
@@ -40,23 +33,6 @@ def test_equals_bidirectional_lstm_row_by_row() -> None:
         torch.testing.assert_close(encoded.sentence[row], hidden[:, 0].reshape(-1))
         assert (encoded.states[row, length:] == 0).all()
         assert encoded.mask[row].tolist() == [i < length for i in range(5)]
-
-
-def test_padding_never_matters() -> None:
-    encoder = make()
-    encoded = encoder(TOKENS, LENGTHS)
-    other = torch.where(encoded.mask, TOKENS, 13)
-    longer = encoder(torch.cat([other, torch.full((3, 4), 7)], 1), LENGTHS)
-    torch.testing.assert_close(longer.states[:, :5], encoded.states)
-    torch.testing.assert_close(longer.sentence, encoded.sentence)
-
-
-def test_batch_order_equivariance() -> None:
-    encoder = make()
-    order = torch.tensor([2, 0, 1])
-    encoded, permuted = encoder(TOKENS, LENGTHS), encoder(TOKENS[order], LENGTHS[order])
-    torch.testing.assert_close(permuted.states, encoded.states[order])
-    torch.testing.assert_close(permuted.sentence, encoded.sentence[order])
 
 
 def test_no_gradient_from_padding() -> None:

@@ -23,7 +23,6 @@ from ghosts.words.stand_ins import (
     between_stops,
     shipped_word_order,
 )
-from reference.word_order import LEAST, LEAST_TWO, word_order
 
 WORDS = "the . turn left right walk stop go and enter exit door bathroom couch large wait at to past hallway blue"
 KNOWN = tuple(WORDS.split())
@@ -147,30 +146,6 @@ def test_few_candidates_are_weighed() -> None:
     known = StandIns([name for name in shipped_word_order().words if name.isalpha()])
     assert len(known._candidates("chamber")) == 1 + MOST
     assert all(math.isfinite(score) for score in known._candidates("chamber").values())
-
-
-def test_word_order_by_hand() -> None:
-    texts = ["Turn left."] * 6 + ["turn right"] * 2
-    found = word_order(texts)
-    assert found == {
-        STOP: {"turn": 0.0},
-        "turn": {"left": pytest.approx(math.log(6 / 8))},  # right follows it only twice
-        "left": {STOP: 0.0},
-    }
-    texts = ["Turn left."] * 7 + ["turn right"] * 3 + ["go"] * 2
-    turned = {"left": pytest.approx(math.log(7 / 10)), "right": pytest.approx(math.log(3 / 10))}
-    assert word_order(texts) == {
-        STOP: {"turn": pytest.approx(math.log(10 / 12))},  # go follows it only twice
-        f"{STOP} {STOP}": {"turn": pytest.approx(math.log(10 / 12))},
-        "turn": turned,
-        f"{STOP} turn": turned,
-        "left": {STOP: 0.0},  # "turn left" stands there only seven times
-        "right": {STOP: 0.0},
-    }
-    assert (LEAST, LEAST_TWO) == (3, 10)
-    assert "turn left" in word_order(["Turn left."] * 10)
-    assert "turn left" not in word_order(["Turn left."] * 9)
-    assert between_stops(["go", STOP]) == between_stops(["go"]) == [STOP, "go", STOP]
 
 
 def test_the_shipped_word_order() -> None:

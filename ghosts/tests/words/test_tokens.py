@@ -137,22 +137,6 @@ def test_what_of_many_texts_is_not_read() -> None:
     ]
 
 
-def test_a_vocabulary_of_the_real_size() -> None:
-    """Words as often as Zipf has it: those seen five times stay, and few words are unknown."""
-    words = [f"w{number}" for number in range(3000)]
-    counts = [max(1, 40_000 // (number + 1)) for number in range(len(words))]
-    stream = np.repeat(words, counts)
-    np.random.default_rng(0).shuffle(stream)
-    texts = [" ".join(stream[at : at + 26]) + "." for at in range(0, len(stream), 26)]
-    kept = [word for word, count in zip(words, counts) if count >= 5]
-    vocabulary = build_vocabulary(texts)
-    assert len(vocabulary) == 2 + 1 + len(kept)  # padding, unknown, the full stop
-    assert set(vocabulary.words[3:]) | {vocabulary.words[2]} == {*kept, "."}
-    ids = vocabulary.encode(texts)
-    assert ids.shape == (len(texts), 27)
-    assert (ids == 1).sum() == sum(count for count in counts if count < 5)
-
-
 def test_the_vocabulary_of_real_instructions() -> None:
     """As the shipped weights have it, which were trained on all of R2R's public training buildings."""
     with safe_open(resolve(Path("landmarks-improved")), framework="np") as file:

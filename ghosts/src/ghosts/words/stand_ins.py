@@ -232,6 +232,6 @@ def _followers(words: str) -> dict[str, float]:
 def shipped_word_order() -> WordTable:
     """For each word, and each two words, those that often follow in R2R's training instructions, with their share.
 
-    `tests/reference/word_order.py` makes the file.
+    `ghosts/tests/reference/word_order.py` of the git tag `ideas-2026-11` makes the file.
     """
     return read_table(WORD_ORDER, FORMAT, "a table of word order")

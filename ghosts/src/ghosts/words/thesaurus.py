@@ -1,7 +1,7 @@
 """A thesaurus that comes with the package: for each word those that directions use and that mean about the same.
 
 Made from WordNet 3.0 (Princeton University; `src/ghosts/weights/thesaurus.LICENSE`) and the Moby Thesaurus II (Grady
-Ward, public domain) by `tests/reference/word_kin.py`.
+Ward, public domain) by `ghosts/tests/reference/word_kin.py` of the git tag `ideas-2026-11`.
 """
 
 from __future__ import annotations
