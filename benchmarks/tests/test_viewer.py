@@ -49,8 +49,6 @@ def test_what_cannot_be_measured_is_said(combs: Path, photos: Path, run: Path) -
         viewer._post(served.port, "ask", {})
     with pytest.raises(ConfigError, match="--questions must be at least 1, got 0"):
         bench.Viewer(combs, run, questions=0)
-    with pytest.raises(ConfigError, match="--device of the viewer must be cpu, got 'cuda'"):
-        bench.Viewer(combs, run, device="cuda")
 
 
 def test_the_command_prints_milliseconds(

@@ -17,6 +17,8 @@ from rich.table import Table
 
 from ghosts import __version__
 from ghosts.cli._launch import launch
+from ghosts.config.experiment import Sixteens
+from ghosts.config.values import Bound, CommandOptions, Count, Positive, Whole
 from ghosts_sim.cli._options import parse_kind
 from ghosts_sim.cli._out import check_out_file
 from ghosts_sim.errors import ConfigError
@@ -25,14 +27,14 @@ from ghosts_sim.values import require
 
 
 @dataclass(frozen=True)
-class Simulator:
+class Simulator(CommandOptions):
     """Speed of the drop-in for MatterSim (with --against, beside the original), of 12-view sweeps and of GPU views."""
 
     device: str = "cpu"
     """Where to render: cpu, cuda or auto."""
     against: Path | None = None
     """A folder with a build of the original (its MatterSim….so), measured in turn with ours on the CPU."""
-    seconds: float = 3.0
+    seconds: Annotated[Positive, Bound("must be finite", math.isfinite)] = 3.0
     """How long each row is measured, in seconds."""
     only: tuple[str, ...] = ()
     """Measure only this row of the drop-in's table, by its name in brackets there (discretised, free, start, …)."""
@@ -40,15 +42,15 @@ class Simulator:
     """Also write the numbers here, as JSON."""
 
     def __post_init__(self) -> None:
-        require(0.0 < self.seconds < math.inf, "--seconds must be positive", self.seconds)
+        super().__post_init__()
         require(self.against is None or self.device == "cpu", "--against measures on --device cpu", self.device)
 
 
 @dataclass(frozen=True)
-class Prepare:
+class Prepare(CommandOptions):
     """Processor time per panorama of `ghosts prepare`, on made-up images of the real sizes."""
 
-    panoramas: int = 1
+    panoramas: Count = 1
     """How many are made; the fastest counts."""
     faces: int = 512
     """Side of a skybox face in pixels."""
@@ -56,57 +58,44 @@ class Prepare:
     """Source of colour."""
     out: Path | None = None
     """Also write the numbers here, as JSON."""
-    device: str = "cpu"
+    device: Literal["cpu"] = "cpu"
     """Must be cpu: nothing of this runs on a GPU."""
-
-    def __post_init__(self) -> None:
-        require(self.panoramas >= 1, "--panoramas must be at least 1", self.panoramas)
-        require(self.device == "cpu", "--device of prepare must be cpu", self.device)
 
 
 @dataclass(frozen=True)
-class Houses:
+class Houses(CommandOptions):
     """RGB-D frames per second of processor time at any pose of a house, by renderer."""
 
     device: str = "cpu"
     """Where to draw: cpu, cuda or auto; a GPU draws only with the renderer `exact`, in batches of 64."""
-    seed: int = 0
+    seed: Whole = 0
     """Seed of the house."""
-    frames: int = 60
+    frames: Count = 60
     """Pictures per renderer."""
-    size: int = 256
+    size: Sixteens = 256
     """Pixels per side of a picture, a multiple of 16."""
     out: Path | None = None
     """Also write the numbers here, as JSON."""
 
-    def __post_init__(self) -> None:
-        require(self.seed >= 0, "--seed must not be negative", self.seed)
-        require(self.frames >= 1, "--frames must be at least 1", self.frames)
-        require(self.size >= 16 and self.size % 16 == 0, "--size must be a multiple of 16", self.size)
-
 
 @dataclass(frozen=True)
-class Model:
+class Model(CommandOptions):
     """Time and peak memory of each part of the model and of a training iteration, at the paper's shapes."""
 
     device: str = "cpu"
     """Where to run: cpu, cuda or auto."""
     quick: bool = False
     """Time one run per row instead of five (on a GPU, 30)."""
-    batch: int = 5
+    batch: Count = 5
     """Episodes per iteration."""
-    seed: int = 0
+    seed: Whole = 0
     """Seed of weights and data."""
     out: Path | None = None
     """Also write the numbers here, as JSON."""
 
-    def __post_init__(self) -> None:
-        require(self.batch >= 1, "--batch must be at least 1", self.batch)
-        require(self.seed >= 0, "--seed must not be negative", self.seed)
-
 
 @dataclass(frozen=True)
-class Growth:
+class Growth(CommandOptions):
     """Training speed against batch, map size, heading bins and number of buildings; needs no data."""
 
     device: str = "cpu"
@@ -124,43 +113,38 @@ class Growth:
     """Heading bins (1, 4, 8)."""
     houses: tuple[int, ...] = ()
     """Training buildings."""
-    iterations: int = 10
+    iterations: Count = 10
     """Iterations timed at each point, after as many to warm up."""
-    threads: int = 2
+    threads: Whole = 2
     """Threads that prepare batches."""
     out: Path | None = None
     """Also write the numbers here, as JSON, and a picture beside them, as SVG and PNG."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("batch", "map", "headings", "houses"):
             for value in getattr(self, name):
                 require(value >= 1, f"--{name} must be at least 1", value)
-        require(self.iterations >= 1, "--iterations must be at least 1", self.iterations)
-        require(self.threads >= 0, "--threads must not be negative", self.threads)
 
 
 @dataclass(frozen=True)
-class Viewer:
+class Viewer(CommandOptions):
     """How long the viewer takes to answer, as processor time."""
 
     data: Path
     """Data root."""
     run: Path
     """Folder of a run, a checkpoint or shipped weights."""
-    questions: int = 50
+    questions: Count = 50
     """Number of new instructions to ask."""
     out: Path | None = None
     """Also write the numbers here, as JSON."""
-    device: str = "cpu"
+    device: Literal["cpu"] = "cpu"
     """Must be cpu: the viewer uses no GPU."""
-
-    def __post_init__(self) -> None:
-        require(self.questions >= 1, "--questions must be at least 1", self.questions)
-        require(self.device == "cpu", "--device of the viewer must be cpu", self.device)
 
 
 @dataclass(frozen=True)
-class Buildings:
+class Buildings(CommandOptions):
     """Success against the number of training buildings, for runs that differ in --train.buildings."""
 
     table: Path

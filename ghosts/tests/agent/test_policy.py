@@ -8,13 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.testing import assert_close
 
-from ghosts.agent.candidates import (
-    Candidates,
-    belief_around,
-    reach_mass,
-    segment_log_softmax,
-    segment_max,
-)
+from ghosts.agent.candidates import Candidates, belief_around, reach_mass, segment_log_softmax, segment_max
 from ghosts.agent.policy import BEYOND_FEATURES, Policy, policy_loss
 from ghosts.belief.histogram import gaussian
 from ghosts.config import PolicyConfig, RegionConfig

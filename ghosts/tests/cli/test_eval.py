@@ -98,7 +98,8 @@ def test_what_was_held_out_is_the_runs_own(world: Path) -> None:
     def said(options: EvalOptions, *runs: Run) -> tuple[list[str], set[str]]:
         held_out = options.held_out(runs, root)
         chosen = replace(options, trained_only=True).chosen(splits, root, held_out)
-        return options.notes(splits, root, held_out), {item.scan for item in chosen["val_seen"]}
+        notes = [note for note in options.notes(runs, splits, root, held_out) if "val_seen:" in note]
+        return notes, {item.scan for item in chosen["val_seen"]}
 
     options, scans = EvalOptions(split=("val_seen",)), {item.scan for item in examples}
     assert said(options, everywhere) == ([], scans)

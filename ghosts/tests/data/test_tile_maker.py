@@ -17,8 +17,8 @@ import torch
 
 import ghosts.data.tile_store as store
 from forked import Forked
+from ghosts.data.bank import load_tile_bank
 from ghosts.data.reading import reading_of
-from ghosts.data.tile_bank import load_tile_bank
 from ghosts.data.tile_maker import TileMaker, build_tiles, check_space, plan_work, sweep_on_cpu, sweep_on_device
 from ghosts.data.tile_store import JOINED, PARTS, TileSettings, included, read_tiles
 from ghosts.equations import project

@@ -25,8 +25,7 @@ from ghosts.cli._continuous import EvalCe, _choosers, drive_demo
 from ghosts.cli._runs import names_of_runs
 from ghosts.driving.agent import ContinuousAgent, Look
 from ghosts.driving.drive_record import Drive
-from ghosts.driving.drives import answers
-from ghosts.driving.load import make_agent
+from ghosts.driving.drives import answers, make_agent
 from ghosts.driving.places import Exploration, _distances
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.words.tokens import Vocabulary
@@ -202,7 +201,7 @@ def test_an_answer_that_is_missing_and_a_run_that_cannot_act_are_told(
     with pytest.raises(DataError, match="no answer; name the file of this split"):
         choose(open_episode(simulators(world), root, other))
     monkeypatch.setattr(
-        "ghosts.driving.load.load_run", lambda run: SimpleNamespace(experiment=SimpleNamespace(acts=False))
+        "ghosts.driving.drives.load_run", lambda run: SimpleNamespace(experiment=SimpleNamespace(acts=False))
     )
     with pytest.raises(ConfigError, match="was not trained to act; add --planner"):
         make_agent(Path("some-filter"), Path("houses-backbone"))
@@ -214,7 +213,7 @@ def test_a_run_that_cannot_act_drives_by_the_planner_alone(
 ) -> None:
     opened = SimpleNamespace(experiment=SimpleNamespace(acts=acts))
     monkeypatch.setattr("ghosts.run.load.load_run", lambda run: opened)
-    monkeypatch.setattr("ghosts.driving.load.make_agent", lambda run, backbone, planner: SimpleNamespace(follow=None))
+    monkeypatch.setattr("ghosts.driving.drives.make_agent", lambda run, backbone, planner: SimpleNamespace(follow=None))
     options = EvalCe(data=world, run=(Path("filter"),), planner=True)
     names = [name for name in _choosers(options, houses_of(world)) if name.startswith("filter")]
     assert names == ["filter"] * acts + ["filter, planner"]
@@ -222,7 +221,7 @@ def test_a_run_that_cannot_act_drives_by_the_planner_alone(
 
 def test_runs_of_one_name_all_drive(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two files have the same name, and one is called like a baseline."""
-    monkeypatch.setattr("ghosts.driving.load.make_agent", lambda run, backbone, planner: SimpleNamespace(follow=run))
+    monkeypatch.setattr("ghosts.driving.drives.make_agent", lambda run, backbone, planner: SimpleNamespace(follow=run))
     runs = (Path("a/best.safetensors"), Path("b/best.safetensors"), Path("c/random"))
     drivers = _choosers(EvalCe(data=world, run=runs, baseline=("random",)), houses_of(world))
     assert list(drivers) == ["a/best", "b/best", "c/random", "random"]
@@ -233,7 +232,7 @@ def test_the_demo_drives_and_draws(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()))
-    monkeypatch.setattr("ghosts.driving.load.make_agent", lambda run, backbone: driver)
+    monkeypatch.setattr("ghosts.driving.drives.make_agent", lambda run, backbone: driver)
     monkeypatch.setattr("ghosts_houses.cli.world.main", lambda arguments: None)
     monkeypatch.setattr("ghosts_houses.task.simulator.TRAINED_CAMERA", SMALL)
     with unchecked():
@@ -249,7 +248,7 @@ def test_a_drive_is_filmed(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()), view_rad=math.pi)
-    monkeypatch.setattr("ghosts.driving.load.make_agent", lambda run, backbone, planner: driver)
+    monkeypatch.setattr("ghosts.driving.drives.make_agent", lambda run, backbone, planner: driver)
     monkeypatch.setattr("ghosts_houses.task.simulator.TRAINED_CAMERA", SMALL)
     filmed: list[Drive] = []
     monkeypatch.setattr("ghosts.view.drive_film.drive_pictures", lambda drive, report: filmed.append(drive))

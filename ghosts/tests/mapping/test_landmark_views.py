@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from ghosts.mapping.label_tiles import label_tiles
-from ghosts.mapping.landmark_views import (
-    LandmarkConfig,
-    LandmarkSource,
-    LandmarkView,
-    spread,
-    training_labels,
-)
+from ghosts.mapping.landmark_views import LandmarkConfig, LandmarkSource, LandmarkView, spread, training_labels
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError, UnknownNameError
 from ghosts_sim.geometry import snap_origin, to_cells

@@ -6,8 +6,7 @@ import math
 
 import torch
 
-from ghosts.mapping.cells import MapCells
-from ghosts.mapping.sectors import sector_features, to_sector
+from ghosts.mapping.cells import MapCells, sector_features, to_sector
 from ghosts_sim.types import Grid
 
 GRID = Grid(8, 8, 1.0)

@@ -13,14 +13,7 @@ from ghosts.agent.known import KnownGraph, Neighbours, start_graph, visit, walk_
 from ghosts.config import LanguageConfig, MapperConfig
 from ghosts.data.drops import Drops
 from ghosts.data.symmetry import Symmetry
-from ghosts.methods.seq2seq.model import (
-    Seq2Seq,
-    Seq2SeqAgent,
-    heading_after,
-    option_mask,
-    option_numbers,
-    options_of,
-)
+from ghosts.methods.seq2seq.model import Seq2Seq, Seq2SeqAgent, heading_after, option_mask, option_numbers, options_of
 from ghosts.methods.seq2seq.settings import DecoderConfig, Seq2SeqModelConfig
 from ghosts.methods.seq2seq.task import next_slots
 from ghosts.run.rollout import walk_episodes

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from reference.word_vectors import pack_vectors
 
 import experiments
 from ghosts.config import Experiment
@@ -71,7 +72,6 @@ from ghosts_sim.types import Intrinsics
 from landmark_world import make_landmark_root, small_experiment
 from makers import SCAN, add_landmarks, make_root, viewpoint_id
 from reference.packing import write_table
-from reference.word_vectors import pack_vectors
 from view_fixtures import save_untrained
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -134,7 +134,7 @@ WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (report.Options, {"data": X, "show": 0}, "--show must be at least 1, got 0"),
     (report.Options, {"data": X, "examples": -1}, "--examples must not be negative, got -1"),
     (speak.Options, {"data": X, "paths": -1}, "--paths must not be negative, got -1"),
-    (speak.Options, {"data": X, "temperature": NAN}, "--temperature must not be negative or infinite, got nan"),
+    (speak.Options, {"data": X, "temperature": NAN}, "--temperature must be finite and not negative, got nan"),
     (speak.Options, {"data": X, "seed": -1}, "--seed must not be negative, got -1"),
     (speak.Options, {"data": X, "label_dropout": 1.0}, "--label-dropout must lie in [0, 1), got 1.0"),
     (speak.Options, {"data": X, "label_dropout": NAN}, "--label-dropout must lie in [0, 1), got nan"),

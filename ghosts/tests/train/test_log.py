@@ -12,8 +12,8 @@ import torch
 from lightning_fabric import Fabric
 
 from ghosts.config import TrainConfig
-from ghosts.train.interrupt import StopRequest
 from ghosts.train.log import keep_rows, logging
+from ghosts.train.trainer import StopRequest
 from ghosts_sim.errors import DataError, MissingExtraError
 
 CONFIG = TrainConfig(iterations=7, batch=4, log_every=3)

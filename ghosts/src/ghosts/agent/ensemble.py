@@ -47,7 +47,6 @@ class Ensemble(nn.Module):
 
     @torch.no_grad()
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
-        """See `agent.interface.Predictor`."""
         predictions = [model.predict(briefing, seen) for model in self.members]
         return mean_prediction([one.goal for one in predictions], predictions[0].grid)
 

@@ -110,5 +110,4 @@ class FilterModel(nn.Module):
         raise NotImplementedError
 
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
-        """See `Predictor`."""
         raise NotImplementedError

@@ -131,27 +131,18 @@ class Policy(nn.Module):
         scene: Scene | None = None,
     ) -> Float[Tensor, "k f"]:
         """What is read of each candidate; nothing here is learned. A policy that reads needs the scene."""
-        believed = self._believed(candidates, beliefs, start_xy_m, grid)
+        xy_m = candidates.xyz_m[:, :2] + start_xy_m.index_select(0, candidates.episode.long())
+        around = belief_around(beliefs, xy_m, candidates.episode, grid, self.sigma_m)
+        if self.regions is None:
+            believed = candidate_features(candidates, around)
+        else:
+            reach = reach_mass(candidates, beliefs, start_xy_m, grid, self.regions)
+            believed = beyond_features(candidates, reach, around, marginal(beliefs[:, -1]))
         if self.reader is None:
             return believed
         assert scene is not None, "a policy that reads looks at the map"
         seen = looked_at(candidates, scene.maps.to(believed.dtype), start_xy_m, grid, self.beyond_m)
         return torch.cat([believed, seen], 1)
-
-    def _believed(
-        self,
-        candidates: Candidates,
-        beliefs: Float[Tensor, "b t1 c y x"],
-        start_xy_m: Float[Tensor, "b 2"],
-        grid: Grid,
-    ) -> Float[Tensor, "k f"]:
-        """What the belief says of each candidate."""
-        xy_m = candidates.xyz_m[:, :2] + start_xy_m.index_select(0, candidates.episode.long())
-        around = belief_around(beliefs, xy_m, candidates.episode, grid, self.sigma_m)
-        if self.regions is None:
-            return candidate_features(candidates, around)
-        reach = reach_mass(candidates, beliefs, start_xy_m, grid, self.regions)
-        return beyond_features(candidates, reach, around, marginal(beliefs[:, -1]))
 
     def choose(
         self,

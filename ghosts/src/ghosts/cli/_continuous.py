@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal
 from rich.console import Console
 
 from ghosts.cli._runs import names_of_runs
+from ghosts.config.values import CommandOptions, Whole
 from ghosts_sim.cli._options import names_of
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.cli._progress import shown_progress as shown
 from ghosts_sim.errors import ConfigError, UnknownNameError
-from ghosts_sim.values import require
 
 if TYPE_CHECKING:
     from ghosts.driving.drives import Choose
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalCe:
+class EvalCe(CommandOptions):
     """Score agents that drive in houses (continuous motion) by VLN-CE's metrics. Writes ce.json and ce.md to --out."""
 
     run: tuple[Path, ...] = ()
@@ -41,7 +41,7 @@ class EvalCe:
     """Driver without a model: random, stop, hand-coded, oracle, or `none`; repeat for more. All by default."""
     answers: Path | None = None
     """Also drive along the walks in a file of `ghosts submit`."""
-    examples: int = 0
+    examples: Whole = 0
     """Number of instructions, evenly spaced; 0 = all."""
     camera: Literal["trained", "vln-ce"] = "trained"
     """Camera: `trained` is 60° wide and looks 30° down, as in the agent's training; `vln-ce` is 90° wide and level."""
@@ -53,7 +53,7 @@ class EvalCe:
     def __post_init__(self) -> None:
         if not self.run and not self.drivers and self.answers is None:
             raise ConfigError("nothing to evaluate; name --run RUN, --answers FILE or --baseline oracle")
-        require(self.examples >= 0, "--examples must not be negative", self.examples)
+        super().__post_init__()
         if self.out is not None:
             check_out_folder(self.out)
 
@@ -116,7 +116,7 @@ DEMO_WORLD = ("--houses", "1", "--storeys", "1", "1", "--rooms", "6", "7", "--ar
 def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -> None:
     """Run `ghosts demo --continuous`: a house without panoramas, and the shipped agent driving in it."""
     from ghosts.data.examples import evenly
-    from ghosts.driving.load import make_agent
+    from ghosts.driving.drives import make_agent
     from ghosts_houses.cli import world
     from ghosts_houses.task.drive import driven
     from ghosts_houses.task.episode import houses_of, open_episode
@@ -156,7 +156,7 @@ def drive_demo(out: Path, root: Path, seed: int, count: int, console: Console) -
 def film_drive(data: Path, runs: tuple[Path, ...], split: str, instr_id: str, out: Path) -> None:
     """Run `ghosts film --drive`: by default the shipped agent, in the first episode of an unseen split."""
     from ghosts.driving.drive_record import record_drive
-    from ghosts.driving.load import make_agent
+    from ghosts.driving.drives import make_agent
     from ghosts.run.load import load_run
     from ghosts.view.drive_film import ACTIONS_A_SECOND, drive_pictures
     from ghosts.view.film import write_pictures
@@ -187,8 +187,7 @@ def _always(driver: Driver) -> Choose:
 
 def _choosers(options: EvalCe, root: DataRoot) -> dict[str, Choose]:
     """All drivers by name. Wrong options are refused before anybody drives."""
-    from ghosts.driving.drives import answers
-    from ghosts.driving.load import make_agent
+    from ghosts.driving.drives import answers, make_agent
     from ghosts.run.load import load_run
     from ghosts_houses.task.drive import make_driver
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghosts.config import Experiment, Precision, require
+from ghosts.config.values import CommandOptions, Count, Whole
 from ghosts_sim.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -19,30 +20,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions:
+class TrainOptions(CommandOptions):
     """Options of every training command."""
 
     data: Path = Path("data")
     """Data root to train on."""
     select: str = "dev_unseen"
     """Split on which the best checkpoint is chosen."""
-    select_examples: int = 640
+    select_examples: Count = 640
     """Number of instructions of that split that are scored."""
     device: str = "auto"
     """cpu, cuda or auto."""
-    devices: int = 1
+    devices: Count = 1
     """Processes on this machine. Under torchrun (several machines), torchrun sets their number."""
-    threads: int = 2
+    threads: Whole = 2
     """Threads that prepare batches."""
     spoken: Path | None = None
     """File of a speaker's instructions (from `ghosts speak --paths`), for --train.spoken."""
     tensorboard: bool = False
     """Also log for TensorBoard, in `<out>/tensorboard`."""
-
-    def __post_init__(self) -> None:
-        require(self.select_examples >= 1, "--select-examples must be at least 1", self.select_examples)
-        require(self.devices >= 1, "--devices must be at least 1", self.devices)
-        require(self.threads >= 0, "--threads must not be negative", self.threads)
 
 
 def placement(devices: int, environment: Mapping[str, str]) -> tuple[int, int]:

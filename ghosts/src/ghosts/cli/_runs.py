@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from ghosts.config import Experiment, Precision, experiment_values, require
+from ghosts.config import Experiment, Precision, experiment_values
+from ghosts.config.values import NOT_NEGATIVE, CommandOptions, Count, Whole
 from ghosts.words.synonyms import reword, synonyms_of
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.errors import ConfigError, UnknownNameError
@@ -15,8 +16,10 @@ from ghosts_sim.senses import ALL_ROUND_DEG, SENSES, Shown, parse_senses, sense_
 
 if TYPE_CHECKING:
     import torch
+    from lightning_fabric import Fabric
 
     from ghosts.data.examples import Example
+    from ghosts.evaluate.goal import Execution
     from ghosts.run.load import Run
     from ghosts.run.pragmatic import Pragmatist
     from ghosts_sim.dataroot import DataRoot
@@ -80,13 +83,13 @@ class HeldOut(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PragmaticOptions:
+class PragmaticOptions(CommandOptions):
     """A speaker that has a say in where an agent stops."""
 
     pragmatic: Path | None = None
     """Run of `ghosts train speaker`. The agent then also weighs places to stop by how likely the speaker finds the
     instruction for the way there (Fried et al. 2018)."""
-    pragmatic_weight: float = 1.0
+    pragmatic_weight: Annotated[float, NOT_NEGATIVE] = 1.0
     """Weight of the speaker's log-likelihood beside the policy's."""
 
     def check_pragmatic(self, runs: Sequence[Run], planner: bool) -> None:
@@ -98,7 +101,6 @@ class PragmaticOptions:
         from ghosts.run.load import load_run
         from ghosts.run.speak import speaker_of
 
-        require(self.pragmatic_weight >= 0.0, "--pragmatic-weight must not be negative", self.pragmatic_weight)
         if self.pragmatic is None:
             return
         speaker_of(load_run(self.pragmatic))
@@ -118,17 +120,14 @@ class PragmaticOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowOptions:
+class FollowOptions(CommandOptions):
     """How instructions are followed: in how many worlds, and how many at a time."""
 
     symmetries: Literal[1, 4, 8] = 1
     """Follow each instruction in rotated copies of its world too (4), or also in mirrored ones (8), and average what
     the model says. It takes 4 or 8 times as long."""
-    batch: int | None = None
+    batch: Count | None = None
     """Instructions at a time. By default 16 on a CPU and 64 on a GPU."""
-
-    def __post_init__(self) -> None:
-        require(self.batch is None or self.batch >= 1, "--batch must be at least 1", self.batch)
 
     @property
     def worlds(self) -> list[str]:
@@ -155,9 +154,9 @@ class EvalOptions(FollowOptions):
     """Folder for the tables and their numbers."""
     device: str = "auto"
     """cpu, cuda or auto."""
-    devices: int = 1
+    devices: Count = 1
     """Processes that share the work. Under torchrun (several machines), torchrun sets their number."""
-    examples: int = 0
+    examples: Whole = 0
     """Number of instructions per split, evenly spaced; 0 = all."""
     half: bool = False
     """Run the networks in bfloat16, as in training; float32 by default."""
@@ -172,8 +171,6 @@ class EvalOptions(FollowOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.devices >= 1, "--devices must be at least 1", self.devices)
-        require(self.examples >= 0, "--examples must not be negative", self.examples)
         if self.reword is not None:
             synonyms_of(self.reword)
         _ = self.shown  # an unknown sense is refused before the data is read
@@ -190,10 +187,11 @@ class EvalOptions(FollowOptions):
         """What to say of it in the name of a row."""
         return [*super().worlds, *([] if self.shown.everything else [f"shown {self.shown}"])]
 
-    def sensed(self, runs: Sequence[Run], root: DataRoot) -> list[str]:
-        """Which senses runs are shown, and which they miss."""
-        present = [name for name in root.senses if name in self.shown.senses]
-        return [f"{run.name}: senses {sense_summary(run.senses, present)}" for run in runs if run.senses]
+    def execution(self, fabric: Fabric, report: Callable[[int, int], None], threads: int = 2) -> Execution:
+        """How the evaluation runs."""
+        from ghosts.evaluate.goal import Execution
+
+        return Execution(fabric, self.batch, threads, self.precision, report, self.shown, self.symmetries)
 
     @property
     def precision(self) -> Precision:
@@ -250,28 +248,28 @@ class EvalOptions(FollowOptions):
             name: [replace(item, text=reword(item.text, pairs)) for item in items] for name, items in chosen.items()
         }
 
-    def unread(self, runs: Sequence[Run], splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
-        """What runs do not read of the instructions they are scored on."""
+    def notes(self, runs: Sequence[Run], splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
+        """What to say of the scores: seen buildings that the runs were not trained on, because they are held out; what
+        runs do not read of the instructions; which senses they are shown, and which they miss."""
         from ghosts.words.tokens import unread
 
-        return [
-            f"{run.name}, {name}: {line}"
-            for run in runs
-            if run.reading.vocabulary is not None
-            for name, examples in self.chosen(splits, root, held_out).items()
-            for line in unread(run.reading.vocabulary, [example.text for example in examples])
-        ]
-
-    def notes(self, splits: Splits, root: DataRoot, held_out: HeldOut) -> list[str]:
-        """What to say of seen buildings that the runs were not trained on, because they are held out."""
-        scored = self.chosen(splits, root, held_out).get(SEEN, [])
+        lines, chosen = [], self.chosen(splits, root, held_out)
+        scored = chosen.get(SEEN, [])
         away = [example.scan for example in scored if example.scan in held_out.scans]
-        if not away:
-            return []
-        return [
-            f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that {held_out.by} was trained on "
-            f"({', '.join(sorted(set(away)))}); --trained-only leaves them out"
-        ]
+        if away:
+            lines.append(
+                f"{SEEN}: {len(away)} of {len(scored)} instructions lie in buildings that {held_out.by} was trained on "
+                f"({', '.join(sorted(set(away)))}); --trained-only leaves them out"
+            )
+        for run in runs:
+            words = run.reading.vocabulary
+            if words is None:
+                continue
+            for name, examples in chosen.items():
+                texts = [example.text for example in examples]
+                lines += [f"{run.name}, {name}: {line}" for line in unread(words, texts)]
+        present = [name for name in root.senses if name in self.shown.senses]
+        return lines + [f"{run.name}: senses {sense_summary(run.senses, present)}" for run in runs if run.senses]
 
 
 @runtime_checkable

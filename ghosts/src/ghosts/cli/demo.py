@@ -10,14 +10,14 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 
 from ghosts.cli._continuous import DEMO_WORLD, drive_demo
+from ghosts.config.values import Bound, CommandOptions, Count
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_folder
-from ghosts_sim.values import require
 
 if TYPE_CHECKING:
     from ghosts.agent.loop import Belief
@@ -29,21 +29,19 @@ AGENT, FILTER, BACKBONE = "houses-agent", "houses-improved", "houses-backbone"
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CommandOptions):
     out: Path = Path("runs/demo")
     """Folder of the world and the report."""
-    seed: int = 299
+    seed: Annotated[
+        int, Bound("must not be the one of the houses that the weights were trained on", lambda value: value != 5)
+    ] = 299
     """Seed of the house. It must not be 5, on which the shipped weights were trained."""
-    instructions: int = 4
+    instructions: Count = 4
     """Number of instructions to follow."""
     faces: int = 256
     """Side of a skybox face in pixels, as in training."""
     continuous: bool = False
     """Let the agent drive without a graph, in steps of 0.25 m and 15°, and write a picture of each drive."""
-
-    def __post_init__(self) -> None:
-        require(self.instructions >= 1, "--instructions must be at least 1", self.instructions)
-        require(self.seed != 5, "--seed must not be the one of the houses that the weights were trained on", self.seed)
 
 
 def main(arguments: list[str]) -> None:

@@ -13,27 +13,24 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from ghosts.config.values import CommandOptions, Whole
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._progress import shown_progress
-from ghosts_sim.values import require
 
 if TYPE_CHECKING:
     from ghosts.run.doctor import Diagnosis
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CommandOptions):
     data: Path
     """Data root."""
-    sample: int = 0
+    sample: Whole = 0
     """Number of panoramas per building to decode, evenly spaced; 0 = all."""
     json: bool = False
     """Print JSON instead of tables."""
     most: int = 20
     """Print at most this many findings."""
-
-    def __post_init__(self) -> None:
-        require(self.sample >= 0, "--sample must not be negative", self.sample)
 
 
 def main(arguments: list[str]) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ghosts.config.values import CommandOptions, Whole
 from ghosts_sim.cli._options import parse
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import Instruction, each_instruction
 from ghosts_sim.errors import UnknownNameError
-from ghosts_sim.values import require
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CommandOptions):
     data: Path
     """Data root."""
     split: str = ""
@@ -22,11 +22,8 @@ class Options:
     """List only this building."""
     find: str = ""
     """List only instructions with these words."""
-    most: int = 20
+    most: Whole = 20
     """Print at most this many lines; 0 = all."""
-
-    def __post_init__(self) -> None:
-        require(self.most >= 0, "--most must not be negative", self.most)
 
 
 def main(arguments: list[str]) -> None:

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import tyro
 
@@ -14,6 +14,7 @@ from ghosts.cli._continuous import EvalCe, evaluate_ce
 from ghosts.cli._launch import launch
 from ghosts.cli._runs import EvalOptions, HeldOut, PragmaticOptions, group_runs, names_of_runs
 from ghosts.config import Experiment, LanguageConfig, experiment_values
+from ghosts.config.values import Whole
 from ghosts.methods import method_of, preset, presets
 from ghosts_sim.cli._options import names_of, parse_kind
 from ghosts_sim.cli._progress import shown_progress
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Example
+    from ghosts.evaluate.text_table import Table
     from ghosts.run.load import Run
     from ghosts.run.pragmatic import Pragmatist
     from ghosts_sim.dataroot import DataRoot
@@ -37,7 +39,7 @@ class EvalGoal(EvalOptions):
 
     preset: tuple[str, ...] = ()
     """Name of a model that needs no training: hand-coded."""
-    threads: int = 2
+    threads: Whole = 2
     """Threads that make batches."""
 
     def __post_init__(self) -> None:
@@ -87,11 +89,10 @@ def main(arguments: list[str]) -> None:
 def _evaluate_goal(options: EvalGoal) -> None:
     # Imported here: torch and Lightning take seconds, and `--help` should not wait for them.
     from ghosts.data.dataset import DataShelf
-    from ghosts.evaluate.goal import Execution, evaluate_goal
+    from ghosts.evaluate.goal import evaluate_goal
     from ghosts.evaluate.table import ScoredRun, goal_table, summarise
     from ghosts.weights.checkpoint import provenance
     from ghosts_sim.dataroot import DataRoot
-    from ghosts_sim.files import write_json, write_text
 
     runs = _goal_runs(options)
     fabric = launch(options.device, options.devices)
@@ -106,15 +107,7 @@ def _evaluate_goal(options: EvalGoal) -> None:
         scores = {}
         for split, examples in options.chosen(data.splits, root, held_out).items():
             with shown_progress(f"{run.name} on {split}", shown=fabric.is_global_zero) as report:
-                how = Execution(
-                    fabric,
-                    options.batch,
-                    options.threads,
-                    options.precision,
-                    report,
-                    options.shown,
-                    options.symmetries,
-                )
+                how = options.execution(fabric, report, options.threads)
                 scores[split] = evaluate_goal(predictor, data, examples, how)
         experiment = replace(run.experiment, name=", ".join([run.experiment.name, *options.worlds]))
         scored.append((experiment, ScoredRun(run.name, experiment.train.seed, run.iteration, scores)))
@@ -124,16 +117,10 @@ def _evaluate_goal(options: EvalGoal) -> None:
     summary = summarise({name: [run for _, run in group] for name, group in groups.items()})
     summary["experiments"] = {name: experiment_values(group[0][0]) for name, group in groups.items()}
     summary["provenance"] = provenance()
-    for split in summary["splits"]:
-        print(goal_table(summary, split).text(), end="\n\n")
-    notes = options.notes(data.splits, root, held_out) + options.unread(runs, data.splits, root, held_out)
-    notes += options.sensed(runs, root)
-    print("".join(f"{note}\n" for note in notes), end="")
-    if options.out is not None:
-        write_json(options.out / "goal.json", summary, indent=1)
-        tables = "\n\n".join([*(goal_table(summary, split).markdown() for split in summary["splits"]), *notes])
-        write_text(options.out / "goal.md", f"`{_portable(summary['provenance']['command'])}`\n\n{tables}\n")
-        print(f"written: {options.out / 'goal.json'}, {options.out / 'goal.md'}")
+    notes = options.notes(runs, data.splits, root, held_out)
+    command = f"`{_portable(summary['provenance']['command'])}`"
+    tables = [goal_table(summary, split) for split in summary["splits"]]
+    _publish(options.out, tables, notes, [command], {"goal": summary})
 
 
 def _goal_runs(options: EvalGoal) -> list[Run]:
@@ -186,7 +173,6 @@ def _evaluate_vln(options: EvalVln) -> None:
     from ghosts.run.load import load_run
     from ghosts.weights.checkpoint import provenance
     from ghosts_sim.dataroot import DataRoot
-    from ghosts_sim.files import write_json, write_text
 
     for name in options.walkers:
         if name not in get_args(WalkerName):
@@ -218,17 +204,26 @@ def _evaluate_vln(options: EvalVln) -> None:
     summary["provenance"] = provenance()
     if not fabric.is_global_zero:
         return
-    for split in summary["splits"]:
-        print(vln_table(summary, split, seconds).text(), end="\n\n")
-    notes = options.notes(splits, root, held_out) + options.unread(runs, splits, root, held_out)
-    notes += options.sensed(runs, root)
-    print("".join(f"{note}\n" for note in notes), end="")
-    if options.out is not None:
-        tables = "\n\n".join([*(vln_table(summary, split, seconds).markdown() for split in summary["splits"]), *notes])
-        write_json(options.out / "vln.json", summary, indent=1)
-        write_json(options.out / "speed.json", {"device": str(fabric.device), "seconds": seconds}, indent=1)
-        write_text(options.out / "vln.md", f"{tables}\n")
-        print(f"written: {', '.join(str(options.out / name) for name in ('vln.json', 'vln.md', 'speed.json'))}")
+    tables = [vln_table(summary, split, seconds) for split in summary["splits"]]
+    speed = {"device": str(fabric.device), "seconds": seconds}
+    notes = options.notes(runs, splits, root, held_out)
+    _publish(options.out, tables, notes, [], {"vln": summary, "speed": speed})
+
+
+def _publish(
+    out: Path | None, tables: list[Table], notes: list[str], above: list[str], values: dict[str, dict[str, Any]]
+) -> None:
+    """Print tables and notes; write them to a folder as Markdown, with values as JSON, under the first one's name."""
+    from ghosts_sim.files import write_json, write_text
+
+    print("".join(f"{table.text()}\n\n" for table in tables) + "".join(f"{note}\n" for note in notes), end="")
+    if out is None:
+        return
+    page = out / f"{next(iter(values))}.md"
+    write_text(page, "\n\n".join([*above, *(table.markdown() for table in tables), *notes]) + "\n")
+    for name, value in values.items():
+        write_json(out / f"{name}.json", value, indent=1)
+    print(f"written: {', '.join(str(file) for file in (*(out / f'{name}.json' for name in values), page))}")
 
 
 def _ways(options: EvalVln, run: Run) -> list[bool]:
@@ -244,7 +239,6 @@ def _score_run(
     options: EvalVln, run: Run, data: Dataset, held_out: HeldOut, fabric: Fabric, speaker: Pragmatist | None
 ) -> list[tuple[Experiment, VlnRun]]:
     """A run with its policy, and with the planner where that is asked for."""
-    from ghosts.evaluate.goal import Execution
     from ghosts.evaluate.vln import score_walks, walk_split
 
     found = []
@@ -253,14 +247,7 @@ def _score_run(
         for split, examples in options.chosen(data.splits, data.root, held_out).items():
             since = time.perf_counter()
             with shown_progress(f"{run.name} walks {split}", shown=fabric.is_global_zero) as report:
-                how = Execution(
-                    fabric,
-                    options.batch,
-                    precision=options.precision,
-                    report=report,
-                    shown=options.shown,
-                    symmetries=options.symmetries,
-                )
+                how = options.execution(fabric, report)
                 paths = walk_split(run, data, examples, how, planner=planner, pragmatic=speaker)
                 scores[split] = score_walks(data.root, examples, paths)
             seconds[split] = time.perf_counter() - since

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ghosts.cli._runs import Walk, check_episodes
+from ghosts.config.values import CommandOptions, Count, Whole
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_file, check_out_folder
 from ghosts_sim.cli._progress import shown_progress
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CommandOptions):
     data: Path | None = None
     """Data root. Only --record works without it, and then shows no photos."""
     run: tuple[Path, ...] = ()
@@ -44,19 +45,15 @@ class Options:
     record: tuple[Path, ...] = ()
     """Show this episode record (JSON, of `ghosts belief` or saved in the viewer), with or without a run; repeat for
     more."""
-    examples: int = 200
+    examples: Whole = 200
     """Number of instructions of the split to evaluate, evenly spaced; 0 = all."""
-    show: int = 9
+    show: Count = 9
     """Number of episodes to show in detail: a third of them the best, a third the worst."""
     pictures: bool = True
     """Include panoramas and painted maps, where there are images (--no-pictures makes a small page)."""
     figures: Path | None = None
     """Folder for the documentation's pictures of the first episode: belief, attention, inside, and viewer and report if
     Chromium is installed."""
-
-    def __post_init__(self) -> None:
-        require(self.show >= 1, "--show must be at least 1", self.show)
-        require(self.examples >= 0, "--examples must not be negative", self.examples)
 
 
 def main(arguments: list[str]) -> None:

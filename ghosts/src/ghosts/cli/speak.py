@@ -11,13 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from ghosts.config.values import Bound, CommandOptions, Count, Dropout, Weight, Whole
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_file
 from ghosts_sim.cli._progress import shown_progress
 from ghosts_sim.errors import ConfigError
-from ghosts_sim.values import require
 
 if TYPE_CHECKING:
     from ghosts.data.dataset import Dataset
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CommandOptions):
     data: Path
     """Data root."""
     run: Path = Path("landmarks-speaker")
@@ -37,13 +37,13 @@ class Options:
     walk: tuple[str, ...] = ()
     """A viewpoint of the walk; repeat from start to goal. Viewpoints that are not neighbours are joined by the shortest
     walk."""
-    heading: float | None = None
+    heading: Annotated[float, Bound("must be a number of degrees", math.isfinite)] | None = None
     """Where the walker looks at the start, in degrees clockwise from north (+y); by default along the walk."""
-    paths: int = 0
+    paths: Whole = 0
     """Write directions for this many paths of the training buildings instead."""
     out: Path | None = None
     """File for these paths or for the scores (.json), or for a picture of the walk and its directions (.png)."""
-    label_dropout: float = 0.0
+    label_dropout: Dropout = 0.0
     """Share of the labels that are hidden from the speaker on each path of --paths. Training on these paths hides
     the same ones (Tan et al. 2019)."""
     score: str = ""
@@ -51,29 +51,21 @@ class Options:
     follower: Path | None = None
     """Agent that follows people's words and the speaker's on the paths of --score: a run, a checkpoint, or shipped
     weights."""
-    examples: int = 0
+    examples: Whole = 0
     """Number of paths of --score, evenly spaced; 0 = all."""
-    batch: int | None = None
+    batch: Count | None = None
     """Instructions that --follower follows at a time. By default 16 on a CPU and 64 on a GPU."""
     half: bool = False
     """Run the networks of --follower in bfloat16, as in training; float32 by default."""
-    temperature: float = 0.6
+    temperature: Weight = 0.6
     """Temperature at which the words of --paths are sampled; 0 takes the likeliest."""
-    seed: int = 0
+    seed: Whole = 0
     """Seed of paths, words and hidden labels."""
     device: str = "auto"
     """cpu, cuda or auto."""
 
     def __post_init__(self) -> None:
-        require(self.paths >= 0, "--paths must not be negative", self.paths)
-        require(0.0 <= self.temperature < math.inf, "--temperature must not be negative or infinite", self.temperature)
-        require(self.seed >= 0, "--seed must not be negative", self.seed)
-        require(0.0 <= self.label_dropout < 1.0, "--label-dropout must lie in [0, 1)", self.label_dropout)
-        require(self.examples >= 0, "--examples must not be negative", self.examples)
-        require(self.batch is None or self.batch >= 1, "--batch must be at least 1", self.batch)
-        require(
-            self.heading is None or math.isfinite(self.heading), "--heading must be a number of degrees", self.heading
-        )
+        super().__post_init__()
         if bool(self.paths) + bool(self.walk) + bool(self.score) != 1:
             raise ConfigError(
                 "say what to describe: --scan SCAN --walk START --walk GOAL, --paths N --out FILE, or --score SPLIT"

@@ -6,7 +6,6 @@ stopped. Several processes can share the buildings: `torchrun --nproc-per-node 4
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import Progress
 
-from ghosts.config import MapperConfig, require
+from ghosts.config import MapperConfig
+from ghosts.config.values import CommandOptions, Count, Number, Positive
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_folder
 from ghosts_sim.cli._progress import columns
@@ -25,26 +25,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CommandOptions):
     data: Path
     """Data root with images."""
     backbone: Path
     """Weights of the backbone: a file of `ghosts backbone`, shipped weights, or torchvision's ResNet-34."""
     out: Path | None = None
     """Folder of the tiles; by default ROOT/tiles, where training looks for them."""
-    cell_m: float = MapperConfig.cell_m
+    cell_m: Positive = MapperConfig.cell_m
     """Side of a map cell, as in the model."""
-    height_clip_m: float = MapperConfig.height_clip_m
+    height_clip_m: Number = MapperConfig.height_clip_m
     """Points more than this above the camera are dropped, as in the model."""
     device: str = "auto"
     """cpu, cuda or auto."""
-    batch: int = 8
+    batch: Count = 8
     """Viewpoints at a time."""
-
-    def __post_init__(self) -> None:
-        require(self.batch >= 1, "--batch must be at least 1", self.batch)
-        require(self.cell_m > 0.0, "--cell-m must be positive", self.cell_m)
-        require(not math.isnan(self.height_clip_m), "--height-clip-m must be a number", self.height_clip_m)
 
 
 def main(arguments: list[str]) -> None:

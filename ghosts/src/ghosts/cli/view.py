@@ -7,8 +7,9 @@ import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from ghosts.config.values import CommandOptions, within
 from ghosts_sim.cli._options import parse
 from ghosts_sim.errors import ConfigError, MissingExtraError
 
@@ -20,7 +21,7 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(CommandOptions):
     data: tuple[Path, ...] = ()
     """Data root; repeat for more."""
     run: tuple[Path, ...] = ()
@@ -35,14 +36,10 @@ class Options:
     """Ask other machines for a token, a new one at every start (--no-token lets everybody in)."""
     allow_host: tuple[str, ...] = ()
     """Name by which browsers may also reach the page, such as the name of this machine; repeat for more."""
-    port: int = 8471
+    port: Annotated[int, within(1, 65535)] = 8471
     """Port to listen on."""
     open: bool = False
     """Open the page in a browser."""
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.port <= 65535:
-            raise ConfigError(f"--port must lie in 1..65535, got {self.port}")
 
 
 def main(arguments: list[str]) -> None:

@@ -5,17 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from ghosts.config.values import (
-    NOT_NEGATIVE,
-    Bound,
-    Config,
-    Count,
-    Dropout,
-    Fraction,
-    Positive,
-    at_least,
-    within,
-)
+from ghosts.config.values import NOT_NEGATIVE, Bound, Config, Count, Dropout, Fraction, Positive, at_least, within
 from ghosts_sim.types import Grid
 from ghosts_sim.values import require
 

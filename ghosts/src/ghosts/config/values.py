@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from ghosts_sim.errors import ConfigError, did_you_mean, quoted
 from ghosts_sim.values import require
@@ -34,10 +34,26 @@ def within(least: int | float, most: int | float) -> Bound:
 NOT_NEGATIVE = Bound("must not be negative", lambda value: value >= 0)
 POSITIVE = Bound("must be positive", lambda value: value > 0.0)
 Count = Annotated[int, at_least(1)]
+Whole = Annotated[int, NOT_NEGATIVE]
+Number = Annotated[float, Bound("must be a number", lambda value: not math.isnan(value))]
 Positive = Annotated[float, POSITIVE]
 Fraction = Annotated[float, Bound("must lie in [0, 1]", lambda value: 0.0 <= value <= 1.0)]
 Dropout = Annotated[float, Bound("must lie in [0, 1)", lambda value: 0.0 <= value < 1.0)]
 Weight = Annotated[float, Bound("must be finite and not negative", lambda value: math.isfinite(value) and value >= 0.0)]
+
+
+def _bounds(kind: type) -> dict[str, list[Bound]]:
+    """Bounds of every field; a choice among words is one too."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        # What may be None has its bounds inside: `Count | None`.
+        parts = (hint, *get_args(hint)) if get_origin(hint) is Union else (hint,)
+        marks = [mark for part in parts for mark in getattr(part, "__metadata__", ())]
+        found[name] = [mark for mark in marks if isinstance(mark, Bound)]
+        if get_origin(hint) is Literal:
+            words = get_args(hint)
+            found[name] = [Bound("must be " + " or ".join(map(str, words)), words.__contains__)]
+    return found
 
 
 class Config:
@@ -51,24 +67,25 @@ class Config:
     """Whether the command line leaves out the name of the part: `--observation`, not `--data.observation`."""
 
     def __init_subclass__(cls, part: str = "") -> None:
+        super().__init_subclass__()
         cls.part, cls.bounds = part or cls.part, _bounds(cls)
 
     def __post_init__(self) -> None:
         for name, bounds in self.bounds.items():
-            for bound in bounds:
-                value = getattr(self, name)
-                require(bound.holds(value), f"{self.part}.{name} {bound.words}", value)
+            value = getattr(self, name)
+            for bound in bounds if value is not None else ():
+                require(bound.holds(value), f"{self.called(name)} {bound.words}", value)
+
+    def called(self, name: str) -> str:
+        """What a setting is called in messages."""
+        return f"{self.part}.{name}"
 
 
-def _bounds(kind: type) -> dict[str, list[Bound]]:
-    """Bounds of every field; a choice among words is one too."""
-    found = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        found[name] = [bound for bound in getattr(hint, "__metadata__", ()) if isinstance(bound, Bound)]
-        if get_origin(hint) is Literal:
-            words = get_args(hint)
-            found[name] = [Bound("must be " + " or ".join(words), words.__contains__)]
-    return found
+class CommandOptions(Config, part="--"):
+    """Options of a command: their types carry bounds too, and messages name them as they are typed."""
+
+    def called(self, name: str) -> str:
+        return f"--{name.replace('_', '-')}"
 
 
 def to_dict(config: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ghosts.agent.interface import Briefing
 from ghosts.config import TrainConfig
-from ghosts.data.bank import TileBank, landmark_bank
+from ghosts.data.bank import TileBank, landmark_bank, load_tile_bank
 from ghosts.data.batches import Batch, coverage
 from ghosts.data.drops import Drops
 from ghosts.data.examples import (
@@ -31,7 +31,6 @@ from ghosts.data.examples import (
 from ghosts.data.reading import Reading
 from ghosts.data.stream import Stream, StreamedRoot, streamed_bank, texts_of
 from ghosts.data.symmetry import Symmetry, mirrored_words
-from ghosts.data.tile_bank import load_tile_bank
 from ghosts.data.walks import sample_walk
 from ghosts.devices import to_device
 from ghosts.mapping.cells import MapCells, place_cells

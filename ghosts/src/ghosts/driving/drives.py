@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from ghosts.driving.agent import ContinuousAgent
 from ghosts.evaluate.bootstrap import draw_paths, mean_interval
 from ghosts.evaluate.submission import check_submission
 from ghosts.evaluate.text_table import markdown_rows, text_rows
+from ghosts.run.load import load_run
+from ghosts.run.tracker import load_tracker
 from ghosts_houses.task.drive import driven
 from ghosts_houses.task.episode import ContinuousEpisode, open_episode
 from ghosts_houses.task.scores import CeScores
 from ghosts_houses.task.simulator import HouseSimulators
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import Instruction
-from ghosts_sim.errors import DataError
+from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.files import read_json
 from ghosts_sim.motion import Driver, along
 
@@ -43,6 +46,18 @@ class Driven:
         """95 % interval of a metric's mean, paths resampled."""
         values = np.array([getattr(score, metric) for score in self.scores])
         return mean_interval(values, draw_paths(self.instr_ids))
+
+
+def make_agent(run: Path, backbone: Path, *, planner: bool = False) -> ContinuousAgent:
+    """The agent that drives on a run's belief, by its policy or by the planner, with the backbone it was trained on.
+
+    Raises:
+        ConfigError: the run was not trained to act, and no planner is asked for.
+    """
+    loaded = load_run(run)
+    if not (loaded.experiment.acts or planner):
+        raise ConfigError(f"{run} predicts goals and was not trained to act; add --planner")
+    return ContinuousAgent(load_tracker(run, backbone), loaded.planner() if planner else None)
 
 
 def drive_all(

@@ -48,7 +48,6 @@ class ResNetBackbone(nn.Module):
         self.resnet = ResNet34()
 
     def forward(self, rgb: Num[Tensor, "n h w 3"]) -> Float[Tensor, "n c y x"]:
-        """See `Backbone`."""
         third, fourth = self.resnet(normalise_imagenet(rgb, self.resnet.conv1.weight.dtype))
         fourth = F.interpolate(fourth, size=third.shape[-2:], mode="bilinear", align_corners=False)
         return torch.cat([third, fourth], 1)
@@ -99,7 +98,6 @@ class SmallBackbone(nn.Module):
         self.head = nn.Conv2d(channels, classes, 1) if classes else None
 
     def forward(self, rgb: Num[Tensor, "n h w 3"]) -> Float[Tensor, "n c y x"]:
-        """See `Backbone`."""
         images = rgb.to(self.output.weight.dtype).permute(0, 3, 1, 2) / 127.5 - 1.0
         return self.output(self.trunk(images))
 

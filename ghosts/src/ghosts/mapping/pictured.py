@@ -24,62 +24,12 @@ from ghosts_sim.landmarks.captions import Box, SceneCaptions, View
 from ghosts_sim.senses import SECTORS
 
 _SILENT = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "and",
-        "or",
-        "of",
-        "on",
-        "in",
-        "at",
-        "to",
-        "with",
-        "from",
-        "by",
-        "for",
-        "it",
-        "its",
-        "is",
-        "are",
-        "has",
-        "have",
-        "that",
-        "this",
-        "there",
-        "which",
-        "who",
-        "being",
-        "through",
-        "each",
-        "other",
-        "another",
-        "some",
-        "several",
-        "many",
-        "lot",
-        "lots",
-        "bunch",
-        "couple",
-        "pair",
-        "set",
-        "view",
-        "image",
-        "photo",
-        "picture",
-        "close",
-        "up",
-        "next",
-        "top",
-        "side",
-        "front",
-        "back",
-        "background",
-        "middle",
-        "it's",
-        "very",
-    ]
+    re.findall(
+        r"[a-z']+",
+        "a an the and or of on in at to with from by for it its is are has have that this there which who being "
+        "through each other another some several many lot lots bunch couple pair set view image photo picture "
+        "close up next top side front back background middle it's very",
+    )
 )
 """Words that say nothing about a place."""
 LEVEL_DEG = 15.0

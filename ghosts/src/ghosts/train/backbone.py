@@ -15,14 +15,7 @@ from ghosts.config import BackboneConfig, Precision
 from ghosts.mapping.backbone import SmallBackbone
 from ghosts.mapping.saved_backbone import save_backbone
 from ghosts.precision import networks_in
-from ghosts.train.labelled_views import (
-    LabelledPanoramas,
-    Views,
-    draw_views,
-    held_out_views,
-    recolour,
-    render_labelled,
-)
+from ghosts.train.labelled_views import LabelledPanoramas, Views, draw_views, held_out_views, recolour, render_labelled
 from ghosts.train.task import Share, Task
 from ghosts.train.trainer import RunFiles, train
 from ghosts_houses.render.scene import LABELS

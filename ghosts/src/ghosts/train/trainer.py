@@ -8,10 +8,14 @@ depend on how many processes share it.
 from __future__ import annotations
 
 import math
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any
 
 import torch
@@ -24,7 +28,6 @@ from ghosts.config import OptimiserConfig
 from ghosts.data.prefetch import prefetch
 from ghosts.devices import pinned
 from ghosts.precision import network_type
-from ghosts.train.interrupt import StopRequest
 from ghosts.train.log import Log, logging
 from ghosts.train.resume import Progress, resume
 from ghosts.train.task import Share, Task
@@ -66,6 +69,37 @@ class _Step(nn.Module):
 
     def forward(self, hidden: _Hidden) -> Float[Tensor, ""]:
         return self.task(hidden.batch)
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopRequest:
+    """While entered, the first SIGINT or SIGTERM sets `asked`; the second one raises `KeyboardInterrupt` at once.
+
+    Outside the main thread signals cannot be caught, and nothing changes.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> StopRequest:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        print("stopping after this iteration; once more stops at once, without saving", file=sys.stderr)
 
 
 def train(

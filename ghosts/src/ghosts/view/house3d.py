@@ -16,7 +16,7 @@ import numpy as np
 
 from ghosts.driving.agent import Look
 from ghosts.driving.drive_record import Drive, beliefs_of, record_drive
-from ghosts.driving.load import make_agent
+from ghosts.driving.drives import make_agent
 from ghosts.view.library import Library
 from ghosts.view.packed_arrays import pack
 from ghosts.view.query import EpisodeQuery

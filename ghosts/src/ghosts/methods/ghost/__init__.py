@@ -24,13 +24,11 @@ class GhostMethod(Method):
     """Filter and agent. A variant of the model can be a subclass with a `build` and presets of its own."""
 
     def build(self, experiment: FilterExperiment | AgentExperiment, labels: int, vectors: Vectors) -> nn.Module:
-        """See `Method.build`."""
         from ghosts.methods.ghost.model import GoalModel
 
         return GoalModel(experiment.model, labels, vectors)
 
     def check_start(self, experiment: FilterExperiment | AgentExperiment, out: Path, warm_start: Path | None) -> None:
-        """See `Method.check_start`."""
         from ghosts.run.load import find_checkpoint
         from ghosts.weights.checkpoint import LAST
 
@@ -51,7 +49,6 @@ class GhostMethod(Method):
         selection: Selection | None = None,
         warm_start: Path | None = None,
     ) -> EpisodeTask[Any, Any]:
-        """See `Method.task`."""
         from ghosts.methods.ghost.act import NavigationTask
         from ghosts.methods.ghost.goal import FilterTask
         from ghosts.train.start import start_from
@@ -69,11 +66,9 @@ class GhostMethod(Method):
         return task
 
     def predictor(self, model: nn.Module) -> Predictor | None:
-        """See `Method.predictor`."""
         return model  # type: ignore[return-value]
 
     def filter(self, model: nn.Module) -> FilterModel | None:
-        """See `Method.filter`."""
         from ghosts.agent.interface import FilterModel
 
         return model if isinstance(model, FilterModel) else None
@@ -81,7 +76,6 @@ class GhostMethod(Method):
     def agent(
         self, name: str, model: nn.Module, experiment: FilterExperiment | AgentExperiment, *, planner: bool = False
     ) -> Agent[Any, Any, Any]:
-        """See `Method.agent`."""
         from ghosts.agent.ensemble import Ensemble, EnsembleAgent
         from ghosts.agent.interface import FilterModel
         from ghosts.agent.loop import GhostAgent

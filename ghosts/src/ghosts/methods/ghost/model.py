@@ -14,14 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ghosts.agent.interface import (
-    Briefing,
-    EncodedInstruction,
-    FilterModel,
-    Prediction,
-    Vectors,
-    mean_prediction,
-)
+from ghosts.agent.interface import Briefing, EncodedInstruction, FilterModel, Prediction, Vectors, mean_prediction
 from ghosts.agent.policy import Policy
 from ghosts.belief.filter import FilterTrace, build_filter
 from ghosts.belief.histogram import marginal, pose_belief
@@ -138,6 +131,5 @@ class GoalModel(FilterModel):
 
     @torch.no_grad()
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
-        """See `Predictor`."""
         trace = self(briefing, seen)
         return mean_prediction([marginal(trace.filter.goal)], trace.grid)

@@ -29,13 +29,11 @@ class HandCodedMethod(Method):
         return False
 
     def build(self, experiment: HandCodedExperiment, labels: int, vectors: Vectors) -> nn.Module:
-        """See `Method.build`."""
         from ghosts.methods.hand_coded.model import HandCoded
 
         return HandCoded(experiment.model)
 
     def predictor(self, model: nn.Module) -> Predictor | None:
-        """See `Method.predictor`."""
         return model  # type: ignore[return-value]
 
 

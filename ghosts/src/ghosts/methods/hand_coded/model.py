@@ -29,7 +29,6 @@ class HandCoded(nn.Module):
 
     @torch.no_grad()
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
-        """See `model.Predictor`."""
         cells, plan = seen.cells, seen.plan
         grid = Grid(cells.rows, cells.cols, self.config.mapper.cell_m)
         first = torch.full((cells.batch, cells.rows, cells.cols), cells.steps, device=plan.place.device)

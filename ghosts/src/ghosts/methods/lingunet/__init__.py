@@ -22,13 +22,11 @@ class LingUNetMethod(Method):
     """Goal and path heat on the map."""
 
     def build(self, experiment: LingUNetExperiment, labels: int, vectors: Vectors) -> nn.Module:
-        """See `Method.build`."""
         from ghosts.methods.lingunet.model import LingUNetModel
 
         return LingUNetModel(experiment.model, labels, vectors)
 
     def check_start(self, experiment: LingUNetExperiment, out: Path, warm_start: Path | None) -> None:
-        """See `Method.check_start`."""
         from ghosts.run.load import find_checkpoint
 
         if warm_start is not None:
@@ -41,7 +39,6 @@ class LingUNetMethod(Method):
         selection: Selection | None = None,
         warm_start: Path | None = None,
     ) -> EpisodeTask[Any, Any]:
-        """See `Method.task`."""
         from ghosts.methods.lingunet.task import LingUNetTask
         from ghosts.train.start import start_from
 
@@ -51,7 +48,6 @@ class LingUNetMethod(Method):
         return task
 
     def predictor(self, model: nn.Module) -> Predictor | None:
-        """See `Method.predictor`."""
         return model  # type: ignore[return-value]
 
 

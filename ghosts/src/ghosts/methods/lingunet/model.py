@@ -40,7 +40,6 @@ class LingUNetModel(nn.Module):
 
     @torch.no_grad()
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
-        """See `model.Predictor`."""
         heat, _ = self(briefing, seen)
         return prediction_of(heat.float(), Grid(seen.cells.rows, seen.cells.cols, self.config.mapper.cell_m))
 

@@ -24,7 +24,6 @@ class Seq2SeqMethod(Method):
     """An LSTM with attention over the words."""
 
     def build(self, experiment: Seq2SeqExperiment, labels: int, vectors: Vectors) -> nn.Module:
-        """See `Method.build`."""
         from ghosts.methods.seq2seq.model import Seq2Seq
 
         return Seq2Seq(experiment.model, labels, vectors)
@@ -36,7 +35,6 @@ class Seq2SeqMethod(Method):
         selection: Selection | None = None,
         warm_start: Path | None = None,
     ) -> EpisodeTask[Any, Any]:
-        """See `Method.task`."""
         from ghosts.methods.seq2seq.task import Seq2SeqTask
 
         return Seq2SeqTask(experiment, data, selection)
@@ -44,7 +42,6 @@ class Seq2SeqMethod(Method):
     def agent(
         self, name: str, model: nn.Module, experiment: Seq2SeqExperiment, *, planner: bool = False
     ) -> Agent[Any, Any, Any]:
-        """See `Method.agent`."""
         from ghosts.methods.seq2seq.model import Seq2Seq, Seq2SeqAgent
 
         if planner:

@@ -20,8 +20,7 @@ from ghosts.agent.known import KnownGraph
 from ghosts.agent.loop import Action, Choose, Observation, choose_best, looked_at
 from ghosts.config import STEP_LIMIT, require
 from ghosts.devices import to_device
-from ghosts.mapping.cells import CellFeatures, MapCells
-from ghosts.mapping.sectors import sector_features, to_sector
+from ghosts.mapping.cells import CellFeatures, MapCells, sector_features, to_sector
 from ghosts.methods.seq2seq.settings import Seq2SeqModelConfig
 from ghosts.words.attention import Attention, padding_penalty
 from ghosts.words.encoder import Encoded, Encoder

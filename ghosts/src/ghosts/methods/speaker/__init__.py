@@ -23,7 +23,6 @@ class SpeakerMethod(Method):
     """Paths in, instructions out."""
 
     def build(self, experiment: SpeakerExperiment, labels: int, vectors: Vectors) -> nn.Module:
-        """See `Method.build`."""
         from ghosts.methods.speaker.model import Speaker
 
         return Speaker(experiment.model, labels, vectors)
@@ -35,13 +34,11 @@ class SpeakerMethod(Method):
         selection: Selection | None = None,
         warm_start: Path | None = None,
     ) -> EpisodeTask[Any, Any]:
-        """See `Method.task`."""
         from ghosts.methods.speaker.task import SpeakerTask
 
         return SpeakerTask(experiment, data, selection)
 
     def speaker(self, model: nn.Module) -> Speaker | None:
-        """See `Method.speaker`."""
         return model  # type: ignore[return-value]
 
 

@@ -16,8 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ghosts.agent.interface import Vectors
 from ghosts.belief.histogram import NOT_FINITE
-from ghosts.mapping.cells import CellFeatures, MapCells
-from ghosts.mapping.sectors import sector_features
+from ghosts.mapping.cells import CellFeatures, MapCells, sector_features
 from ghosts.methods.speaker.settings import SpeakerModelConfig
 from ghosts.words.encoder import Encoder
 from ghosts_sim.errors import DataError
