@@ -99,18 +99,3 @@ def test_nan_and_doubles(tmp_path: Path) -> None:
     path.write_text(json.dumps([episode_record(5), episode_record(5)]))
     with pytest.raises(DataError, match="used by two paths"):
         load_episodes(path)
-
-
-def test_files_of_the_real_size(tmp_path: Path) -> None:
-    """As many paths as R2R's train, one in 300 with a fourth instruction."""
-    records = [episode_record(number, tuple(range(5 + number % 3))) for number in range(4675)]
-    for record in records[::300]:
-        record["instructions"].append("One more.")
-    path = tmp_path / "R2R_train.json"
-    path.write_text(json.dumps(records))
-    train = load_episodes(path)
-    found = list(each_instruction(train))
-    assert (len(train), len(found)) == (4675, 3 * 4675 + 16)
-    assert len({item.instr_id for item in found}) == len(found)
-    assert sum(len(episode.instructions) == 4 for episode in train) == 16
-    assert max(len(episode.path) for episode in train) == 7

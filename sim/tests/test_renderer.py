@@ -72,23 +72,6 @@ def test_work_is_shared_out_and_errors_come_back() -> None:
     for_each(fail, 0)
 
 
-def test_single_views_and_poses(root: Path) -> None:
-    data = DataRoot(root)
-    renderer = PanoramaRenderer(data.graph, data.panoramas())
-    sweep = renderer.render([SCAN], [viewpoint_id(0)], [[(1.0, 0.2)]], Intrinsics(64, 48, 0.8))
-    assert sweep.rgb.shape == (1, 1, 48, 64, 3)
-    np.testing.assert_allclose(sweep.camera_to_world[0, 0, :3, 3], (0.5, 0.0, 1.5))
-
-
-def test_data_root_contents(root: Path) -> None:
-    data = DataRoot(root)
-    assert data.scans == [SCAN]
-    assert data.splits == ["test", "train"]
-    assert data.has_images
-    assert not data.has_landmarks
-    assert [episode.path_id for episode in data.episodes("train")] == [7, 8]
-
-
 def test_data_root_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="ghosts world --out"):
         DataRoot(tmp_path / "none")

@@ -126,20 +126,6 @@ def test_a_step_is_not_smeared(angle: float, noise: float) -> None:
     assert (to_sides[:, hole] < 0.05).mean() >= (1.0 if noise == 0.0 else 0.99)
 
 
-def test_a_hole_across_a_depth_step_is_filled_from_both_sides() -> None:
-    """Before a black and a white surface, a hole 20 pixels wide: 2 pixels from the edge no depth lies in between."""
-    distance = np.full((6, 128, 128), 8000.0, np.float32)
-    distance[:, :, 64:] = 16000.0
-    colour = np.full((6, 128, 128, 3), 20, np.uint8)
-    colour[:, :, 64:] = 230
-    truth = distance.copy()
-    distance[:, 50:70, 54:74] = 0.0
-    filled = fill_faces(distance, colour)
-    away = np.ones(128, bool)
-    away[62:66] = False
-    np.testing.assert_allclose(filled[:, :, away], truth[:, :, away], rtol=0.05)
-
-
 def test_depth_is_not_rounded_to_8_bits() -> None:
     random = np.random.default_rng(3)
     depth = 1000.0 + np.arange(96 * 96, dtype=np.float64).reshape(96, 96) / 7.0

@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 import pytest
 
-from ghosts_houses.render.panorama import view_frame
+from ghosts_houses.render.panorama import frames_of
 from ghosts_houses.render.raycast import Frames, cast
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import DataError, UnknownNameError
@@ -36,7 +36,7 @@ from ghosts_sim.matterport.prepare import (
 from ghosts_sim.matterport.raw import COLOUR, DEPTH, PARAMETERS, SKYBOX, RawRelease
 from ghosts_sim.renderer import PanoramaRenderer
 from ghosts_sim.store import PanoramaStore
-from ghosts_sim.types import Intrinsics
+from ghosts_sim.types import Intrinsics, Pose
 from matterport.release import SCAN, ReleaseConfig, Shot, make_shots, scene, write_graph, write_release
 
 SMALL = PrepareConfig(64)
@@ -238,7 +238,7 @@ def test_the_simulator_sees_the_rooms(
     camera = Intrinsics(128, 96, 1.0)
     sweep = renderer.sweep([SCAN], [shots[1].viewpoint], camera=camera, headings=6, elevation_rad=-0.3)
     for number in range(6):
-        frame: Frames = view_frame(shots[1].position_m, number * np.pi / 3.0, -0.3, camera, "cpu")
+        frame: Frames = frames_of([Pose(*shots[1].position_m, number * np.pi / 3.0, -0.3)], camera, "cpu")
         hits = cast(scene(), frame)
         z = (hits.distance / np.linalg.norm(frame.rays(), axis=-1))[0]
         assert (np.abs(sweep.depth_m[0, number] - z) < 0.02 * z).mean() > 0.93, number

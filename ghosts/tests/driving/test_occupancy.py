@@ -26,7 +26,7 @@ LOOKING_DOWN, TILT_RAD = Intrinsics(128, 128, TRAINED_CAMERA.hfov_rad), TRAINED_
 
 def views(house: House, x: float, y: float, z: float, camera: Intrinsics = CAMERA, tilt: float = 0.0) -> Views:
     """Depth images all around a place, straight from the solids."""
-    from ghosts_houses.mesh.renderers import frames_of
+    from ghosts_houses.render.panorama import frames_of
 
     poses = [Pose(x, y, z, TAU * k / 12, tilt) for k in range(12)]
     distance = cast(upload(Solids.of(house.primitives)), frames_of(poses, camera, "cpu")).distance

@@ -12,7 +12,7 @@ from jaxtyping import Bool
 from ghosts_houses import __version__
 from ghosts_houses.graph.viewpoints import HouseGraph
 from ghosts_houses.house import House
-from ghosts_houses.words.tables import entries, sections
+from ghosts_houses.tables import entries, sections
 from ghosts_sim.landmarks.format import Landmark, SceneLandmarks
 from ghosts_sim.landmarks.regions import Region
 
@@ -20,7 +20,7 @@ LISTED_M = 2.0
 """A viewpoint lists things of its room up to this far."""
 UNCERTAINTY_M = 0.05
 """Of well triangulated objects of R2R's buildings (docs/landmark-files.md)."""
-_R2R = sections("r2r.txt")
+_R2R = sections("words/r2r.txt")
 LETTERS = {kind: letter for kind, (letter,) in entries(_R2R["letters"]).items()}
 """Matterport3D's letter for each kind of room."""
 R2R_LABELS = {kind: label for label, kinds in entries(_R2R["labels"]).items() for kind in kinds}

@@ -10,13 +10,13 @@ import numpy as np
 
 from ghosts_houses.audit import RULES, flaws
 from ghosts_houses.house import House
-from ghosts_houses.words.tables import entries, sections
+from ghosts_houses.tables import entries, sections
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import is_finite
 
 R2R: dict[str, float] = {
     name: float(value) if "." in value else int(value)
-    for name, (value,) in entries(sections("r2r.txt")["figures"]).items()
+    for name, (value,) in entries(sections("words/r2r.txt")["figures"]).items()
 }
 """Figures of R2R's 61 training buildings, by the names of `statistics` (`ghosts world --stats ROOT`)."""
 

@@ -68,18 +68,6 @@ def test_model_fills_its_box(kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_overlaps(seed: int) -> None:
-    plan = house(seed)
-    for i, a in enumerate(standing(plan)):
-        for b in standing(plan)[:i]:
-            if a.room != b.room or {a.kind, b.kind} == {"chair", "dining table"}:
-                continue  # chairs are pushed under the table
-            assert not overlap(footprint(a), footprint(b)), (
-                f"seed {seed}: {a.kind} and {b.kind} in {plan.rooms[a.room]}"
-            )
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 def test_everything_is_inside_its_room(seed: int) -> None:
     plan = house(seed)
     for thing in plan.things:
@@ -167,10 +155,3 @@ def test_a_kitchen_is_of_one_make() -> None:
             others = [footprint(other) for other in mine if other is not thing]
             alone += not any(overlap(footprint(thing), other, 0.1) for other in others)
     assert alone <= 2
-
-
-def test_things_have_several_colours() -> None:
-    assert {thing.color_word for seed in SEEDS for thing in house(seed).things if thing.kind == "sofa"} > {
-        "red",
-        "blue",
-    }

@@ -12,7 +12,7 @@ from ghosts_houses.house import House, Primitive, Room
 from ghosts_houses.mesh.atlas import Lookup, pack
 from ghosts_houses.mesh.bake import surface_points
 from ghosts_houses.mesh.faces import SLOTS, SUNK_M, Faces, subtract, visible_faces
-from ghosts_houses.mesh.triangles import sides, triangulate
+from ghosts_houses.mesh.triangles import triangulate
 from made import house
 
 ROOM = Room(0, "hallway", 0, -5.0, -5.0, 5.0, 5.0, 0.0, 3.0)
@@ -164,9 +164,3 @@ def test_rectangles_of_the_atlas_lie_apart() -> None:
     for (x, y), (wide, tall) in zip(atlas.corner, atlas.texels):
         used[y - 1 : y + tall + 1, x - 1 : x + wide + 1] += 1
     assert used.max() == 1
-
-
-def test_a_circle_has_as_many_corners_as_it_needs() -> None:
-    for radius_m in (0.02, 0.1, 0.5):
-        count = sides(radius_m)
-        assert radius_m * (1 - math.cos(math.pi / count)) <= 0.0011 or count == 64

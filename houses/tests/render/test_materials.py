@@ -9,7 +9,6 @@ import pytest
 
 from ghosts_houses.render.materials import MATERIALS, evaluate
 from ghosts_houses.render.textures import SurfacePoints, hashed, noise, square
-from made import house
 
 
 def points(
@@ -76,9 +75,3 @@ def test_noise_is_smooth_and_fixed() -> None:
     assert abs(np.diff(values)).max() < 0.03
     whole = np.arange(-3, 4, dtype=np.int32)
     np.testing.assert_allclose(noise(whole.astype(np.float32), np.zeros(7, np.float32)), hashed(whole))
-
-
-def test_every_material_of_a_house_is_known() -> None:
-    used = {part.material for seed in range(4) for part in house(seed).primitives}
-    assert used <= set(MATERIALS)
-    assert len(used) >= 25

@@ -18,7 +18,7 @@ from ghosts_sim.camera import faces_in_view, ray_cosine, sample_depth_m, sample_
 from ghosts_sim.geometry import direction
 from ghosts_sim.images import DEPTH_UNITS_PER_M, read_skybox_labels
 from ghosts_sim.store import Panorama, PanoramaStore
-from ghosts_sim.types import Intrinsics
+from ghosts_sim.types import Intrinsics, Pose
 
 SEED = 7
 FACE = 192
@@ -107,7 +107,7 @@ def test_views_from_the_skybox_equal_direct_views(scene: Scene, house: House, pa
     panorama = Panorama.from_rgb(strip(panoramas[0].rgb), depth)
     errors = []
     for heading, elevation in ((0.3, 0.0), (2.0, 0.5), (4.4, -0.5)):
-        frame = render.view_frame(spots(house)[0], heading, elevation, camera, "cpu")
+        frame = render.frames_of([Pose(*spots(house)[0], heading, elevation)], camera, "cpu")
         direct = render.render_frames(scene, frame)
         seen = faces_in_view(camera, POSE_ROTATION, heading, elevation, FACE).ready()
         distance = np.abs(sample_depth_m(panorama, seen) - direct.depth_m[0] * ray_cosine(camera))
@@ -199,8 +199,8 @@ def test_same_point_same_color_from_two_views(scene: Scene, house: House) -> Non
         delta = target - (np.array(spot) + offset)
         heading = math.atan2(delta[0], delta[1])
         elevation = math.atan2(delta[2], math.hypot(delta[0], delta[1]))
-        where = tuple((np.array(spot) + offset).tolist())
-        seen.append(render.render_frames(scene, render.view_frame(where, heading, elevation, camera, "cpu")).rgb.mean())
+        where = Pose(*(np.array(spot) + offset).tolist(), heading, elevation)
+        seen.append(render.render_frames(scene, render.frames_of([where], camera, "cpu")).rgb.mean())
     assert abs(seen[0] - seen[1]) < 12
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ghosts_houses.house import House, Primitive, Room, Thing
-from ghosts_houses.render.panorama import render_frames, view_frame
+from ghosts_houses.render.panorama import frames_of, render_frames
 from ghosts_houses.render.raycast import cast
 from ghosts_houses.render.scene import LABELS, prepare
 from ghosts_houses.render.shade import even_light
-from ghosts_sim.types import Intrinsics
+from ghosts_sim.types import Intrinsics, Pose
 
 CAMERA = Intrinsics(96, 64, math.radians(60))
 GREY = (0.6, 0.6, 0.6)
@@ -59,7 +59,7 @@ def test_a_mirror_shows_the_room_before_it(eye_m: tuple[float, float, float], he
     grey, red = GREY, (0.7, 0.03, 0.03)
     glass = solid((1.5, 3.95, 1.0), (2.5, 4.0, 2.0), "mirror", (0.8, 0.8, 0.8), "mirror")
     house = chamber(glass, behind=red, right=red if heading_rad else grey)
-    picture = render_frames(prepare(house), view_frame(eye_m, heading_rad, 0.0, CAMERA, "cpu"))
+    picture = render_frames(prepare(house), frames_of([Pose(*eye_m, heading_rad)], CAMERA, "cpu"))
     shown = picture.label[0] == LABELS.index("mirror")
     inside = shown & np.roll(shown, 2, 0) & np.roll(shown, -2, 0) & np.roll(shown, 2, 1) & np.roll(shown, -2, 1)
     color = picture.rgb[0][inside].mean(0)
@@ -80,7 +80,7 @@ def test_edges_have_no_steps_and_thin_parts_no_gaps(low: tuple[float, ...], high
     column a small picture has the mean colours of one 8 times as fine. Depth and labels are those of each pixel."""
     scene = prepare(chamber(solid(low, high, "matte", (0.7, 0.03, 0.03), "sideboard")))
     fine_camera = Intrinsics(8 * CAMERA.width, 8 * CAMERA.height, CAMERA.vfov_rad)
-    frames = [view_frame((2.0, 2.0, 1.5), 0.35, 0.0, camera, "cpu") for camera in (CAMERA, fine_camera)]
+    frames = [frames_of([Pose(2.0, 2.0, 1.5, 0.35)], camera, "cpu") for camera in (CAMERA, fine_camera)]
     coarse, fine = (render_frames(scene, frame) for frame in frames)
     mean = fine.rgb[0].astype(float).reshape(64, 8, 96, 8, 3).mean((1, 3))
     shown = (fine.label[0] == LABELS.index("sideboard")).reshape(64, 8, 96, 8).any((1, 3))

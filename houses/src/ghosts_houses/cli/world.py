@@ -17,12 +17,11 @@ from rich.progress import Progress
 from rich.table import Table
 
 from ghosts_houses.cli._assets import export
-from ghosts_houses.render.device import render_device
 from ghosts_houses.world import WorldConfig, make_world
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_file, check_out_folder
 from ghosts_sim.cli._progress import columns
-from ghosts_sim.errors import ConfigError
+from ghosts_sim.errors import ConfigError, MissingExtraError
 from ghosts_sim.values import require
 
 
@@ -81,7 +80,7 @@ def main(arguments: list[str]) -> None:
 
 def _make(root: Path, options: Options) -> None:
     config = WorldConfig(**{field.name: getattr(options, field.name) for field in fields(WorldConfig)})
-    device = render_device(options.device)
+    device = _render_device(options.device)
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))  # processes of torchrun that share this machine
     workers = options.workers or max(1, (os.cpu_count() or 1) // here)
     console = Console(markup=False)
@@ -140,7 +139,7 @@ def _show(options: Options) -> None:
     if options.sheet:
         from ghosts_houses.draw.sheet import sheet_figure
 
-        save_figure(sheet_figure(house, graph, known, render_device(options.device)), target)
+        save_figure(sheet_figure(house, graph, known, _render_device(options.device)), target)
         print(f"{target}: {known}")
         return
     scene = house_floor_plan(house, parse_graph(house.name, connectivity(graph), target))
@@ -152,3 +151,27 @@ def _show(options: Options) -> None:
         names, heading_rad = [graph.viewpoints[step].name for step in path.steps], path.heading_rad
     save_figure(house_figure(scene, known, names, heading_rad, text), target)
     print(f"{target}: {known}" + (f"; {text}" if text else ""))
+
+
+def _render_device(name: str) -> str:
+    """A device by name: "cpu", "cuda" (under torchrun, the local process's own), or "auto".
+
+    Raises:
+        ConfigError: another name, or CUDA is asked for and not there.
+        MissingExtraError: CUDA is asked for without torch.
+    """
+    if name not in ("auto", "cpu", "cuda"):
+        raise ConfigError(f"--device must be cpu, cuda or auto, got {name!r}")
+    if name == "cpu":
+        return name
+    try:
+        import torch  # here: it takes seconds, and the CPU does not need it
+    except ImportError:
+        if name == "auto":
+            return "cpu"
+        raise MissingExtraError("torch", "ghosts-houses[gpu]", "--device cuda") from None
+    if torch.cuda.is_available():
+        return f"cuda:{int(os.environ.get('LOCAL_RANK', '0')) % torch.cuda.device_count()}"
+    if name == "auto":
+        return "cpu"
+    raise ConfigError("--device cuda: torch finds no CUDA device here; use --device cpu or auto")

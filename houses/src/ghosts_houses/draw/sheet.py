@@ -14,7 +14,7 @@ from ghosts_houses.graph.sight import things_seen
 from ghosts_houses.graph.viewpoints import HouseGraph
 from ghosts_houses.house import House, Room
 from ghosts_sim.geometry import heading_of, turn_rad
-from ghosts_sim.types import Intrinsics
+from ghosts_sim.types import Intrinsics, Pose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,16 +56,15 @@ def caption(room: Room) -> str:
 
 def _pictures(house: House, graph: HouseGraph, device: str) -> list[tuple[Room, UInt8[np.ndarray, "h w 3"]]]:
     """Each room with one of its pictures, room by room."""
-    from ghosts_houses.render.panorama import render_frames, view_frame  # here: torch takes seconds
+    from ghosts_houses.render.panorama import frames_of, render_frames  # here: torch takes seconds
     from ghosts_houses.render.scene import prepare
 
     scene, seen = prepare(house, device), things_seen(house, graph.positions_m)
     made = []
     for room in house.rooms:
         for viewpoint, heading in choose_views(house, graph, seen, room.index):
-            at = graph.viewpoints[viewpoint].position_m
-            frame = view_frame(at, heading, math.radians(-8), _CAMERA, device)
-            made.append((room, render_frames(scene, frame).rgb[0]))
+            pose = Pose(*graph.viewpoints[viewpoint].position_m, heading, math.radians(-8))
+            made.append((room, render_frames(scene, frames_of([pose], _CAMERA, device)).rgb[0]))
     return made
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind
+from ghosts_houses.furniture.kit import DARK, STEEL, WHITE, Kit, kind
 
 
 @kind("toilet", "wall")
@@ -60,26 +60,25 @@ def _sink(k: Kit) -> None:
     k.tube(0.03, 0, 0.88, 0.145, 0.012, "gloss", (0.44, 0.50, 0.54), 0.2)
     k.tube(-0.18, 0, 0.83, 0.018, 0.2, "metal", STEEL)
     k.box(-0.11, 0, 1.02, 0.16, 0.028, 0.028, "metal", STEEL)
-    k.tube(-0.1, wide / 2 - 0.1, 0.83, 0.03, 0.13, "gloss", PALETTE[k.word("teal", "white", "pink")])
+    k.tube(-0.1, wide / 2 - 0.1, 0.83, 0.03, 0.13, "gloss", k.color("teal", "white", "pink"))
 
 
 @kind("towel rack", "on wall", blocks=False, height_m=0.9)
-def _towel_rack(k: Kit) -> str:
-    word = k.word("white", "blue", "red", "green", "yellow", "pink")
+def _towel_rack(k: Kit) -> None:
+    color = k.named("white", "blue", "red", "green", "yellow", "pink")
     k.box(0.06, 0, 0.5, 0.025, 0.6, 0.025, "metal", STEEL)
     for side in (-1, 1):
         k.box(0.03, side * 0.28, 0.49, 0.06, 0.03, 0.04, "metal", STEEL)
-    k.box(0.075, -0.05, 0.02, 0.03, 0.36, 0.52, "fabric", PALETTE[word])
+    k.box(0.075, -0.05, 0.02, 0.03, 0.36, 0.52, "fabric", color)
     k.box(0.078, -0.05, 0.12, 0.032, 0.362, 0.04, "fabric", WHITE)
-    return word
 
 
 @kind("laundry basket", "corner", clear_m=0.1)
 def _laundry_basket(k: Kit) -> None:
     k.tube(0, 0, 0, 0.22, 0.5, "wicker", (0.50, 0.34, 0.17))
     k.tube(0, 0, 0.49, 0.235, 0.03, "wicker", (0.42, 0.27, 0.13))
-    k.ball(0.02, 0.03, 0.52, 0.16, 0.15, 0.08, "fabric", PALETTE[k.word("white", "blue", "red")])
-    k.ball(-0.06, -0.06, 0.54, 0.1, 0.1, 0.07, "fabric", PALETTE[k.word("yellow", "gray", "teal")])
+    k.ball(0.02, 0.03, 0.52, 0.16, 0.15, 0.08, "fabric", k.color("white", "blue", "red"))
+    k.ball(-0.06, -0.06, 0.54, 0.1, 0.1, 0.07, "fabric", k.color("yellow", "gray", "teal"))
 
 
 @kind("washing machine", "wall", clear_m=0.7)
@@ -102,16 +101,15 @@ def _dryer(k: Kit) -> None:
 
 
 @kind("ironing board", "wall", clear_m=0.3)
-def _ironing_board(k: Kit) -> str:
-    word = k.word("blue", "green", "red", "gray")
-    k.box(0, -0.1, 0.84, 0.34, 1.0, 0.03, "check", PALETTE[word])
-    k.tube(0, 0.4, 0.84, 0.17, 0.03, "check", PALETTE[word])
+def _ironing_board(k: Kit) -> None:
+    color = k.named("blue", "green", "red", "gray")
+    k.box(0, -0.1, 0.84, 0.34, 1.0, 0.03, "check", color)
+    k.tube(0, 0.4, 0.84, 0.17, 0.03, "check", color)
     for y in (-0.35, 0.2):
         for x in (-0.12, 0.12):
             k.tube(x, y, 0.0, 0.014, 0.84, "metal", STEEL)
     k.box(0, -0.45, 0.87, 0.11, 0.22, 0.05, "metal", STEEL)
-    k.box(0, -0.45, 0.92, 0.06, 0.16, 0.06, "gloss", PALETTE[k.word("blue", "red", "teal")])
-    return word
+    k.box(0, -0.45, 0.92, 0.06, 0.16, 0.06, "gloss", k.color("blue", "red", "teal"))
 
 
 @kind("pantry shelf", "wall")
@@ -125,7 +123,7 @@ def _pantry_shelf(k: Kit) -> None:
         k.box(0, 0, z, 0.34, wide, 0.025, "wood", wood)
         y = -wide / 2 + 0.1
         while row < 4 and y < wide / 2 - 0.08:
-            color = PALETTE[k.word("red", "yellow", "green", "orange", "blue", "white", "beige", "brown")]
+            color = k.color("red", "yellow", "green", "orange", "blue", "white", "beige", "brown")
             tall = k.span(0.12, 0.3)
             if k.rng.random() < 0.5:
                 k.tube(0.02, y, z + 0.025, 0.055, tall * 0.8, "gloss", color)

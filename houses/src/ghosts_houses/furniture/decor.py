@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind
+from ghosts_houses.furniture.kit import DARK, STEEL, WHITE, Kit, kind, tint
 from ghosts_houses.plan.rooms import DOOR_HEIGHT_M, DOOR_WIDTH_M, Color
 
 _GLOW: Color = (1.0, 0.86, 0.62)
@@ -12,7 +12,7 @@ _GLOW: Color = (1.0, 0.86, 0.62)
 
 @kind("plant", "corner", clear_m=0.1)
 def _plant(k: Kit) -> None:
-    pot = PALETTE[k.word("white", "brown", "orange", "blue", "gray")]
+    pot = k.color("white", "brown", "orange", "blue", "gray")
     k.tube(0, 0, 0, 0.17, 0.3, "gloss", pot)
     k.tube(0, 0, 0.29, 0.185, 0.03, "gloss", pot)
     k.tube(0, 0, 0.3, 0.15, 0.03, "carpet", (0.08, 0.05, 0.03))
@@ -28,7 +28,7 @@ def _plant(k: Kit) -> None:
 
 @kind("cactus", "corner", clear_m=0.1)
 def _cactus(k: Kit) -> None:
-    k.tube(0, 0, 0, 0.16, 0.26, "gloss", PALETTE[k.word("orange", "white", "teal")])
+    k.tube(0, 0, 0, 0.16, 0.26, "gloss", k.color("orange", "white", "teal"))
     green = (0.10, 0.27, 0.10)
     k.ball(0, 0, 0.68, 0.11, 0.11, 0.5, "leaves", green)
     k.ball(0, 0.17, 0.8, 0.06, 0.06, 0.2, "leaves", green)
@@ -46,7 +46,7 @@ def _floor_lamp(k: Kit) -> None:
 
 @kind("table lamp", "on top")
 def _table_lamp(k: Kit) -> None:
-    base = PALETTE[k.word("white", "blue", "teal", "orange", "black")]
+    base = k.color("white", "blue", "teal", "orange", "black")
     k.tube(0, 0, 0, 0.06, 0.015, "gloss", base)
     k.ball(0, 0, 0.11, 0.06, 0.06, 0.1, "gloss", base)
     k.tube(0, 0, 0.2, 0.012, 0.06, "metal", STEEL)
@@ -60,14 +60,13 @@ def _ceiling_lamp(k: Kit) -> None:
 
 
 @kind("pendant lamp", "ceiling", blocks=False)
-def _pendant_lamp(k: Kit) -> str:
-    word = k.word("black", "white", "red", "yellow", "teal")
+def _pendant_lamp(k: Kit) -> None:
+    color = k.named("black", "white", "red", "yellow", "teal")
     k.tube(0, 0, -0.03, 0.06, 0.03, "metal", DARK)
     k.tube(0, 0, -0.5, 0.008, 0.48, "metal", DARK)
-    k.tube(0, 0, -0.58, 0.07, 0.1, "gloss", PALETTE[word])
-    k.tube(0, 0, -0.68, 0.2, 0.1, "gloss", PALETTE[word])
+    k.tube(0, 0, -0.58, 0.07, 0.1, "gloss", color)
+    k.tube(0, 0, -0.68, 0.2, 0.1, "gloss", color)
     k.ball(0, 0, -0.68, 0.08, 0.08, 0.06, "lamp", _GLOW)
-    return word
 
 
 @kind("chandelier", "ceiling", blocks=False)
@@ -102,7 +101,7 @@ def _mirror(k: Kit) -> None:
 
 @kind("clock", "on wall", blocks=False, height_m=1.7)
 def _clock(k: Kit) -> None:
-    k.ball(0, 0, 0.16, 0.03, 0.16, 0.16, "gloss", PALETTE[k.word("black", "brown", "red")])
+    k.ball(0, 0, 0.16, 0.03, 0.16, 0.16, "gloss", k.color("black", "brown", "red"))
     k.ball(0.012, 0, 0.16, 0.03, 0.145, 0.145, "clock", (0.85, 0.84, 0.8))
 
 
@@ -120,47 +119,41 @@ def _grandfather_clock(k: Kit) -> None:
 
 
 @kind("vase", "on top")
-def _vase(k: Kit) -> str:
-    word = k.word("blue", "white", "red", "teal", "yellow")
-    k.ball(0, 0, 0.1, 0.075, 0.075, 0.1, "gloss", PALETTE[word])
-    k.tube(0, 0, 0.17, 0.035, 0.08, "gloss", PALETTE[word])
+def _vase(k: Kit) -> None:
+    color = k.named("blue", "white", "red", "teal", "yellow")
+    k.ball(0, 0, 0.1, 0.075, 0.075, 0.1, "gloss", color)
+    k.tube(0, 0, 0.17, 0.035, 0.08, "gloss", color)
     for i in range(5):
         a = i * 1.256
-        flower = PALETTE[k.word("red", "pink", "yellow", "white", "purple", "orange")]
+        flower = k.color("red", "pink", "yellow", "white", "purple", "orange")
         k.ball(0.06 * math.cos(a), 0.06 * math.sin(a), 0.3, 0.03, 0.03, 0.05, "leaves", (0.10, 0.32, 0.07))
         k.ball(0.07 * math.cos(a), 0.07 * math.sin(a), 0.36 + 0.01 * i, 0.035, 0.035, 0.03, "fabric", flower)
-    return word
 
 
 @kind("rug", "middle", blocks=False)
-def _rug(k: Kit) -> str:
-    word = k.word("red", "blue", "green", "gray", "beige", "teal", "purple", "orange")
-    k.box(0, 0, 0, k.span(1.4, 2.0), k.span(2.0, 2.8), 0.012, "rug", PALETTE[word])
-    return word
+def _rug(k: Kit) -> None:
+    color = k.named("red", "blue", "green", "gray", "beige", "teal", "purple", "orange")
+    k.box(0, 0, 0, k.span(1.4, 2.0), k.span(2.0, 2.8), 0.012, "rug", color)
 
 
 @kind("round rug", "middle", blocks=False)
-def _round_rug(k: Kit) -> str:
-    word = k.word("red", "blue", "yellow", "gray", "pink", "teal")
+def _round_rug(k: Kit) -> None:
+    color = k.named("red", "blue", "yellow", "gray", "pink", "teal")
     radius = k.span(0.7, 1.0)
-    k.tube(0, 0, 0, radius, 0.01, "carpet", PALETTE[word])
+    k.tube(0, 0, 0, radius, 0.01, "carpet", color)
     k.tube(0, 0, 0.01, radius * 0.78, 0.003, "carpet", WHITE)
-    k.tube(0, 0, 0.013, radius * 0.68, 0.003, "carpet", PALETTE[word])
-    return word
+    k.tube(0, 0, 0.013, radius * 0.68, 0.003, "carpet", color)
 
 
 @kind("bath mat", "middle", blocks=False)
-def _bath_mat(k: Kit) -> str:
-    word = k.word("blue", "green", "gray", "pink", "teal", "yellow")
-    k.box(0, 0, 0, 0.5, 0.8, 0.015, "carpet", PALETTE[word])
-    return word
+def _bath_mat(k: Kit) -> None:
+    k.box(0, 0, 0, 0.5, 0.8, 0.015, "carpet", k.named("blue", "green", "gray", "pink", "teal", "yellow"))
 
 
 @kind("runner", "middle", blocks=False)
-def _runner(k: Kit) -> str:
-    word = k.word("red", "blue", "green", "beige", "gray")
-    k.box(0, 0, 0, 0.75, k.span(2.0, 3.2), 0.012, "rug", PALETTE[word])
-    return word
+def _runner(k: Kit) -> None:
+    color = k.named("red", "blue", "green", "beige", "gray")
+    k.box(0, 0, 0, 0.75, k.span(2.0, 3.2), 0.012, "rug", color)
 
 
 @kind("door mat", "fixed", blocks=False)
@@ -168,52 +161,48 @@ def _door_mat(k: Kit) -> None:
     k.box(0, 0, 0, 0.45, 0.75, 0.015, "carpet", (0.20, 0.15, 0.10))
 
 
-def curtains(k: Kit, width_m: float, drop_m: float) -> str:
+def curtains(k: Kit, width_m: float, drop_m: float) -> None:
     """Two curtains on a rod over a window of the given width; z = 0 is their lower hem."""
-    word = k.word("red", "blue", "green", "white", "beige", "gray", "yellow", "teal", "orange")
+    color = k.named("red", "blue", "green", "white", "beige", "gray", "yellow", "teal", "orange")
     k.tube(0, width_m / 2 + 0.2, drop_m, 0.03, 0.05, "metal", DARK)
     k.tube(0, -width_m / 2 - 0.2, drop_m, 0.03, 0.05, "metal", DARK)
     k.box(0, 0, drop_m + 0.012, 0.024, width_m + 0.4, 0.024, "metal", DARK)
     for side in (-1, 1):
         for i in range(5):
             y = side * (width_m / 2 + 0.14 - 0.058 * i)
-            k.tube(0, y, 0, 0.034, drop_m + 0.01, "fabric", PALETTE[word])
-    return word
+            k.tube(0, y, 0, 0.034, drop_m + 0.01, "fabric", color)
 
 
 @kind("curtains", "fixed", blocks=False)
-def _curtains(k: Kit) -> str:
-    return curtains(k, 1.4, 1.7)
+def _curtains(k: Kit) -> None:
+    curtains(k, 1.4, 1.7)
 
 
 @kind("door", "fixed")
-def _door(k: Kit) -> str:
+def _door(k: Kit) -> None:
     """An open door leaf; its hinge is at the −x end."""
-    word = k.word("white", "white", "brown")
+    word = k.name("white", "white", "brown")
     color = (0.80, 0.79, 0.76) if word == "white" else k.wood()
     material = "gloss" if word == "white" else "wood"
     wide, tall = DOOR_WIDTH_M - 0.06, DOOR_HEIGHT_M - 0.05
     k.box(0, 0, 0.01, wide, 0.036, tall, material, color)
     for z, h in ((0.2, 0.75), (1.1, 0.75)):
         for side in (-1, 1):
-            k.box(0, side * 0.019, z, wide - 0.26, 0.006, h, material, tuple(0.9 * c for c in color))  # type: ignore[arg-type]
+            k.box(0, side * 0.019, z, wide - 0.26, 0.006, h, material, tint(color, 0.9))
     for side in (-1, 1):
         k.ball(wide / 2 - 0.07, side * 0.05, 1.0, 0.028, 0.025, 0.028, "metal", (0.5, 0.4, 0.18))
-    return word
 
 
 @kind("front door", "fixed")
-def _front_door(k: Kit) -> str:
+def _front_door(k: Kit) -> None:
     """A closed door in an outer wall, seen from inside (+x)."""
-    word = k.word("red", "blue", "green", "brown", "black", "yellow")
-    color = PALETTE[word]
+    color = k.named("red", "blue", "green", "brown", "black", "yellow")
     wide, tall = DOOR_WIDTH_M - 0.04, DOOR_HEIGHT_M - 0.02
     k.box(0, 0, 0, 0.05, wide, tall, "gloss", color)
     for z, h in ((0.15, 0.6), (0.85, 0.45)):
         for side in (-1, 1):
-            k.box(0.027, side * 0.2, z, 0.012, 0.3, h, "gloss", tuple(0.75 * c for c in color))  # type: ignore[arg-type]
+            k.box(0.027, side * 0.2, z, 0.012, 0.3, h, "gloss", tint(color, 0.75))
     k.box(0.027, 0, 1.45, 0.012, 0.62, 0.4, "glass", (0.62, 0.74, 0.80))
     for y in (-0.1, 0.1):
         k.box(0.032, y, 1.45, 0.012, 0.025, 0.4, "gloss", color)
     k.ball(0.07, wide / 2 - 0.09, 1.0, 0.03, 0.03, 0.03, "metal", (0.6, 0.45, 0.15))
-    return word

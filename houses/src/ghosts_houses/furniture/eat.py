@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind
-from ghosts_houses.plan.rooms import Color
+from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind, tint
+from ghosts_houses.plan.rooms import Color, pick
 
 _TOP: tuple[Color, ...] = ((0.62, 0.60, 0.57), (0.10, 0.10, 0.11), (0.40, 0.25, 0.13), (0.75, 0.74, 0.72))
 _FRONT = ("white", "gray", "blue", "green", "brown")
@@ -14,8 +14,7 @@ _FRONT = ("white", "gray", "blue", "green", "brown")
 def _front(k: Kit, word: str) -> Color:
     if word == "brown":
         return k.wood()
-    base = PALETTE[word]
-    return base if word in ("white", "gray") else (0.15 + 0.6 * base[0], 0.15 + 0.6 * base[1], 0.15 + 0.6 * base[2])
+    return PALETTE[word] if word in ("white", "gray") else tint(PALETTE[word], 0.6, 0.15)
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,8 @@ class Fronts:
 
 def choose_fronts(k: Kit) -> Fronts:
     """Draw the make of a kitchen."""
-    word = k.word(*_FRONT)
-    return Fronts(word, _front(k, word), _TOP[int(k.rng.integers(len(_TOP)))])
+    word = pick(k.rng, _FRONT)
+    return Fronts(word, _front(k, word), pick(k.rng, _TOP))
 
 
 def _cabinets(k: Kit, fronts: Fronts, wide: float) -> None:
@@ -48,24 +47,24 @@ def _cabinets(k: Kit, fronts: Fronts, wide: float) -> None:
         k.box(0.312, y, 0.75, 0.015, 0.16, 0.014, "metal", STEEL)
 
 
-def counter(k: Kit, fronts: Fronts, wide: float) -> str:
+def counter(k: Kit, fronts: Fronts, wide: float) -> None:
     """A base unit with jars at one end and, where it is long, a board and a block of knives at the other."""
     _cabinets(k, fronts, wide)
     k.box(-0.28, 0, 0.9, 0.02, wide, 0.12, "wall tile", WHITE)
-    k.tube(-0.05, wide / 2 - 0.1, 0.9, 0.06, 0.2, "gloss", PALETTE[k.word("red", "blue", "white", "yellow")])
-    k.tube(-0.08, wide / 2 - 0.23, 0.9, 0.045, 0.15, "gloss", PALETTE[k.word("green", "orange", "white")])
+    k.tube(-0.05, wide / 2 - 0.1, 0.9, 0.06, 0.2, "gloss", k.color("red", "blue", "white", "yellow"))
+    k.tube(-0.08, wide / 2 - 0.23, 0.9, 0.045, 0.15, "gloss", k.color("green", "orange", "white"))
     if wide > 1.25:
         k.box(0.08, -wide / 2 + 0.2, 0.9, 0.24, 0.3, 0.02, "wood", (0.5, 0.32, 0.15))
         k.box(-0.16, -wide / 2 + 0.16, 0.9, 0.18, 0.12, 0.22, "wood", (0.2, 0.1, 0.05))
-    return fronts.word
+    k.said = fronts.word
 
 
 @kind("kitchen counter", "wall", clear_m=0.8)
-def _counter(k: Kit) -> str:
-    return counter(k, choose_fronts(k), k.span(1.2, 2.2))
+def _counter(k: Kit) -> None:
+    counter(k, choose_fronts(k), k.span(1.2, 2.2))
 
 
-def wall_cabinet(k: Kit, fronts: Fronts, wide: float) -> str:
+def wall_cabinet(k: Kit, fronts: Fronts, wide: float) -> None:
     """A cupboard to hang on the wall."""
     color = fronts.color
     k.box(0, 0, 0, 0.32, wide, 0.66, "gloss", color)
@@ -75,12 +74,12 @@ def wall_cabinet(k: Kit, fronts: Fronts, wide: float) -> str:
         k.box(0.165, y, 0.02, 0.015, wide / count - 0.02, 0.62, "gloss", color)
         side = 1 if i % 2 == 0 else -1
         k.box(0.18, y + side * (wide / count / 2 - 0.06), 0.05, 0.014, 0.014, 0.14, "metal", STEEL)
-    return fronts.word
+    k.said = fronts.word
 
 
 @kind("wall cabinet", "on wall", blocks=False, height_m=1.45)
-def _wall_cabinet(k: Kit) -> str:
-    return wall_cabinet(k, choose_fronts(k), k.span(0.8, 1.3))
+def _wall_cabinet(k: Kit) -> None:
+    wall_cabinet(k, choose_fronts(k), k.span(0.8, 1.3))
 
 
 def kitchen_sink(k: Kit, fronts: Fronts) -> None:
@@ -92,7 +91,7 @@ def kitchen_sink(k: Kit, fronts: Fronts) -> None:
     k.box(-0.11, 0, 1.15, 0.2, 0.03, 0.03, "metal", STEEL)
     k.tube(-0.02, 0, 1.1, 0.014, 0.07, "metal", STEEL)
     k.box(-0.28, 0, 0.9, 0.02, 1.0, 0.12, "wall tile", WHITE)
-    k.tube(-0.15, 0.42, 0.9, 0.03, 0.18, "gloss", PALETTE[k.word("green", "yellow", "blue")])
+    k.tube(-0.15, 0.42, 0.9, 0.03, 0.18, "gloss", k.color("green", "yellow", "blue"))
 
 
 @kind("kitchen sink", "wall", clear_m=0.8)
@@ -101,8 +100,8 @@ def _kitchen_sink(k: Kit) -> None:
 
 
 @kind("fridge", "wall", clear_m=0.8)
-def _fridge(k: Kit) -> str:
-    word = k.word("white", "gray", "red", "black")
+def _fridge(k: Kit) -> None:
+    word = k.name("white", "gray", "red", "black")
     color = STEEL if word == "gray" else PALETTE[word]
     k.box(0, 0, 0.04, 0.62, 0.72, 1.78, "metal" if word == "gray" else "gloss", color)
     k.box(0, 0, 0, 0.56, 0.66, 0.04, "matte", DARK)
@@ -111,12 +110,11 @@ def _fridge(k: Kit) -> str:
         k.box(0.355, -0.28, low + 0.12, 0.03, 0.03, min(high - low - 0.2, 0.5), "metal", (0.3, 0.3, 0.31))
     k.box(0.343, 0.15, 1.5, 0.004, 0.09, 0.12, "paint", PALETTE["yellow"])
     k.box(0.343, 0.02, 1.42, 0.004, 0.12, 0.08, "paint", PALETTE["blue"])
-    return word
 
 
 @kind("stove", "wall", clear_m=0.8)
-def _stove(k: Kit) -> str:
-    word = k.word("white", "gray", "black")
+def _stove(k: Kit) -> None:
+    word = k.name("white", "gray", "black")
     color = STEEL if word == "gray" else PALETTE[word]
     k.box(-0.02, 0, 0, 0.54, 0.6, 0.05, "matte", DARK)
     k.box(0, 0, 0.05, 0.6, 0.62, 0.83, "metal" if word == "gray" else "gloss", color)
@@ -130,8 +128,7 @@ def _stove(k: Kit) -> str:
     for i in range(5):
         k.ball(0.31, -0.22 + 0.11 * i, 0.79, 0.02, 0.022, 0.022, "gloss", DARK if word != "black" else WHITE)
     k.box(-0.28, 0, 0.9, 0.04, 0.62, 0.14, "metal", STEEL)
-    k.tube(0.14, -0.15, 0.912, 0.1, 0.13, "metal", PALETTE[k.word("red", "gray", "blue")])
-    return word
+    k.tube(0.14, -0.15, 0.912, 0.1, 0.13, "metal", k.color("red", "gray", "blue"))
 
 
 @kind("range hood", "on wall", blocks=False, height_m=1.62)
@@ -143,29 +140,26 @@ def _hood(k: Kit) -> None:
 
 
 @kind("kitchen island", "middle", clear_m=0.65)
-def _island(k: Kit) -> str:
-    word = k.word(*_FRONT)
-    color = _front(k, word)
+def _island(k: Kit) -> None:
+    color = _front(k, k.name(*_FRONT))
     wide = k.span(1.3, 1.7)
     k.box(0, 0, 0, 0.6, wide - 0.1, 0.08, "matte", DARK)
     k.box(0, 0, 0.08, 0.68, wide, 0.8, "gloss", color)
     for side in (-1, 1):
         k.box(0.345, side * wide / 4, 0.14, 0.015, wide / 2 - 0.06, 0.68, "gloss", color)
-    k.box(0, 0, 0.88, 0.86, wide + 0.12, 0.05, "marble", _TOP[int(k.rng.integers(len(_TOP)))])
-    k.tube(0, 0.1, 0.93, 0.16, 0.06, "gloss", PALETTE[k.word("white", "blue", "teal")])
+    k.box(0, 0, 0.88, 0.86, wide + 0.12, 0.05, "marble", pick(k.rng, _TOP))
+    k.tube(0, 0.1, 0.93, 0.16, 0.06, "gloss", k.color("white", "blue", "teal"))
     for dx, dy, fruit in ((0.05, 0.1, "red"), (-0.05, 0.15, "green"), (0.0, 0.03, "orange"), (-0.04, 0.07, "yellow")):
         k.ball(dx, dy, 1.01, 0.045, 0.045, 0.045, "gloss", PALETTE[fruit])
-    return word
 
 
 @kind("bar stool", "around", clear_m=0.0)
-def _bar_stool(k: Kit) -> str:
-    word = k.word("red", "black", "white", "brown", "blue")
-    k.tube(0, 0, 0.66, 0.18, 0.06, "leather", PALETTE[word])
+def _bar_stool(k: Kit) -> None:
+    color = k.named("red", "black", "white", "brown", "blue")
+    k.tube(0, 0, 0.66, 0.18, 0.06, "leather", color)
     k.tube(0, 0, 0.02, 0.022, 0.65, "metal", STEEL)
     k.tube(0, 0, 0, 0.19, 0.02, "metal", STEEL)
     k.tube(0, 0, 0.24, 0.12, 0.02, "metal", STEEL)
-    return word
 
 
 @kind("microwave", "on top")
@@ -202,17 +196,15 @@ def _dining_table(k: Kit) -> None:
 
 
 @kind("chair", "around", clear_m=0.0)
-def _chair(k: Kit) -> str:
-    word = k.word("brown", "white", "black", "red", "blue", "green")
-    color = k.wood() if word == "brown" else PALETTE[word]
+def _chair(k: Kit) -> None:
+    color = k.painted("brown", "white", "black", "red", "blue", "green")
     k.box(0, 0, 0.43, 0.42, 0.42, 0.04, "wood", color)
     k.legs(0.42, 0.42, 0.43, 0.035, "wood", color, 0.025)
     for side in (-1, 1):
         k.box(-0.19, side * 0.185, 0.47, 0.035, 0.035, 0.48, "wood", color)
     for z in (0.6, 0.74, 0.87):
         k.box(-0.19, 0, z, 0.025, 0.36, 0.07, "wood", color)
-    k.box(0.01, 0, 0.47, 0.36, 0.38, 0.03, "fabric", PALETTE[k.word("beige", "gray", "red", "blue")])
-    return word
+    k.box(0.01, 0, 0.47, 0.36, 0.38, 0.03, "fabric", k.color("beige", "gray", "red", "blue"))
 
 
 @kind("sideboard", "wall")
@@ -245,12 +237,5 @@ def _china_cabinet(k: Kit) -> None:
         k.box(0, 0, z, 0.34, 1.06, 0.02, "wood", wood)
     for z in (0.85, 1.22, 1.6):
         for y in (-0.4, -0.2, 0.18, 0.4):
-            k.tube(
-                0,
-                y,
-                z,
-                0.07,
-                0.05 + 0.14 * float(k.rng.random()),
-                "gloss",
-                PALETTE[k.word("white", "blue", "white", "teal")],
-            )
+            tall = 0.05 + 0.14 * float(k.rng.random())
+            k.tube(0, y, z, 0.07, tall, "gloss", k.color("white", "blue", "white", "teal"))

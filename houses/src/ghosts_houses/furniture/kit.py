@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ghosts_houses.house import Primitive, Shape, Thing, reach_m
-from ghosts_houses.plan.rooms import Color
+from ghosts_houses.plan.rooms import Color, pick
 
 PALETTE: dict[str, Color] = {
     "red": (0.55, 0.045, 0.035),
@@ -34,6 +34,12 @@ DARK: Color = (0.03, 0.03, 0.034)
 WHITE: Color = (0.82, 0.82, 0.81)
 SOFT = ("red", "blue", "green", "gray", "beige", "teal", "purple", "orange", "brown", "yellow")
 
+
+def tint(color: Color, share: float, plus: float = 0.0) -> Color:
+    """A share of a colour, and so much white."""
+    return plus + share * color[0], plus + share * color[1], plus + share * color[2]
+
+
 Number = float | int
 Part = tuple[Shape, tuple[float, float, float], tuple[float, float, float], float, str, Color]
 """Shape, centre, half extents, yaw, material and colour."""
@@ -47,46 +53,25 @@ class Kit:
     ceiling_m: float = 2.7
     """Height of the room, for what reaches up to its ceiling."""
     parts: list[Part] = field(default_factory=list)
+    said: str = ""
+    """The colour word of the object, where one is worth naming."""
 
     def box(
-        self,
-        x: Number,
-        y: Number,
-        z: Number,
-        sx: Number,
-        sy: Number,
-        sz: Number,
-        material: str,
-        color: Color,
+        self, x: Number, y: Number, z: Number, sx: Number, sy: Number, sz: Number, material: str, color: Color,
         yaw: Number = 0.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """A box of full size (sx, sy, sz) whose bottom centre is (x, y, z)."""
         self.parts.append(
             ("box", (float(x), float(y), z + sz / 2), (sx / 2, sy / 2, sz / 2), float(yaw), material, color)
         )
 
     def tube(
-        self,
-        x: Number,
-        y: Number,
-        z: Number,
-        radius: Number,
-        height: Number,
-        material: str,
-        color: Color,
+        self, x: Number, y: Number, z: Number, radius: Number, height: Number, material: str, color: Color,
         ry: Number = 0.0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """An upright cylinder whose bottom centre is (x, y, z)."""
-        self.parts.append(
-            (
-                "cylinder",
-                (float(x), float(y), z + height / 2),
-                (float(radius), float(ry or radius), height / 2),
-                0.0,
-                material,
-                color,
-            )
-        )
+        half = (float(radius), float(ry or radius), height / 2)
+        self.parts.append(("cylinder", (float(x), float(y), z + height / 2), half, 0.0, material, color))
 
     def ball(
         self, x: Number, y: Number, z: Number, rx: Number, ry: Number, rz: Number, material: str, color: Color
@@ -97,27 +82,34 @@ class Kit:
         )
 
     def legs(
-        self,
-        depth: Number,
-        width: Number,
-        height: Number,
-        size: Number,
-        material: str,
-        color: Color,
+        self, depth: Number, width: Number, height: Number, size: Number, material: str, color: Color,
         inset: Number = 0.04,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Four legs under a top of the given size."""
         for sx in (-1, 1):
             for sy in (-1, 1):
                 self.box(sx * (depth / 2 - inset), sy * (width / 2 - inset), 0.0, size, size, height, material, color)
 
-    def word(self, *words: str) -> str:
-        """A colour word, each as likely."""
-        return words[int(self.rng.integers(len(words)))]
+    def color(self, *words: str) -> Color:
+        """One of the palette's colours, each as likely."""
+        return PALETTE[pick(self.rng, words)]
+
+    def name(self, *words: str) -> str:
+        """A colour word, each as likely, that people will call the object by."""
+        self.said = pick(self.rng, words)
+        return self.said
+
+    def named(self, *words: str) -> Color:
+        """The palette's colour of such a word."""
+        return PALETTE[self.name(*words)]
+
+    def painted(self, *words: str) -> Color:
+        """The same of something of wood, for which brown is one of the furniture woods."""
+        return self.wood() if self.name(*words) == "brown" else PALETTE[self.said]
 
     def wood(self) -> Color:
         """One of the furniture woods."""
-        return WOODS[int(self.rng.integers(len(WOODS)))]
+        return pick(self.rng, WOODS)
 
     def span(self, low: Number, high: Number) -> float:
         """A random length, to the centimetre."""
@@ -125,7 +117,7 @@ class Kit:
 
 
 Place = Literal["wall", "corner", "middle", "on wall", "on top", "ceiling", "beside", "around", "front", "fixed"]
-Builder = Callable[[Kit], str | None]
+Builder = Callable[[Kit], None]
 
 
 @dataclass(frozen=True)
@@ -133,7 +125,7 @@ class Kind:
     """A kind of object."""
 
     build: Builder
-    """Adds its solids to a kit and returns the colour word, where one is worth naming."""
+    """Adds its solids to a kit."""
     place: Place
     blocks: bool = True
     clear_m: float = 0.55
@@ -170,7 +162,7 @@ class Model:
 def build(name: str, spec: Kind, rng: np.random.Generator, ceiling_m: float = 2.7) -> Model:
     """Build one object for a room of a height, and centre it."""
     kit = Kit(rng, ceiling_m)
-    word = spec.build(kit) or ""
+    spec.build(kit)
     # Most parts are not turned: their reach is their half extents, exactly.
     spans = [(at, half if yaw == 0.0 else (*reach_m(half, yaw), half[2])) for _, at, half, yaw, _, _ in kit.parts]
     low = [min([at[axis] - by[axis] for at, by in spans]) for axis in range(3)]
@@ -181,7 +173,7 @@ def build(name: str, spec: Kind, rng: np.random.Generator, ceiling_m: float = 2.
         for shape, center, half, yaw, material, color in kit.parts
     )
     half = tuple(float((b - a) / 2) for a, b in zip(low, high))
-    return Model(name, (half[0], half[1], half[2]), float(low[2]), word, parts)
+    return Model(name, (half[0], half[1], half[2]), float(low[2]), kit.said, parts)
 
 
 def stand(model: Model, spec: Kind, room: int, x_m: float, y_m: float, z_m: float, yaw_rad: float) -> Thing:

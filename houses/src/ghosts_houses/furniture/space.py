@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
 
 from ghosts_houses.furniture.catalogue import KINDS
 from ghosts_houses.furniture.kit import Model, stand
-from ghosts_houses.furniture.lanes import lanes_join
 from ghosts_houses.furniture.spots import WallUse, around, footprint, grow, hits, in_front, overlap
 from ghosts_houses.house import Opening, Room, Stair, Thing, Wall
 from ghosts_houses.plan.rooms import WALL_M
@@ -19,6 +21,9 @@ SKIRT_M = 0.02
 """Between a wall and what stands with its back to it."""
 _STANDS_HIGH_M = {"tv stand": 1.3}
 """Height with what will stand on it, where that must not stand before a window."""
+_CELL_M = 0.1
+_LANE_HALF_M = 0.36
+"""Half the width of a lane between furniture."""
 
 
 @dataclass
@@ -106,7 +111,7 @@ class Space:
 
     def walkable(self, extra: Rect | None = None) -> bool:
         """Whether a walker of 0.7 m width can get from any gate to any other."""
-        return lanes_join(self.room, [*self.solids, *([extra] if extra is not None else [])], self.gates)
+        return _lanes_join(self.room, [*self.solids, *([extra] if extra is not None else [])], self.gates)
 
     def fits(self, model: Model, x: float, y: float, yaw: float, *, strict: bool = True) -> bool:
         """Whether an object may stand at a place: inside, on nothing, out of the way, in front of no window."""
@@ -223,3 +228,35 @@ class Space:
             if gap < 0.3:
                 low, high = (rect.x0, rect.x1) if side[0] in "SN" else (rect.y0, rect.y1)
                 self.uses.append(WallUse(side, low, high, 0.0, top_m))
+
+
+def _lanes_join(room: Room, solids: Iterable[Rect], gates: Sequence[tuple[float, float]]) -> bool:
+    """Whether a walker of 0.7 m width can get from any gate of a room to any other.
+
+    Args:
+        room: the room.
+        solids: what stands in it.
+        gates: points that must stay joined.
+    """
+    nx, ny = (int((hi - lo) / _CELL_M) + 1 for lo, hi in ((room.x0_m, room.x1_m), (room.y0_m, room.y1_m)))
+    free = np.zeros((ny, nx), np.uint8)
+    edge = math.ceil(_LANE_HALF_M / _CELL_M)
+    free[edge:-edge, edge:-edge] = 1
+    cut = [Rect(*room.notch_m)] if room.notch_m is not None else []
+    for rect in (*cut, *solids):
+        grown = grow(rect, _LANE_HALF_M)
+        i0, i1 = (math.ceil((v - room.y0_m) / _CELL_M - 1e-9) for v in (grown.y0, grown.y1))
+        j0, j1 = (math.ceil((v - room.x0_m) / _CELL_M - 1e-9) for v in (grown.x0, grown.x1))
+        free[max(i0, 0) : max(i1, 0), max(j0, 0) : max(j1, 0)] = 0
+    areas, marks = cv2.connectedComponents(free, connectivity=4)
+    if areas == 1:  # the background alone
+        return False
+    found = set()
+    for x, y in gates:
+        i, j = (y - room.y0_m) / _CELL_M, (x - room.x0_m) / _CELL_M
+        window = marks[max(round(i) - 2, 0) : round(i) + 3, max(round(j) - 2, 0) : round(j) + 3]
+        near = window[window > 0]
+        if near.size == 0:
+            return False
+        found.add(int(near[0]))
+    return len(found) <= 1

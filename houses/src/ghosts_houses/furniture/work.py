@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind
+from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind, tint
 
 
 @kind("desk", "wall", clear_m=0.8)
@@ -25,13 +25,12 @@ def _desk(k: Kit) -> None:
     k.box(0.12, -0.08, 0.745, 0.14, 0.42, 0.018, "gloss", (0.12, 0.12, 0.13))
     k.ball(0.14, 0.22, 0.755, 0.05, 0.03, 0.018, "gloss", (0.12, 0.12, 0.13))
     k.box(0.02, wide / 2 - 0.2, 0.745, 0.22, 0.3, 0.06, "books", WHITE)
-    k.tube(-0.2, wide / 2 - 0.45, 0.745, 0.04, 0.1, "gloss", PALETTE[k.word("red", "blue", "yellow")])
+    k.tube(-0.2, wide / 2 - 0.45, 0.745, 0.04, 0.1, "gloss", k.color("red", "blue", "yellow"))
 
 
 @kind("office chair", "front", clear_m=0.0)
-def _office_chair(k: Kit) -> str:
-    word = k.word("black", "gray", "red", "blue")
-    cloth = PALETTE[word]
+def _office_chair(k: Kit) -> None:
+    cloth = k.named("black", "gray", "red", "blue")
     k.box(0, 0, 0.44, 0.48, 0.48, 0.08, "fabric", cloth)
     k.box(-0.22, 0, 0.58, 0.07, 0.44, 0.52, "fabric", cloth)
     k.box(-0.23, 0, 0.46, 0.04, 0.08, 0.2, "metal", DARK)
@@ -43,20 +42,16 @@ def _office_chair(k: Kit) -> str:
     for side in (-1, 1):
         k.box(0.0, side * 0.26, 0.62, 0.26, 0.05, 0.03, "gloss", DARK)
         k.box(0.0, side * 0.26, 0.46, 0.04, 0.03, 0.17, "gloss", DARK)
-    return word
 
 
 @kind("filing cabinet", "wall")
-def _filing_cabinet(k: Kit) -> str:
-    word = k.word("gray", "white", "green")
-    color = tuple(0.15 + 0.75 * c for c in PALETTE[word])
-    tone = (color[0], color[1], color[2])
+def _filing_cabinet(k: Kit) -> None:
+    tone = tint(k.named("gray", "white", "green"), 0.75, 0.15)
     k.box(0, 0, 0, 0.5, 0.45, 1.25, "metal", tone)
     for row in range(4):
         k.box(0.255, 0, 0.03 + row * 0.305, 0.015, 0.41, 0.285, "metal", tone)
         k.box(0.272, 0, 0.2 + row * 0.305, 0.018, 0.14, 0.02, "metal", DARK)
         k.box(0.266, 0, 0.24 + row * 0.305, 0.006, 0.09, 0.04, "paint", WHITE)
-    return word
 
 
 @kind("globe", "corner", clear_m=0.2)
@@ -103,9 +98,8 @@ def _treadmill(k: Kit) -> None:
 
 
 @kind("exercise bike", "corner", clear_m=0.3)
-def _exercise_bike(k: Kit) -> str:
-    word = k.word("red", "black", "white")
-    color = PALETTE[word]
+def _exercise_bike(k: Kit) -> None:
+    color = k.named("red", "black", "white")
     for x in (-0.42, 0.42):
         k.box(x, 0, 0, 0.08, 0.5, 0.06, "gloss", DARK)
     k.box(0, 0, 0.05, 0.86, 0.08, 0.06, "metal", STEEL)
@@ -118,7 +112,6 @@ def _exercise_bike(k: Kit) -> str:
     k.box(-0.32, 0, 1.12, 0.06, 0.22, 0.16, "gloss", DARK)
     k.box(0.0, 0.13, 0.3, 0.12, 0.1, 0.03, "gloss", DARK)
     k.box(0.04, -0.13, 0.48, 0.12, 0.1, 0.03, "gloss", DARK)
-    return word
 
 
 @kind("dumbbell rack", "wall", clear_m=0.7)
@@ -137,7 +130,7 @@ def _dumbbell_rack(k: Kit) -> None:
 
 @kind("weight bench", "wall", clear_m=0.4)
 def _weight_bench(k: Kit) -> None:
-    k.box(0.1, 0, 0.4, 1.1, 0.3, 0.08, "leather", PALETTE[k.word("red", "black", "blue")])
+    k.box(0.1, 0, 0.4, 1.1, 0.3, 0.08, "leather", k.color("red", "black", "blue"))
     for x in (-0.4, 0.55):
         k.box(x, 0, 0, 0.06, 0.46, 0.06, "metal", STEEL)
         k.box(x, 0, 0.05, 0.06, 0.06, 0.36, "metal", STEEL)
@@ -149,33 +142,28 @@ def _weight_bench(k: Kit) -> None:
 
 
 @kind("yoga mat", "middle", blocks=False)
-def _yoga_mat(k: Kit) -> str:
-    word = k.word("purple", "green", "blue", "pink", "teal")
-    k.box(0, 0, 0, 1.75, 0.62, 0.012, "fabric", PALETTE[word])
-    return word
+def _yoga_mat(k: Kit) -> None:
+    k.box(0, 0, 0, 1.75, 0.62, 0.012, "fabric", k.named("purple", "green", "blue", "pink", "teal"))
 
 
 @kind("exercise ball", "corner", clear_m=0.1)
-def _exercise_ball(k: Kit) -> str:
-    word = k.word("blue", "red", "purple", "green", "gray")
-    k.ball(0, 0, 0.32, 0.32, 0.32, 0.32, "gloss", PALETTE[word])
-    return word
+def _exercise_ball(k: Kit) -> None:
+    k.ball(0, 0, 0.32, 0.32, 0.32, 0.32, "gloss", k.named("blue", "red", "purple", "green", "gray"))
 
 
 @kind("punching bag", "corner", clear_m=0.3)
-def _punching_bag(k: Kit) -> str:
-    word = k.word("red", "black", "blue")
+def _punching_bag(k: Kit) -> None:
+    color = k.named("red", "black", "blue")
     k.tube(0, 0, 0, 0.3, 0.1, "gloss", DARK)
     k.tube(0, 0, 0.1, 0.06, 0.3, "metal", STEEL)
-    k.tube(0, 0, 0.38, 0.18, 1.25, "leather", PALETTE[word])
-    k.ball(0, 0, 1.63, 0.18, 0.18, 0.08, "leather", PALETTE[word])
+    k.tube(0, 0, 0.38, 0.18, 1.25, "leather", color)
+    k.ball(0, 0, 1.63, 0.18, 0.18, 0.08, "leather", color)
     k.tube(0, 0, 0.9, 0.183, 0.1, "fabric", WHITE)
-    return word
 
 
 @kind("guitar", "corner", clear_m=0.2)
-def _guitar(k: Kit) -> str:
-    word = k.word("orange", "red", "brown")
+def _guitar(k: Kit) -> None:
+    word = k.name("orange", "red", "brown")
     body = {"orange": (0.55, 0.24, 0.05), "red": PALETTE["red"], "brown": (0.24, 0.1, 0.045)}[word]
     k.box(-0.1, 0, 0, 0.2, 0.3, 0.03, "metal", DARK)
     k.tube(-0.12, 0, 0, 0.014, 0.7, "metal", DARK)
@@ -184,13 +172,11 @@ def _guitar(k: Kit) -> str:
     k.ball(0.035, 0, 0.42, 0.025, 0.06, 0.06, "matte", DARK)
     k.box(0.03, 0, 0.42, 0.03, 0.055, 0.66, "wood", (0.1, 0.05, 0.03))
     k.box(0.03, 0, 1.08, 0.03, 0.09, 0.16, "wood", body)
-    return word
 
 
 @kind("drum set", "corner", clear_m=0.3)
-def _drum_set(k: Kit) -> str:
-    word = k.word("red", "blue", "black", "white")
-    shell = PALETTE[word]
+def _drum_set(k: Kit) -> None:
+    shell = k.named("red", "blue", "black", "white")
     k.ball(0.1, 0, 0.3, 0.2, 0.3, 0.3, "gloss", shell)
     k.ball(0.24, 0, 0.3, 0.08, 0.25, 0.25, "gloss", WHITE)
     for y in (-0.2, 0.2):
@@ -206,7 +192,6 @@ def _drum_set(k: Kit) -> str:
         k.tube(x, y, 0, 0.012, z, "metal", STEEL)
     for x, y in ((-0.3, 0.48), (-0.3, -0.45)):
         k.tube(x, y, 0, 0.02, 0.5, "metal", STEEL)
-    return word
 
 
 @kind("music stand", "middle", clear_m=0.2)
@@ -224,24 +209,23 @@ def _clothes_rail(k: Kit) -> None:
         k.tube(0, side * 0.6, 0, 0.018, 1.65, "metal", STEEL)
     k.box(0, 0, 1.62, 0.03, 1.22, 0.03, "metal", STEEL)
     for i in range(11):
-        word = k.word("red", "blue", "white", "black", "green", "gray", "pink", "yellow", "teal", "beige")
+        color = k.color("red", "blue", "white", "black", "green", "gray", "pink", "yellow", "teal", "beige")
         tall = k.span(0.6, 1.05)
-        k.box(0, -0.5 + 0.1 * i, 1.58 - tall, 0.4, 0.05, tall, "fabric", PALETTE[word])
+        k.box(0, -0.5 + 0.1 * i, 1.58 - tall, 0.4, 0.05, tall, "fabric", color)
     for i in range(3):
-        k.box(0, -0.35 + 0.35 * i, 0.05, 0.26, 0.18, 0.1, "leather", PALETTE[k.word("brown", "black", "red")])
+        k.box(0, -0.35 + 0.35 * i, 0.05, 0.26, 0.18, 0.1, "leather", k.color("brown", "black", "red"))
 
 
 @kind("suitcase", "corner", clear_m=0.1)
-def _suitcase(k: Kit) -> str:
-    word = k.word("red", "blue", "yellow", "black", "teal")
-    k.box(0, 0, 0.04, 0.26, 0.46, 0.64, "gloss", PALETTE[word])
+def _suitcase(k: Kit) -> None:
+    color = k.named("red", "blue", "yellow", "black", "teal")
+    k.box(0, 0, 0.04, 0.26, 0.46, 0.64, "gloss", color)
     for z in (0.15, 0.34, 0.53):
-        k.box(0, 0, z, 0.27, 0.4, 0.03, "gloss", tuple(0.6 * c for c in PALETTE[word]))  # type: ignore[arg-type]
+        k.box(0, 0, z, 0.27, 0.4, 0.03, "gloss", tint(color, 0.6))
     for side in (-1, 1):
         k.ball(0, side * 0.18, 0.03, 0.03, 0.03, 0.03, "gloss", DARK)
         k.tube(-0.1, side * 0.08, 0.68, 0.01, 0.3, "metal", STEEL)
     k.box(-0.1, 0, 0.97, 0.03, 0.2, 0.03, "gloss", DARK)
-    return word
 
 
 @kind("shoe rack", "wall", clear_m=0.3)
@@ -254,7 +238,7 @@ def _shoe_rack(k: Kit) -> None:
         k.box(0, 0, z, 0.3, 0.8, 0.02, "wood", wood)
         if row < 2 or k.rng.random() < 0.6:
             for i in range(3):
-                color = PALETTE[k.word("black", "brown", "red", "white", "blue")]
+                color = k.color("black", "brown", "red", "white", "blue")
                 for dy in (-0.05, 0.05):
                     k.ball(0.02, -0.26 + 0.26 * i + dy, z + 0.06, 0.12, 0.04, 0.05, "leather", color)
 
@@ -267,25 +251,20 @@ def _coat_rack(k: Kit) -> None:
     for i in range(4):
         a = i * math.pi / 2 + 0.4
         k.box(0.1 * math.cos(a), 0.1 * math.sin(a), 1.62, 0.2, 0.025, 0.025, "wood", wood, a)
-    for a, word in (
-        (0.4, k.word("red", "blue", "yellow")),
-        (2.5, k.word("gray", "green", "brown")),
-        (4.6, k.word("black", "beige")),
-    ):
-        k.ball(0.15 * math.cos(a), 0.15 * math.sin(a), 1.2, 0.12, 0.12, 0.42, "fabric", PALETTE[word])
+    for a, words in ((0.4, ("red", "blue", "yellow")), (2.5, ("gray", "green", "brown")), (4.6, ("black", "beige"))):
+        k.ball(0.15 * math.cos(a), 0.15 * math.sin(a), 1.2, 0.12, 0.12, 0.42, "fabric", k.color(*words))
     k.ball(0, 0, 1.78, 0.15, 0.15, 0.02, "fabric", (0.4, 0.26, 0.13))
     k.ball(0, 0, 1.82, 0.08, 0.08, 0.07, "fabric", (0.4, 0.26, 0.13))
 
 
 @kind("bench", "wall", clear_m=0.4)
-def _bench(k: Kit) -> str:
+def _bench(k: Kit) -> None:
     wood = k.wood()
-    word = k.word("red", "blue", "gray", "green", "beige")
+    color = k.named("red", "blue", "gray", "green", "beige")
     k.box(0, 0, 0.4, 0.38, 1.1, 0.04, "wood", wood)
     k.legs(0.38, 1.1, 0.4, 0.05, "wood", wood)
     k.box(0, 0, 0.12, 0.3, 1.0, 0.02, "wood", wood)
-    k.box(0, 0, 0.44, 0.36, 1.06, 0.06, "fabric", PALETTE[word])
-    return word
+    k.box(0, 0, 0.44, 0.36, 1.06, 0.06, "fabric", color)
 
 
 @kind("console table", "wall", clear_m=0.4)
@@ -303,6 +282,7 @@ def _console(k: Kit) -> None:
 @kind("umbrella stand", "corner", clear_m=0.1)
 def _umbrella_stand(k: Kit) -> None:
     k.tube(0, 0, 0, 0.14, 0.5, "metal", DARK)
-    for dx, dy, word in ((0.04, 0.03, k.word("red", "yellow")), (-0.05, -0.02, "blue"), (0.02, -0.06, "black")):
-        k.tube(dx, dy, 0.3, 0.025, 0.5, "fabric", PALETTE[word])
+    colors = k.color("red", "yellow"), PALETTE["blue"], PALETTE["black"]
+    for dx, dy, color in zip((0.04, -0.05, 0.02), (0.03, -0.02, -0.06), colors):
+        k.tube(dx, dy, 0.3, 0.025, 0.5, "fabric", color)
         k.ball(dx, dy, 0.84, 0.03, 0.03, 0.05, "wood", (0.3, 0.16, 0.07))

@@ -16,20 +16,18 @@ from typing import Any, Protocol, runtime_checkable
 import cv2
 import numpy as np
 
-from ghosts_houses.arrays import put
 from ghosts_houses.house import House
 from ghosts_houses.mesh.atlas import Lookup
 from ghosts_houses.mesh.bake import TEXEL_M, Baked, bake
 from ghosts_houses.mesh.faces import SLOTS
 from ghosts_houses.plan.shell import VIEWS
 from ghosts_houses.render.materials import MATERIALS, evaluate
-from ghosts_houses.render.panorama import Pictures, render_frames
-from ghosts_houses.render.raycast import TILE_PX, Frames, cast, upload
+from ghosts_houses.render.panorama import Pictures, frames_of, render_frames
+from ghosts_houses.render.raycast import Frames, cast, upload
 from ghosts_houses.render.scene import LABELS, Scene, prepare
 from ghosts_houses.render.shade import to_display
 from ghosts_houses.render.textures import SurfacePoints
-from ghosts_sim.errors import ConfigError, MissingExtraError, UnknownNameError
-from ghosts_sim.geometry import camera_to_world
+from ghosts_sim.errors import MissingExtraError, UnknownNameError
 from ghosts_sim.types import Intrinsics, Pose
 
 RENDERERS = ("exact", "baked", "fast")
@@ -158,28 +156,6 @@ class Palette:
         if not seen.all():
             rgb[~seen] = 0
         return Pictures(rgb.reshape(m, height, width, 3), depth_m, self.label[solid].reshape(m, height, width))
-
-
-def frames_of(poses: Sequence[Pose], camera: Intrinsics, device: object) -> Frames:
-    """Pinhole views from poses.
-
-    Raises:
-        ConfigError: there is no pose, or the image's size does not suit the ray caster.
-    """
-    if not poses:
-        raise ConfigError("a renderer needs at least one pose; there is nothing to look at")
-    if camera.width % TILE_PX or camera.height % TILE_PX:
-        raise ConfigError(f"image size must be a multiple of {TILE_PX} pixels, got {camera.width} × {camera.height}")
-    matrix = camera_to_world(
-        [(pose.x_m, pose.y_m, pose.z_m) for pose in poses],
-        [pose.heading_rad for pose in poses],
-        [pose.elevation_rad for pose in poses],
-    )
-    axes = put(matrix, device, np.float32)
-    tall = float(np.tan(camera.vfov_rad / 2))
-    wide = tall * camera.width / camera.height
-    right, down, forward, origin = (axes[:, :3, k] for k in range(4))
-    return Frames(origin, forward, right * wide, down * tall, camera.height, camera.width)
 
 
 def _lengths(camera: Intrinsics) -> np.ndarray:

@@ -48,68 +48,38 @@ class RoomKind:
     """At most so many in a house."""
 
 
+# fmt: off
 ROOM_KINDS: dict[str, RoomKind] = {
-    "living room": RoomKind(
-        (14.0, 48.0),
-        0.3,
-        (0, 1),
-        ("dining room", "kitchen", "entryway"),
-        False,
-        0.75,
-        ("planks", "parquet", "planks", "carpet"),
-        ("paint", "paint", "stripes"),
-        2,
-    ),
-    "kitchen": RoomKind(
-        (8.0, 24.0),
-        0.0,
-        (0,),
-        ("dining room", "living room"),
-        False,
-        0.55,
-        ("tile", "checker", "planks"),
-        ("paint",),
-        1,
-    ),
-    "dining room": RoomKind(
-        (9.0, 26.0), 3.0, (0,), ("kitchen", "living room"), False, 0.6, ("planks", "parquet"), ("paint", "stripes"), 1
-    ),
-    "bedroom": RoomKind(
-        (8.5, 26.0),
-        2.5,
-        (0, 1),
-        ("bathroom", "closet"),
-        False,
-        0.0,
-        ("carpet", "planks", "carpet"),
-        ("paint", "paint", "stripes"),
-        4,
-    ),
-    "bathroom": RoomKind(
-        (3.2, 12.0), 1.2, (0, 1), ("bedroom",), True, 0.0, ("tile", "checker", "marble"), ("wall tile",), 3
-    ),
-    "office": RoomKind((6.0, 18.0), 1.8, (0, 1), (), True, 0.0, ("planks", "carpet"), ("paint", "paint", "brick"), 2),
-    "laundry room": RoomKind(
-        (3.2, 10.0), 2.2, (0, 1), ("kitchen", "bathroom"), True, 0.0, ("tile", "checker"), ("paint",), 1
-    ),
-    "closet": RoomKind((2.2, 8.0), 2.2, (0, 1), ("bedroom",), True, 0.0, ("carpet", "planks"), ("paint",), 2),
-    "library": RoomKind(
-        (8.0, 24.0), 1.6, (0, 1), ("living room", "office"), False, 0.15, ("parquet", "planks"), ("paint", "stripes"), 1
-    ),
-    "gym": RoomKind((9.0, 28.0), 1.4, (0, 1), (), False, 0.0, ("rubber", "planks"), ("paint", "brick"), 1),
-    "entryway": RoomKind(
-        (3.0, 12.0), 3.0, (0,), ("living room",), False, 0.7, ("tile", "marble", "planks"), ("paint",), 1
-    ),
-    "nursery": RoomKind(
-        (7.5, 18.0), 1.6, (0, 1), ("bedroom",), False, 0.0, ("carpet", "planks"), ("stripes", "paint"), 1
-    ),
-    "music room": RoomKind(
-        (10.0, 28.0), 1.6, (0, 1), ("living room",), False, 0.2, ("parquet", "planks"), ("paint", "brick"), 1
-    ),
-    "pantry": RoomKind((2.2, 8.0), 1.5, (0,), ("kitchen",), True, 0.0, ("tile", "checker"), ("paint",), 1),
-    "hallway": RoomKind((3.0, 40.0), 0.0, (0, 1), (), False, 1.0, ("planks", "tile", "parquet"), ("paint",), 9),
-    "stair hall": RoomKind((12.0, 40.0), 0.0, (0, 1), (), False, 1.0, ("planks", "parquet"), ("paint",), 9),
+    "living room": RoomKind((14.0, 48.0), 0.3, (0, 1), beside=("dining room", "kitchen", "entryway"),
+        open_to_hall=0.75, floors=("planks", "parquet", "planks", "carpet"), walls=("paint", "paint", "stripes"),
+        most=2),
+    "kitchen": RoomKind((8.0, 24.0), 0.0, (0,), beside=("dining room", "living room"), open_to_hall=0.55,
+        floors=("tile", "checker", "planks")),
+    "dining room": RoomKind((9.0, 26.0), 3.0, (0,), beside=("kitchen", "living room"), open_to_hall=0.6,
+        floors=("planks", "parquet"), walls=("paint", "stripes")),
+    "bedroom": RoomKind((8.5, 26.0), 2.5, (0, 1), beside=("bathroom", "closet"), floors=("carpet", "planks", "carpet"),
+        walls=("paint", "paint", "stripes"), most=4),
+    "bathroom": RoomKind((3.2, 12.0), 1.2, (0, 1), beside=("bedroom",), back=True,
+        floors=("tile", "checker", "marble"), walls=("wall tile",), most=3),
+    "office": RoomKind((6.0, 18.0), 1.8, (0, 1), back=True, floors=("planks", "carpet"),
+        walls=("paint", "paint", "brick"), most=2),
+    "laundry room": RoomKind((3.2, 10.0), 2.2, (0, 1), beside=("kitchen", "bathroom"), back=True,
+        floors=("tile", "checker")),
+    "closet": RoomKind((2.2, 8.0), 2.2, (0, 1), beside=("bedroom",), back=True, floors=("carpet", "planks"), most=2),
+    "library": RoomKind((8.0, 24.0), 1.6, (0, 1), beside=("living room", "office"), open_to_hall=0.15,
+        floors=("parquet", "planks"), walls=("paint", "stripes")),
+    "gym": RoomKind((9.0, 28.0), 1.4, (0, 1), floors=("rubber", "planks"), walls=("paint", "brick")),
+    "entryway": RoomKind((3.0, 12.0), 3.0, (0,), beside=("living room",), open_to_hall=0.7,
+        floors=("tile", "marble", "planks")),
+    "nursery": RoomKind((7.5, 18.0), 1.6, (0, 1), beside=("bedroom",), floors=("carpet", "planks"),
+        walls=("stripes", "paint")),
+    "music room": RoomKind((10.0, 28.0), 1.6, (0, 1), beside=("living room",), open_to_hall=0.2,
+        floors=("parquet", "planks"), walls=("paint", "brick")),
+    "pantry": RoomKind((2.2, 8.0), 1.5, (0,), beside=("kitchen",), back=True, floors=("tile", "checker")),
+    "hallway": RoomKind((3.0, 40.0), 0.0, (0, 1), open_to_hall=1.0, floors=("planks", "tile", "parquet"), most=9),
+    "stair hall": RoomKind((12.0, 40.0), 0.0, (0, 1), open_to_hall=1.0, floors=("planks", "parquet"), most=9),
 }
+# fmt: on
 """Every room kind by its name, as people say it."""
 
 _LOWERED = ("bathroom", "laundry room", "closet", "pantry", "hallway")
@@ -143,53 +113,26 @@ class Finish:
 
 
 _WOODS: tuple[Color, ...] = (
-    (0.42, 0.25, 0.12),
-    (0.30, 0.16, 0.075),
-    (0.55, 0.37, 0.20),
-    (0.20, 0.105, 0.055),
-    (0.47, 0.31, 0.17),
+    (0.42, 0.25, 0.12), (0.30, 0.16, 0.075), (0.55, 0.37, 0.20), (0.20, 0.105, 0.055), (0.47, 0.31, 0.17),
     (0.36, 0.27, 0.19),
-)
+)  # fmt: skip
 _PAINTS: tuple[Color, ...] = (
-    (0.82, 0.79, 0.72),
-    (0.78, 0.72, 0.60),
-    (0.70, 0.76, 0.78),
-    (0.62, 0.70, 0.62),
-    (0.80, 0.68, 0.58),
-    (0.66, 0.66, 0.70),
-    (0.84, 0.82, 0.80),
-    (0.55, 0.65, 0.72),
-    (0.76, 0.70, 0.44),
-    (0.72, 0.56, 0.50),
-    (0.46, 0.56, 0.50),
-    (0.38, 0.46, 0.58),
-    (0.62, 0.56, 0.68),
-    (0.80, 0.76, 0.66),
-)
+    (0.82, 0.79, 0.72), (0.78, 0.72, 0.60), (0.70, 0.76, 0.78), (0.62, 0.70, 0.62), (0.80, 0.68, 0.58),
+    (0.66, 0.66, 0.70), (0.84, 0.82, 0.80), (0.55, 0.65, 0.72), (0.76, 0.70, 0.44), (0.72, 0.56, 0.50),
+    (0.46, 0.56, 0.50), (0.38, 0.46, 0.58), (0.62, 0.56, 0.68), (0.80, 0.76, 0.66),
+)  # fmt: skip
 _TILES: tuple[Color, ...] = (
-    (0.78, 0.77, 0.74),
-    (0.55, 0.56, 0.57),
-    (0.72, 0.62, 0.50),
-    (0.42, 0.50, 0.54),
-    (0.62, 0.38, 0.26),
+    (0.78, 0.77, 0.74), (0.55, 0.56, 0.57), (0.72, 0.62, 0.50), (0.42, 0.50, 0.54), (0.62, 0.38, 0.26),
     (0.80, 0.78, 0.70),
-)
+)  # fmt: skip
 _WALL_TILES: tuple[Color, ...] = (
-    (0.80, 0.82, 0.82),
-    (0.55, 0.72, 0.76),
-    (0.62, 0.75, 0.66),
-    (0.82, 0.78, 0.70),
-    (0.50, 0.60, 0.74),
+    (0.80, 0.82, 0.82), (0.55, 0.72, 0.76), (0.62, 0.75, 0.66), (0.82, 0.78, 0.70), (0.50, 0.60, 0.74),
     (0.80, 0.66, 0.64),
-)
+)  # fmt: skip
 _CARPETS: tuple[Color, ...] = (
-    (0.62, 0.56, 0.47),
-    (0.45, 0.47, 0.52),
-    (0.50, 0.42, 0.36),
-    (0.36, 0.44, 0.50),
-    (0.58, 0.48, 0.46),
+    (0.62, 0.56, 0.47), (0.45, 0.47, 0.52), (0.50, 0.42, 0.36), (0.36, 0.44, 0.50), (0.58, 0.48, 0.46),
     (0.42, 0.50, 0.42),
-)
+)  # fmt: skip
 _FLOOR_COLORS: dict[str, tuple[Color, ...]] = {
     "planks": _WOODS,
     "parquet": _WOODS,

@@ -7,7 +7,7 @@ direction d is found by OpenGL's cube-map rule at texture direction −Rᵀ d (t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +15,13 @@ from jaxtyping import Float32, UInt8
 
 from ghosts_houses.arrays import Array, fetch, library, put, take
 from ghosts_houses.house import POSE_ROTATION
-from ghosts_houses.render.raycast import Frames, Hits, cast
+from ghosts_houses.render.raycast import TILE_PX, Frames, Hits, cast
 from ghosts_houses.render.scene import Scene
 from ghosts_houses.render.shade import shade
 from ghosts_sim.camera import CUBE_FACES
+from ghosts_sim.errors import ConfigError
 from ghosts_sim.geometry import camera_to_world
-from ghosts_sim.types import Intrinsics
+from ghosts_sim.types import Intrinsics, Pose
 
 
 def skybox_frames(positions_m: Float32[np.ndarray, "b 3"], face_size: int, device: object) -> Frames:
@@ -32,21 +33,26 @@ def skybox_frames(positions_m: Float32[np.ndarray, "b 3"], face_size: int, devic
     return Frames(put(np.repeat(positions_m, 6, 0), device), forward, right, down, face_size, face_size)
 
 
-def view_frame(
-    position_m: tuple[float, float, float], heading_rad: float, elevation_rad: float, camera: Intrinsics, device: object
-) -> Frames:
-    """One pinhole view straight from the house."""
-    matrix = put(camera_to_world(position_m, heading_rad, elevation_rad), device, np.float32)
+def frames_of(poses: Sequence[Pose], camera: Intrinsics, device: object) -> Frames:
+    """Pinhole views from poses.
+
+    Raises:
+        ConfigError: there is no pose, or the image's size does not suit the ray caster.
+    """
+    if not poses:
+        raise ConfigError("a renderer needs at least one pose; there is nothing to look at")
+    if camera.width % TILE_PX or camera.height % TILE_PX:
+        raise ConfigError(f"image size must be a multiple of {TILE_PX} pixels, got {camera.width} × {camera.height}")
+    matrix = camera_to_world(
+        [(pose.x_m, pose.y_m, pose.z_m) for pose in poses],
+        [pose.heading_rad for pose in poses],
+        [pose.elevation_rad for pose in poses],
+    )
+    axes = put(matrix, device, np.float32)
     tall = float(np.tan(camera.vfov_rad / 2))
     wide = tall * camera.width / camera.height
-    return Frames(
-        matrix[None, :3, 3],
-        matrix[None, :3, 2],
-        matrix[None, :3, 0] * wide,
-        matrix[None, :3, 1] * tall,
-        camera.height,
-        camera.width,
-    )
+    right, down, forward, origin = (axes[:, :3, k] for k in range(4))
+    return Frames(origin, forward, right * wide, down * tall, camera.height, camera.width)
 
 
 @dataclass(frozen=True)

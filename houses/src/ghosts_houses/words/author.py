@@ -9,8 +9,8 @@ import numpy as np
 
 from ghosts_houses.house import House
 from ghosts_houses.plan.rooms import HALLS
+from ghosts_houses.tables import entries, lines, sections
 from ghosts_houses.words.facts import Fact, Name
-from ghosts_houses.words.tables import entries, lines, sections
 from ghosts_houses.words.traits import Appearance
 from ghosts_houses.words.vocabulary import (
     COLORS,
@@ -26,7 +26,7 @@ from ghosts_houses.words.vocabulary import (
     room_names,
 )
 
-_TEXTS = sections("phrases.txt")
+_TEXTS = sections("words/phrases.txt")
 _SYNONYMS = entries(_TEXTS.pop("words"))
 PHRASES = {name: lines(text) for name, text in _TEXTS.items()}
 """Templates by what they say."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from ghosts_houses.words.tables import entries, lines, names, sections
+from ghosts_houses.tables import entries, lines, names, sections
 
-_WORDS = sections("lexicon.txt")
+_WORDS = sections("words/lexicon.txt")
 
 
 def _inverted(table: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

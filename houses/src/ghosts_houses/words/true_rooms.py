@@ -1,4 +1,4 @@
-"""Where on a walk claims about rooms and doors hold."""
+"""Where on a walk claims about rooms, doors, stairs and floors hold."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from ghosts_sim.geometry import heading_of, turn_rad
 
 _IN_DOOR_M = 0.7
 """A walker this near to a door's middle stands in the doorway."""
+_FLOORS = {"first": 0, "ground": 0, "main": 0, "second": 1, "third": 2}
+_STAIR_M = 2.0
+"""A walker this near to the end of a flight is at it."""
 
 
 def room_spans(house: House, walk: Walk, claim: Claim) -> list[Span]:
@@ -197,3 +200,35 @@ def _door_number(house: House, walk: Walk, at_m: float, taken: int, side: str) -
         abeam = np.flatnonzero((ahead[:-1] > 0) & (ahead[1:] <= 0) & (np.abs(right[:-1]) < 2.5))
         count += len(abeam) > 0 and bool((right[abeam] > 0).any() == (side == "right"))
     return count
+
+
+def stair_spans(house: House, walk: Walk, claim: Claim) -> list[Span]:
+    """Stretches of a walk where a claim on stairs holds."""
+    ground, at = walk.nodes_m[:, 2], walk.node_at_m
+    if claim.kind == "climb":
+        sign = 1 if claim.side == "up" else -1
+        return [
+            (float(at[k]), float(at[k + 1])) for k in range(len(ground) - 1) if sign * (ground[k + 1] - ground[k]) > 0.2
+        ]
+    if claim.kind == "onstairs":
+        between = all(abs(ground[-1] - room.floor_z_m) > 0.2 for room in house.rooms)
+        return [(walk.end_m, walk.end_m)] if between else []
+    if claim.kind == "end":
+        ends = [np.array(stair.head_m if claim.side == "top" else stair.foot_m) for stair in house.stairs]
+        near = [k for k, node in enumerate(walk.nodes_m) if any(np.linalg.norm(node - p) < _STAIR_M for p in ends)]
+        if claim.final:
+            near = [k for k in near if k == len(walk.nodes_m) - 1]
+        return [(float(at[k]), float(at[k])) for k in near]
+    return [(float(at[k]), float(at[k])) for k in range(len(at)) if _on_floor(house, walk, claim.side, k)]
+
+
+def _on_floor(house: House, walk: Walk, floor: str, node: int) -> bool:
+    """Whether a viewpoint is on the named floor, or on a floor above or below an earlier one."""
+    heights = sorted({room.floor_z_m for room in house.rooms})
+    here = float(walk.nodes_m[node, 2])
+    if not any(abs(here - height) < 0.2 for height in heights):
+        return False
+    if floor in _FLOORS:
+        return _FLOORS[floor] < len(heights) and abs(here - heights[_FLOORS[floor]]) < 0.2
+    rise = here - walk.nodes_m[:node, 2]
+    return bool((rise < -1.0).any() if floor == "lower" else (rise > 1.0).any())

@@ -11,8 +11,7 @@ from jaxtyping import Bool, Float
 
 from ghosts_houses.house import House
 from ghosts_houses.words.reader import Claim, read
-from ghosts_houses.words.true_rooms import door_spans, room_spans
-from ghosts_houses.words.true_stairs import stair_spans
+from ghosts_houses.words.true_rooms import door_spans, room_spans, stair_spans
 from ghosts_houses.words.true_things import thing_spans, window_spans
 from ghosts_houses.words.walk import Span, Walk, sighted
 from ghosts_sim.geometry import heading_of, turn_rad

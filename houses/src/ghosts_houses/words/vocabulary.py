@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from ghosts_houses.words.tables import entries, names, sections
+from ghosts_houses.tables import entries, names, sections
 
-_WORDS = sections("vocabulary.txt")
+_WORDS = sections("words/vocabulary.txt")
 _NOUNS, _ROOMS = entries(_WORDS["things"]), entries(_WORDS["rooms"])
 TRAITS, PLACES, COLORS, FLOORS, WALLS = (
     entries(_WORDS[name]) for name in ("traits", "places", "colors", "floors", "walls")

@@ -1,4 +1,4 @@
-"""Tables of words, kept as text beside this module. An entry that ends with `*3` is listed three times."""
+"""Tables that are kept as text files of this package. An entry that ends with `*3` is listed three times."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def sections(file: str) -> dict[str, str]:
-    """The parts of a text file of this folder, each under a line `[name]`; lines that begin with `#` are left out."""
+    """The parts of a text file of the package, each under a line `[name]`; lines that begin with `#` are left out."""
     found: dict[str, str] = {}
-    for part in ("\n" + Path(__file__).with_name(file).read_text("utf-8")).split("\n[")[1:]:
+    for part in ("\n" + (Path(__file__).parent / file).read_text("utf-8")).split("\n[")[1:]:
         name, _, rest = part.partition("]\n")
         found[name] = "\n".join(line for line in rest.split("\n") if line and not line.startswith("#"))
     return found
