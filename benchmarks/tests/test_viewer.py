@@ -15,7 +15,8 @@ from ghosts_benchmarks import command as bench
 from ghosts_benchmarks import viewer
 from ghosts_benchmarks.viewer import Latency, measure_viewer
 from ghosts_sim.errors import ConfigError, GhostsError
-from view_fixtures import combs, photos, run
+from landmark_world import combs
+from view_fixtures import photos, run
 
 __all__ = ["combs", "photos", "run"]
 

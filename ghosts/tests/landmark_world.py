@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ghosts.config import (
     Experiment,
@@ -135,3 +136,9 @@ def load(folder: Path, experiment: Experiment) -> Dataset:
 @lru_cache(16)
 def _opened(folder: Path, reading: Reading) -> Dataset:
     return open_dataset(DataRoot(folder), reading)
+
+
+@pytest.fixture(scope="session")
+def combs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data root, which nobody changes."""
+    return make_landmark_root(tmp_path_factory.mktemp("view") / "combs")

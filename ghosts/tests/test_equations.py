@@ -110,13 +110,6 @@ def test_masked_convolution_is_zero_off_the_mask() -> None:
     assert_close(masked_convolution(values, observed, weight, bias), torch.where(observed, plain, 0.0))
 
 
-@pytest.mark.parametrize("convolution", [sparse_convolution, masked_convolution])
-def test_gradients_of_convolutions(convolution: object) -> None:
-    observed = random(2, 1, 4, 3) < 0.0
-    inputs = [random(*shape, seed=3).requires_grad_() for shape in ((2, 2, 4, 3), (3, 2, 3, 3), (3,))]
-    assert torch.autograd.gradcheck(lambda v, w, b: convolution(v, observed, w, b), inputs)
-
-
 def points(features: list, xy: list, valid: list | None = None) -> Points:
     """One item from plain lists."""
     place = torch.tensor([[[x, y, 9.0] for x, y in xy]])

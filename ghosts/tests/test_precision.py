@@ -16,15 +16,12 @@ from ghosts_sim.cli import main
 from ghosts_sim.errors import UnknownNameError
 from landmark_world import make_landmark_root
 from shared import shared_object
+from trainings import small_options
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGILL)"
 FELL_BACK = "ghosts: half precision does not work on this processor ({}); the networks run in float32\n"
-SMALL = [
-    *("--preset", "tiny", "--device", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
-    *("--model.mapper.features", "8", "--model.mapper.channels", "8", "--train.batch", "4", "--train.iterations", "2"),
-    *("--train.log-every", "1", "--select-examples", "4"),
-]
+SMALL = small_options(log_every=1)
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from ghosts.weights.checkpoint import save_checkpoint
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.types import Intrinsics
 from image_roots import make_image_root
-from landmark_world import load, make_landmark_root, small_experiment
+from landmark_world import load, small_experiment
 
 SEED = 5
 
@@ -34,12 +34,6 @@ def save_untrained(path: Path, root: Path, experiment: Experiment, seed: int = S
     weights = {f"model/{name}": value for name, value in task.model.state_dict().items()}
     save_checkpoint(path, weights, {"iteration": 0, **task.about()})
     return path
-
-
-@pytest.fixture(scope="session")
-def combs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data root of landmarks."""
-    return make_landmark_root(tmp_path_factory.mktemp("view") / "combs")
 
 
 @pytest.fixture(scope="session")

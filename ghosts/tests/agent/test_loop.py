@@ -16,7 +16,6 @@ from ghosts.agent.loop import TOGETHER, GhostAgent, choose_best, decide, thinker
 from ghosts.data.examples import DEV_UNSEEN, TRAIN
 from ghosts.data.symmetry import Symmetry
 from ghosts.run.rollout import walk_episodes
-from ghosts_sim.errors import ConfigError
 from landmark_world import EDGES, STEP_M
 
 
@@ -186,30 +185,11 @@ def test_worlds_under_a_symmetry_are_seen_so(comb: Comb) -> None:
     np.testing.assert_allclose(np.linalg.norm(after.xyz_m, axis=1), STEP_M)
 
 
-def test_walks_are_deterministic_and_independent_of_the_batch(comb: Comb) -> None:
-    agent = comb.run.agent()
-
-    def walk(count: int) -> list[list[int]]:
-        return [
-            path
-            for at in range(0, len(comb.examples), count)
-            for path in walk_episodes(agent, comb.world, comb.world.begin(comb.examples[at : at + count])).paths
-        ]
-
-    assert walk(8) == walk(8)
-    assert walk(3) == walk(8)
-
-
 def test_true_beliefs_replace_the_filter(comb: Comb) -> None:
     episodes = comb.world.with_true_beliefs(comb.world.begin(comb.examples), comb.task.model.config)
     rollout = walk_episodes(comb.run.agent(), comb.world, episodes, most=1, keep=True)
     assert rollout.steps[0].thought.trace is None
     assert torch.equal(rollout.steps[0].thought.mass, episodes.beliefs)
-
-
-def test_step_limit_is_checked(comb: Comb) -> None:
-    with pytest.raises(ConfigError, match="step_limit must be at least 1, got 0"):
-        GhostAgent(comb.task.model, step_limit=0)
 
 
 def test_only_walkers_that_go_on_think_filled_up_to_a_few_sizes() -> None:

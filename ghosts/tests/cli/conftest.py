@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from view_fixtures import agent, baseline, combs, photos, run
+from view_fixtures import agent, baseline, photos, run
 
-__all__ = ["agent", "baseline", "combs", "photos", "run"]
+__all__ = ["agent", "baseline", "photos", "run"]

@@ -20,12 +20,9 @@ from ghosts_sim.landmarks.captioners import build_captions
 from ghosts_sim.landmarks.captions import captions_file
 from ghosts_sim.senses import SENSES, SUITES, Shown
 from landmark_world import SCANS, make_landmark_root
+from trainings import small_options
 
-SMALL = [
-    *("--preset", "tiny", "--device", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
-    *("--model.mapper.features", "8", "--model.mapper.channels", "8", "--train.batch", "4", "--train.iterations", "2"),
-    *("--train.log-every", "2", "--train.evaluate-every", "2", "--select-examples", "4"),
-]
+SMALL = small_options()
 READ = ["--landmarks.captions", "--landmarks.detections", "--landmarks.vectors", "--landmarks.doors"]
 
 

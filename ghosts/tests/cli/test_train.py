@@ -19,12 +19,9 @@ from ghosts.train import goal_task
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
 from ghosts_sim.cli import main
 from landmark_world import load, make_landmark_root
+from trainings import small_options
 
-SMALL = [
-    *("--preset", "tiny", "--device", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
-    *("--model.mapper.features", "8", "--model.mapper.channels", "8", "--train.batch", "4", "--train.iterations", "4"),
-    *("--train.log-every", "2", "--train.evaluate-every", "2", "--select-examples", "4"),
-]
+SMALL = small_options(iterations=4)
 
 
 @pytest.fixture
@@ -47,7 +44,9 @@ def test_train_and_the_same_command_again(data: Path, tmp_path: Path, capsys: py
     before = (out / LAST).read_bytes()
     main(arguments)
     assert (out / LAST).read_bytes() == before
-    assert "iteration 4: dev_unseen success" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "iteration 4: dev_unseen success" in told
+    assert f"{out / LAST}: finished already, at iteration 4" in told
 
 
 def test_interrupted(
@@ -109,31 +108,6 @@ def test_help_lists_the_presets(words: list[str], capsys: pytest.CaptureFixture[
     for name, make in (item for purpose in PURPOSES for item in presets(purpose).items()):
         assert make.__doc__
         assert f" {name} {make.__doc__.splitlines()[0]} " in text
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "named"),
-    [
-        ("goal", "houses-filter", ("--select", "--train.batch", "--model.filter.headings", "--landmarks.sight-m")),
-        (
-            "vln",
-            "landmarks-agent",
-            ("--warm-start", "--train.freeze-filter", "--model.step-limit", "--model.planner.sure", "--train.batch"),
-        ),
-    ],
-)
-def test_help_of_each_kind(kind: str, name: str, named: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """Options start from the preset that is asked for."""
-    for asked in ([], [f"--preset=tiny{'-agent' if kind == 'vln' else ''}"]):
-        with pytest.raises(SystemExit, match="0"):
-            main(["train", kind, *asked, "--help"])
-        text = " ".join(capsys.readouterr().out.replace("│", " ").split())
-        assert text.startswith(f"usage: ghosts train {kind} [-h]")
-        assert all(word in text for word in named)
-        start = asked[0].split("=")[1] if asked else name
-        known = preset(start, kind)
-        assert f"lists the presets). (default: {start})" in text
-        assert f"--train.iterations INT (default: {known.train.iterations})" in text
 
 
 KINDS = {make().__class__: (purpose, name) for purpose in PURPOSES for name, make in presets(purpose).items()}

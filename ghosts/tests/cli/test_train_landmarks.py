@@ -14,17 +14,9 @@ from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts_sim.cli import main
 from ghosts_sim.dataroot import DataRoot
 from landmark_world import make_landmark_root
+from trainings import small_options
 
-SMALL = [
-    *("--preset", "tiny", "--device", "cpu", "--model.mapper.rows", "32", "--model.mapper.cols", "32"),
-    *("--model.mapper.features", "8", "--model.mapper.channels", "8", "--train.batch", "4", "--train.iterations", "2"),
-    *("--train.log-every", "2", "--train.evaluate-every", "2", "--select-examples", "4"),
-]
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_landmark_root(tmp_path_factory.mktemp("combs") / "root")
+SMALL = small_options()
 
 
 @pytest.mark.parametrize(
@@ -36,29 +28,20 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("--landmarks.floor", set()),
     ],
 )
-def test_each_part_can_be_left_out(data: Path, tmp_path: Path, option: str, missing: set[str]) -> None:
+def test_each_part_can_be_left_out(combs: Path, tmp_path: Path, option: str, missing: set[str]) -> None:
     run = tmp_path / "run"
-    main(["train", "goal", *SMALL, option, "--data", str(data), "--out", str(run)])
+    main(["train", "goal", *SMALL, option, "--data", str(combs), "--out", str(run)])
     reading = load_run(run).reading
-    tiles = open_dataset(DataRoot(data), reading).bank.labels
+    tiles = open_dataset(DataRoot(combs), reading).bank.labels
     assert reading.labels is not None
     assert tiles is not None
     shown = {reading.labels.labels[number].kind for number in np.unique(tiles.label)}
     assert shown == {"structure", "object", "room"} - missing
     table = tmp_path / "table"
-    where = ["--data", str(data), "--split", "dev_unseen", "--device", "cpu", "--out", str(table)]
+    where = ["--data", str(combs), "--split", "dev_unseen", "--device", "cpu", "--out", str(table)]
     main(["eval", "goal", "--run", str(run), *where])
     (summary,) = table.glob("*.json")
     assert len(json.loads(summary.read_text())["splits"]["dev_unseen"]["models"]["tiny"]["success"]["steps"]) == 8
-
-
-def test_nothing_to_see(data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    options = [f"--landmarks.no-{name}" for name in ("floor", "objects", "rooms")]
-    with pytest.raises(SystemExit):
-        main(["train", "goal", *SMALL, *options, "--data", str(data), "--out", str(tmp_path)])
-    captured = capfd.readouterr()
-    text = " ".join((captured.out + captured.err).replace("│", " ").split())
-    assert "objects, rooms and floor are all off: nothing to see" in text
 
 
 def test_words_and_labels_by_their_meaning(tmp_path: Path) -> None:

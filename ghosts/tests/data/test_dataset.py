@@ -99,13 +99,6 @@ def test_observation_follows_experiment_and_root(root: DataRoot, tmp_path: Path)
         choose_source(DataRoot(bare), reading_of(preset("houses-filter")))
 
 
-def test_nothing_is_made_silently(tmp_path: Path) -> None:
-    data = DataRoot(make_image_root(tmp_path / "root", {"train": TRAIN}, count=2, face_px=16))
-    with pytest.raises(DataError, match=r"no tiles of this data root; make them with: ghosts tiles --data"):
-        opened(data, preset("houses-filter"))
-    assert not (data.path / "tiles").exists()
-
-
 def test_settings_that_do_not_fit_are_refused(root: DataRoot) -> None:
     with pytest.raises(ConfigError, match="8 channels, the model expects 64"):
         opened(root, preset("houses-filter"))

@@ -73,28 +73,6 @@ def test_joined_file_holds_every_building(data: DataRoot, tmp_path: Path) -> Non
     assert torch.equal(load_file(folder / JOINED)["features"][7:], random_tiles(1).features)
 
 
-def test_joining_again_leaves_the_file_alone(data: DataRoot, tmp_path: Path) -> None:
-    folder = tmp_path / "tiles"
-    for seed, scan in enumerate(SCANS):
-        write(folder, data, scan, seed)
-    join_parts(folder, data, SETTINGS, SCANS)
-    before = (folder / JOINED).stat()
-    assert join_parts(folder, data, SETTINGS, SCANS)
-    assert (folder / JOINED).stat().st_ino == before.st_ino
-
-
-def test_new_part_replaces_its_building_only(data: DataRoot, tmp_path: Path) -> None:
-    folder = tmp_path / "tiles"
-    for seed, scan in enumerate(SCANS):
-        write(folder, data, scan, seed)
-    join_parts(folder, data, SETTINGS, SCANS)
-    write(folder, data, "right", 9)
-    join_parts(folder, data, SETTINGS, SCANS)
-    stored = read_tiles(folder / JOINED)
-    assert torch.equal(stored.tiles("left")[1].features, random_tiles(0).features)
-    assert torch.equal(stored.tiles("right")[1].features, random_tiles(9).features)
-
-
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
 def test_features_are_memory_mapped(data: DataRoot, tmp_path: Path) -> None:
     folder = tmp_path / "tiles"

@@ -31,7 +31,6 @@ from ghosts.mapping.backbone import SmallBackbone
 from ghosts.words.tokens import Vocabulary
 from ghosts_houses.task.drive import driven
 from ghosts_houses.task.episode import ContinuousEpisode, houses_of, open_episode
-from ghosts_houses.task.picture import filmstrip
 from ghosts_houses.task.scores import CeScores
 from ghosts_houses.task.simulator import SimulatorConfig
 from ghosts_sim.episodes import each_instruction
@@ -261,10 +260,3 @@ def test_a_drive_is_filmed(
     assert [taken for taken, _ in filmed[0].looks] == [12]
     with pytest.raises(ConfigError, match="--drive films one run that drives by itself; leave out --photo"):
         film_command.main([*film, "--photo"])
-
-
-def test_a_filmstrip_keeps_first_and_last() -> None:
-    pictures = [np.full((4, 6, 3), k, np.uint8) for k in range(21)]
-    strip = filmstrip(pictures, most=3)
-    assert strip.shape == (8, 12, 3)
-    assert (strip[0, 0, 0], strip[0, 6, 0], strip[4, 0, 0], strip[4, 6, 0]) == (0, 10, 20, 255)

@@ -19,7 +19,7 @@ from ghosts.methods.ghost.settings import FilterExperiment
 from ghosts.methods.hand_coded.model import HandCoded
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.types import Grid
-from landmark_world import load, make_landmark_root, small_experiment
+from landmark_world import load, small_experiment
 
 GRID = Grid(5, 4, 1.0)  # cell (row r, column c) is centred at x = c − 1.5, y = r − 2
 
@@ -89,14 +89,9 @@ def test_calibration_error_by_hand() -> None:
     assert scores([1.0, 9.0], [1.0, 0.0]).calibration_error() == 0.0
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_landmark_root(tmp_path_factory.mktemp("world") / "root")
-
-
-def test_scores_do_not_depend_on_batches_or_order(folder: Path) -> None:
+def test_scores_do_not_depend_on_batches_or_order(combs: Path) -> None:
     experiment = small_experiment()
-    data = load(folder, experiment)
+    data = load(combs, experiment)
     model, examples = task_of(experiment, data).model, data.examples("val_seen")
     whole = evaluate_goal(model, data, examples, steps=3)
     assert not model.training
@@ -129,9 +124,9 @@ class Spot(nn.Module):
         return mean_prediction([goal.expand(-1, seen.cells.steps, -1, -1)], grid)
 
 
-def test_symmetric_worlds_have_one_say_together(folder: Path) -> None:
+def test_symmetric_worlds_have_one_say_together(combs: Path) -> None:
     experiment = small_experiment()
-    data = load(folder, experiment)
+    data = load(combs, experiment)
     examples = data.examples("val_seen")[:7]
 
     def scored(ahead: bool, symmetries: int) -> GoalScores:
@@ -148,13 +143,13 @@ def test_symmetric_worlds_have_one_say_together(folder: Path) -> None:
     np.testing.assert_allclose(scored(False, 4).confidence, 0.25, atol=0.01)
     oblong = replace(experiment, model=replace(experiment.model, mapper=replace(experiment.model.mapper, cols=64)))
     with pytest.raises(ConfigError, match=r"square maps, this model has \d+ × 64 cells"):
-        evaluate_goal(Spot(oblong, ahead=True), load(folder, oblong), examples, Execution(symmetries=4))
+        evaluate_goal(Spot(oblong, ahead=True), load(combs, oblong), examples, Execution(symmetries=4))
 
 
-def test_processes_share_batches(folder: Path) -> None:
+def test_processes_share_batches(combs: Path) -> None:
     """Each of three processes scores its batches; their sum is what one process alone finds, bit for bit."""
     experiment = hand_coded_of(small_experiment())
-    data, model = load(folder, experiment), HandCoded(experiment.model)
+    data, model = load(combs, experiment), HandCoded(experiment.model)
     examples = data.examples("dev_unseen")
 
     class Shared(Fabric):

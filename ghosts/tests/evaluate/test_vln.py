@@ -36,12 +36,6 @@ def test_walks_do_not_depend_on_the_batch_and_leave_the_mode_alone(comb: Comb) -
     comb.task.model.eval()
 
 
-def test_planner_walks_too(comb: Comb) -> None:
-    planned = walks(comb, planner=True)
-    assert [path[0] for path in planned] == [example.start for example in comb.examples]
-    assert planned != walks(comb)
-
-
 def test_symmetric_worlds_choose_together(comb: Comb) -> None:
     """A copy of the world that is rotated does not change the walk, and each copy has a say."""
 

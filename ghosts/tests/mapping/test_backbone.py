@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
 
-from ghosts.config import MapperConfig
 from ghosts.mapping.backbone import ResNetBackbone, SmallBackbone
-from ghosts.mapping.mapper import Mapper
-from ghosts.mapping.observations import observations_of
-from ghosts.mapping.points import points_from_rgbd
 from ghosts.mapping.resnet import BasicBlock, FrozenBatchNorm2d, normalise_imagenet
-from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts_sim.errors import DataError
-from ghosts_sim.geometry import camera_to_world
-from ghosts_sim.types import Grid, Intrinsics
 
 
 @pytest.fixture(scope="module")
@@ -117,24 +108,3 @@ def test_small_backbone() -> None:
     torch.testing.assert_close(small(rgb[:1]), features[:1], rtol=1e-4, atol=1e-4)
     with pytest.raises(ValueError, match="without a segmentation head"):
         SmallBackbone().segment(features)
-
-
-@pytest.mark.parametrize("kind", ["small", "resnet"])
-def test_gradient_reaches_the_pixels_from_the_map(kind: str, resnet: ResNetBackbone) -> None:
-    """Backbone, points, tiles, two steps of the map: a loss on the last map moves the pixels of both steps."""
-    torch.manual_seed(1)
-    backbone = SmallBackbone() if kind == "small" else resnet
-    mapper = Mapper(MapperConfig(features=backbone.channels, channels=8))
-    lens = Intrinsics(width=80, height=64, vfov_rad=math.pi / 3)
-    rgb = (torch.rand(2, 2, 64, 80, 3) * 255).requires_grad_()
-    depth_m = torch.full((1, 2, 64, 80), 2.0)
-    views = camera_to_world(np.array([0.0, 0.0, 1.5]), np.array([0.0, 1.5]), -0.5)
-    poses = torch.from_numpy(views)[None].float()
-    features = torch.stack([backbone(views) for views in rgb])
-    points = points_from_rgbd(features, depth_m.expand(2, -1, -1, -1), poses.expand(2, -1, -1, -1), lens)
-    cells = place_tiles(tiles_from_points(points, 0.5), 2, np.zeros((1, 2)), Grid(16, 16, 0.5))
-    mapper(observations_of(cells, 3, 2)).last().map.square().sum().backward()
-    assert torch.isfinite(rgb.grad).all()
-    for step in range(2):
-        for view in range(2):
-            assert (rgb.grad[step, view] != 0).float().mean() > 0.5

@@ -43,7 +43,8 @@ from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.types import Intrinsics
 from image_roots import make_image_root
-from landmark_world import load, make_landmark_root, small_experiment
+from landmark_world import load, small_experiment
+from trainings import one_process
 
 CPU = torch.device("cpu")
 
@@ -66,31 +67,22 @@ def kind_of_agent(kind: str, decoder: DecoderConfig, step_limit: int = 8, **trai
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_landmark_root(tmp_path_factory.mktemp("navigate") / "root")
-
-
-@pytest.fixture(scope="module")
-def data(root: Path) -> Dataset:
-    return load(root, agent_experiment())
-
-
-def fabric() -> Fabric:
-    return Fabric(accelerator="cpu", devices=1)
+def data(combs: Path) -> Dataset:
+    return load(combs, agent_experiment())
 
 
 def trained(data: Dataset, out: Path, experiment: Experiment) -> EpisodeTask[Any, Any]:
     """An agent after training."""
     task = task_of(experiment, data)
     with unchecked():
-        train(task, fabric(), RunFiles.of(out), threads=0)
+        train(task, one_process(), RunFiles.of(out), threads=0)
     return task
 
 
 def train_goal(experiment: FilterExperiment, data: Dataset, out: Path) -> dict[str, torch.Tensor]:
     """Weights of a goal predictor, left in `out` too."""
     task = task_of(experiment, data)
-    train(task, fabric(), RunFiles.of(out), threads=0)
+    train(task, one_process(), RunFiles.of(out), threads=0)
     return task.model.state_dict()
 
 
@@ -221,7 +213,7 @@ def test_walking_leaves_the_task_in_training_mode(data: Dataset) -> None:
     task = NavigationTask(agent_experiment(), data)
     task.train()
     before = {name: value.clone() for name, value in task.state_dict().items()}
-    batch = task.ready(task.draw(0, Share()), fabric())
+    batch = task.ready(task.draw(0, Share()), one_process())
     assert task.training
     assert batch.active[:, 0].all()
     for name, value in task.state_dict().items():
@@ -254,9 +246,9 @@ def test_training_learns_the_way(data: Dataset, tmp_path: Path, agent: Any) -> N
     assert after >= before + 0.5
 
 
-def test_warm_start_takes_the_filter_and_leaves_the_policy(root: Path, tmp_path: Path) -> None:
+def test_warm_start_takes_the_filter_and_leaves_the_policy(combs: Path, tmp_path: Path) -> None:
     goal = small_experiment(iterations=2, checkpoint_every=2)
-    goal_data = load(root, goal)
+    goal_data = load(combs, goal)
     before = train_goal(goal, goal_data, tmp_path / "goal")
     own = task_of(agent_experiment(), goal_data, warm_start=tmp_path / "goal" / "last.safetensors")
     after = own.model.state_dict()
@@ -294,10 +286,10 @@ def test_a_shipped_filter_is_named_without_the_policy_beside_it(
     assert taken["landmarks-improved"] >= {part for part in before if not part.startswith("policy.")}
 
 
-def test_warm_start_refuses_other_models(root: Path, data: Dataset, tmp_path: Path) -> None:
+def test_warm_start_refuses_other_models(combs: Path, data: Dataset, tmp_path: Path) -> None:
     goal = small_experiment(iterations=1, checkpoint_every=1)
     wider = replace(goal, model=replace(goal.model, mapper=replace(goal.model.mapper, channels=4)))
-    wide_data = load(root, wider)
+    wide_data = load(combs, wider)
     train_goal(wider, wide_data, tmp_path / "goal")
     file = tmp_path / "goal" / "last.safetensors"
     with pytest.raises(DataError, match=r"a model of other sizes \(.* has the size .* expected .*\); use the same"):
@@ -311,9 +303,9 @@ def test_warm_start_refuses_other_models(root: Path, data: Dataset, tmp_path: Pa
         method("seq2seq").check_start(seq2seq_experiment(DecoderConfig()), tmp_path / "a", file)
 
 
-def test_a_goal_predictor_acts_through_the_planner_alone(root: Path, tmp_path: Path) -> None:
+def test_a_goal_predictor_acts_through_the_planner_alone(combs: Path, tmp_path: Path) -> None:
     goal = small_experiment(iterations=1, checkpoint_every=1)
-    train_goal(goal, load(root, goal), tmp_path)
+    train_goal(goal, load(combs, goal), tmp_path)
     run = load_run(tmp_path / "last.safetensors")
     assert not run.experiment.acts
     assert run.iteration == 1
@@ -346,13 +338,13 @@ def shrunk(whole: Experiment) -> ModelParts:
 
 
 @pytest.mark.parametrize("name", sorted(presets("vln")))
-def test_every_preset_trains_and_walks(name: str, root: Path, houses: DataRoot, tmp_path: Path) -> None:
+def test_every_preset_trains_and_walks(name: str, combs: Path, houses: DataRoot, tmp_path: Path) -> None:
     """Two iterations of each, with small layers, on landmarks or on images' tiles."""
     whole = presets("vln")[name]()
     images = whole.data.observation == "images"
     train_config = replace(whole.train, iterations=2, batch=4, agent_steps=2, precision="32-true")
     experiment = replace(whole, model=shrunk(whole), train=train_config)
-    data = open_dataset(houses if images else DataRoot(root), reading_of(experiment, training=True))
+    data = open_dataset(houses if images else DataRoot(combs), reading_of(experiment, training=True))
     assert (data.bank.features is not None) == images
     warm = None
     if isinstance(experiment, AgentExperiment) and experiment.train.freeze_filter:
@@ -362,7 +354,7 @@ def test_every_preset_trains_and_walks(name: str, root: Path, houses: DataRoot, 
         train_goal(goal, data, tmp_path / "goal")
         warm = tmp_path / "goal" / "last.safetensors"
     task = task_of(experiment, data, warm_start=warm)
-    train(task, fabric(), RunFiles.of(tmp_path), threads=0)
+    train(task, one_process(), RunFiles.of(tmp_path), threads=0)
     examples = data.examples("val_unseen" if images else "dev_unseen")[:4]
     paths = walk_split(run_of(task), data, examples)
     assert [path[0] for path in paths] == [example.start for example in examples]

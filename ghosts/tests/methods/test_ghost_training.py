@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightning_fabric import Fabric
 
 from checks import unchecked
 from crafted import respoilt, write_checkpoint
@@ -33,27 +32,18 @@ from ghosts.train.task import Share
 from ghosts.train.trainer import RunFiles, train
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from ghosts_sim.errors import ConfigError, DataError
-from landmark_world import load, make_landmark_root, small_experiment
-from trainings import agent_experiment, seq2seq_experiment
+from landmark_world import load, small_experiment
+from trainings import agent_experiment, one_process, seq2seq_experiment
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_landmark_root(tmp_path_factory.mktemp("vln") / "root")
-
-
-@pytest.fixture(scope="module")
-def goal_run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def goal_run(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A goal predictor to start from."""
     goal, out = small_experiment(iterations=2, checkpoint_every=2), tmp_path_factory.mktemp("goal")
-    train(task_of(goal, load(folder, goal)), fabric(), RunFiles.of(out), threads=0)
+    train(task_of(goal, load(combs, goal)), one_process(), RunFiles.of(out), threads=0)
     return out / LAST
-
-
-def fabric() -> Fabric:
-    return Fabric(accelerator="cpu", devices=1)
 
 
 def trained(
@@ -67,7 +57,7 @@ def trained(
     task = task_of(experiment, data, warm_start=warm_start)
     if score is not None:
         task.score = lambda fabric: score()  # type: ignore[method-assign]
-    train(task, fabric(), RunFiles.of(out), threads=0)
+    train(task, one_process(), RunFiles.of(out), threads=0)
     return task
 
 
@@ -76,9 +66,9 @@ def losses(out: Path) -> list[float]:
     return [row["loss"] for row in rows if "loss" in row]
 
 
-def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, GraphWalks, WalkPlan]:
+def frozen_and_joint(combs: Path) -> tuple[NavigationTask, NavigationTask, GraphWalks, WalkPlan]:
     """Two tasks of equal weights that walk as they are told, and a plan for both."""
-    data = load(folder, agent_experiment())
+    data = load(combs, agent_experiment())
     settings = ({"own_actions": 0.0, "freeze_filter": freeze} for freeze in (True, False))
     frozen, joint = (NavigationTask(agent_experiment(**train), data) for train in settings)
     joint.model.load_state_dict(frozen.model.state_dict())
@@ -90,8 +80,8 @@ def frozen_and_joint(folder: Path) -> tuple[NavigationTask, NavigationTask, Grap
     return frozen, joint, GraphWalks(data, CPU), plan
 
 
-def test_a_frozen_filters_loss_is_the_policys_part_of_the_whole(folder: Path) -> None:
-    frozen, joint, world, plan = frozen_and_joint(folder)
+def test_a_frozen_filters_loss_is_the_policys_part_of_the_whole(combs: Path) -> None:
+    frozen, joint, world, plan = frozen_and_joint(combs)
     alone, whole = frozen.collect(world, plan), joint.collect(world, plan)
     assert isinstance(alone, Choices)
     assert isinstance(whole, NavBatch)
@@ -103,9 +93,9 @@ def test_a_frozen_filters_loss_is_the_policys_part_of_the_whole(folder: Path) ->
     torch.testing.assert_close(frozen(alone), parts[1] - parts[0], rtol=1e-4, atol=1e-4)
 
 
-def test_a_frozen_filter_stays_as_it_is(folder: Path, goal_run: Path, tmp_path: Path) -> None:
+def test_a_frozen_filter_stays_as_it_is(combs: Path, goal_run: Path, tmp_path: Path) -> None:
     experiment = agent_experiment(freeze_filter=True, iterations=3, checkpoint_every=3, ema=0.5)
-    data = load(folder, experiment)
+    data = load(combs, experiment)
     task = trained(experiment, data, tmp_path, goal_run)
     before, after = load_checkpoint(goal_run).part("model"), task.model.state_dict()
     for name, value in after.items():
@@ -121,11 +111,11 @@ def test_a_frozen_filter_stays_as_it_is(folder: Path, goal_run: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", ["together", "frozen", "seq2seq"])
-def test_resume_goes_on_bit_for_bit(kind: str, folder: Path, goal_run: Path, tmp_path: Path) -> None:
+def test_resume_goes_on_bit_for_bit(kind: str, combs: Path, goal_run: Path, tmp_path: Path) -> None:
     settings = {"iterations": 4, "checkpoint_every": 2, "evaluate_every": 1, "ema": 0.5}
     agents = {"frozen": agent_experiment(freeze_filter=True, **settings), "seq2seq": seq2seq_experiment(**settings)}
     experiment = agents.get(kind, agent_experiment(**settings))
-    data, warm, calls = load(folder, experiment), goal_run if kind == "frozen" else None, []
+    data, warm, calls = load(combs, experiment), goal_run if kind == "frozen" else None, []
 
     def steady() -> dict[str, float]:
         return {"score": 0.0}
@@ -158,18 +148,18 @@ def test_landmark_presets_see_what_the_shipped_filter_sees() -> None:
     assert (shown.sight_m, shown.vectors, shown.lines, shown.doors) == (12.0, True, True, True)
 
 
-def test_warm_start_refuses_what_was_trained_on_other_data(folder: Path, goal_run: Path) -> None:
+def test_warm_start_refuses_what_was_trained_on_other_data(combs: Path, goal_run: Path) -> None:
     experiment = agent_experiment(iterations=0)
-    data = load(folder, experiment)
+    data = load(combs, experiment)
     words = replace(data.vocabulary, words=(*data.vocabulary.words[:-1], "elsewhere"))
     other = replace(data, reading=replace(data.reading, vocabulary=words))
     with pytest.raises(DataError, match=r"other data \(another vocabulary\).*train both on the same data root"):
         task_of(experiment, other, warm_start=goal_run)
 
 
-def test_warm_start_refuses_weights_of_another_kind(folder: Path, goal_run: Path, tmp_path: Path) -> None:
+def test_warm_start_refuses_weights_of_another_kind(combs: Path, goal_run: Path, tmp_path: Path) -> None:
     experiment = agent_experiment(iterations=0)
-    data, file = load(folder, experiment), find_checkpoint(goal_run)
+    data, file = load(combs, experiment), find_checkpoint(goal_run)
     whole = respoilt(file, tmp_path / "x.safetensors", lambda name, value: value.int() if "mapper" in name else value)
     with pytest.raises(DataError, match=r"a model of other sizes .*whole numbers, expected numbers with a fraction"):
         task_of(experiment, data, warm_start=whole)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from lightning_fabric import Fabric
 from torch.testing import assert_close
 
 from checks import unchecked
@@ -21,6 +20,7 @@ from ghosts.run.speak import tell_paths
 from ghosts.train.task import Share
 from ghosts.train.trainer import RunFiles, train
 from landmark_world import load, make_landmark_root
+from trainings import one_process
 
 ITERATIONS = 120
 
@@ -39,10 +39,6 @@ def way(text: str) -> list[str]:
     return [word for word in text.lower().replace(",", "").split() if word in ("left", "right", "straight")]
 
 
-def fabric() -> Fabric:
-    return Fabric(accelerator="cpu", devices=1)
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return load(make_landmark_root(tmp_path_factory.mktemp("learn") / "root"), experiment())
@@ -50,7 +46,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def test_the_loss_is_the_likelihood_per_word(data: Dataset) -> None:
     task, smooth = (SpeakerTask(smoothed(experiment(batch=4), share), data) for share in (0.0, 0.1))
-    batch = task.ready(task.draw(3, Share()), fabric())
+    batch = task.ready(task.draw(3, Share()), one_process())
     words = (batch.tokens > 0).sum()
     loss = task(batch)
     assert_close(loss * words, -task.model.log_likelihood(batch.paths, batch.tokens).sum())
@@ -80,15 +76,15 @@ def test_it_learns_to_tell_the_way(data: Dataset, tmp_path: Path) -> None:
     """In a building it never saw: it says at every viewpoint which way to turn."""
     selection = Selection(DEV_UNSEEN, data.examples(DEV_UNSEEN))
     task = SpeakerTask(experiment(iterations=ITERATIONS, learning_rate=6e-3, evaluate_every=1000), data, selection)
-    before = task.score(fabric())
+    before = task.score(one_process())
     with unchecked():
-        train(task, fabric(), RunFiles.of(tmp_path / "run"), threads=0)
-    after = task.score(fabric())
+        train(task, one_process(), RunFiles.of(tmp_path / "run"), threads=0)
+    after = task.score(one_process())
     assert list(after) == ["dev_unseen log-likelihood per word"]
     (low,), (high,) = before.values(), after.values()
     assert low < -2.0
     assert high > -0.8
-    assert SpeakerTask(experiment(), data).score(fabric()) == {}
+    assert SpeakerTask(experiment(), data).score(one_process()) == {}
     run = load_run(tmp_path / "run" / "last.safetensors")
     examples = selection.examples[::3]
     told = [way(text) for text in tell_paths(run, data, examples)]

@@ -22,7 +22,7 @@ from ghosts.train.resume import resume
 from ghosts.weights import shipped
 from ghosts.weights.checkpoint import BACKBONE, load_checkpoint
 from ghosts_sim.errors import DataError
-from landmark_world import load, make_landmark_root, small_experiment
+from landmark_world import load, small_experiment
 from view_fixtures import save_untrained
 
 SMALL = replace(small_experiment(iterations=2), data=DataConfig(landmarks=LandmarkConfig(sight_m=3.0)))
@@ -65,17 +65,12 @@ def as_of_format_3(experiment: Experiment) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_landmark_root(tmp_path_factory.mktemp("stored") / "root")
-
-
-@pytest.fixture(scope="module")
-def rewritten(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Experiment, Any], Path]:
+def rewritten(combs: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Experiment, Any], Path]:
     """Writes an untrained model of an experiment with another description, in format 3."""
     folder = tmp_path_factory.mktemp("runs")
 
     def write(experiment: Experiment, described: Any) -> Path:
-        file = save_untrained(folder / "new.safetensors", root, experiment, experiment.train.seed)
+        file = save_untrained(folder / "new.safetensors", combs, experiment, experiment.train.seed)
         stored = load_checkpoint(file)
         about = {**stored.about, "best": 0.0, "experiment": described}
         return write_checkpoint(folder / "old.safetensors", stored.tensors, about, format="3")
@@ -85,21 +80,21 @@ def rewritten(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
 @pytest.mark.parametrize("kind", STORED)
 def test_older_descriptions_load_and_resume(
-    kind: str, root: Path, rewritten: Callable[[Experiment, Any], Path]
+    kind: str, combs: Path, rewritten: Callable[[Experiment, Any], Path]
 ) -> None:
     experiment = STORED[kind]
     old = rewritten(experiment, as_of_format_3(experiment))
     found = load_run(old)
     assert found.experiment == experiment
     assert type(found.experiment) is type(experiment)
-    task = task_of(experiment, load(root, experiment))
+    task = task_of(experiment, load(combs, experiment))
     for name, value in task.model.state_dict().items():
         assert torch.equal(found.model.state_dict()[name], value), name
     optimiser = torch.optim.AdamW(value for value in task.parameters() if value.requires_grad)
     assert resume(task, optimiser, old).iteration == 0
     other = replace(experiment, train=replace(experiment.train, batch=2))
     with pytest.raises(DataError, match=r"holds another run: train\.batch 4 → 2; choose another --out"):
-        resume(task_of(other, load(root, other)), optimiser, old)
+        resume(task_of(other, load(combs, other)), optimiser, old)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +109,7 @@ def test_older_descriptions_load_and_resume(
     ],
 )
 def test_ideas_that_are_gone_are_refused(
-    part: tuple[str, ...], more: dict[str, Any], told: str, root: Path, rewritten: Callable[[Experiment, Any], Path]
+    part: tuple[str, ...], more: dict[str, Any], told: str, combs: Path, rewritten: Callable[[Experiment, Any], Path]
 ) -> None:
     described = inner = as_of_format_3(SMALL)
     for name in part:
@@ -125,7 +120,7 @@ def test_ideas_that_are_gone_are_refused(
     line = rf"old\.safetensors.*: {told}, which this version has no more \(got .*; {reads}"
     with pytest.raises(DataError, match=line):
         load_run(old)
-    task = task_of(SMALL, load(root, SMALL))
+    task = task_of(SMALL, load(combs, SMALL))
     with pytest.raises(DataError, match=line):
         resume(task, torch.optim.AdamW(task.model.parameters()), old)
 

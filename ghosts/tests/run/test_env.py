@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import cast
 
-import cv2
 import gymnasium
 import numpy as np
 import pytest
@@ -16,7 +12,6 @@ from gymnasium.utils.env_checker import check_env
 
 import ghosts.run.env  # noqa: F401 (registers the environment)
 from ghosts.run.env import R2REnv
-from ghosts.view.film import write_pictures
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import each_instruction
 from ghosts_sim.errors import ConfigError, UnknownNameError
@@ -149,35 +144,3 @@ def test_pictures_show_the_walk(root: Path) -> None:
     assert make(root).unwrapped.render() is None
     with pytest.raises(UnknownNameError, match=r"unknown render_mode 'human'; choose one of rgb_array"):
         R2REnv(root, render_mode="human")
-
-
-def test_films_are_recorded_by_gymnasium(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's RecordVideo as it is, but for the writer: moviepy wants an older Pillow than the rest."""
-    pytest.importorskip("imageio_ffmpeg", reason="an MP4 needs ghosts[viz]")
-    env = make(root, render_mode="rgb_array")
-    told: dict[str, object] = {}
-
-    class Clip:
-        def __init__(self, frames: list[np.ndarray], fps: int) -> None:
-            told.update(fps=fps, frames=frames)
-
-        def write_videofile(self, path: str, logger: str | None) -> None:
-            write_pictures(Path(path), [(picture, 1) for picture in cast(list[np.ndarray], told["frames"])])
-
-    for name in ("moviepy", "moviepy.video", "moviepy.video.io"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    writer = ModuleType("moviepy.video.io.ImageSequenceClip")
-    writer.ImageSequenceClip = Clip  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, writer.__name__, writer)
-    recorded = gymnasium.wrappers.RecordVideo(env, str(tmp_path / "films"), disable_logger=True)
-    recorded.reset(options={"instr_id": "7_1"})
-    recorded.step(1)
-    shown = env.render()
-    recorded.step(0)
-    recorded.close()
-    assert told["fps"] == env.metadata["render_fps"]
-    film = cv2.VideoCapture(str(tmp_path / "films" / "rl-video-episode-0.mp4"))
-    pictures = [film.read()[1][..., ::-1] for _ in range(3)]
-    assert not film.read()[0]
-    assert np.abs(pictures[1].astype(float) - shown).mean() < 3.0  # compressed
-    assert np.abs(pictures[0].astype(float) - shown).mean() > np.abs(pictures[1].astype(float) - shown).mean()

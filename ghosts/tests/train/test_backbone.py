@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +42,7 @@ from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.types import Intrinsics
 from image_roots import PALETTE, make_image_root
+from trainings import one_process, rows_of
 
 CPU = torch.device("cpu")
 CONFIG = BackboneConfig(
@@ -84,16 +84,6 @@ def interrupted(task: BackboneTask) -> BackboneTask:
 
     task.score = stop  # type: ignore[method-assign]
     return task
-
-
-def one_process() -> Fabric:
-    return Fabric(accelerator="cpu", devices=1)
-
-
-def rows_of(out: Path) -> list[dict[str, float]]:
-    """The log without what depends on the clock."""
-    rows = [json.loads(line) for line in out.with_suffix(".log.jsonl").read_text().splitlines()]
-    return [{name: row[name] for name in row if name not in ("episodes_per_s", "waiting")} for row in rows]
 
 
 def test_houses_of_no_unseen_split(root: DataRoot, tmp_path: Path) -> None:
@@ -231,16 +221,6 @@ def test_a_stopped_training_resumes_bit_for_bit(root: DataRoot, panoramas: Label
     assert rows_of(part) == rows_of(whole)
     assert weights_hash(load_backbone(whole)) == weights_hash(load_backbone(part))
     assert load_checkpoint(part).about["scores"] == task.scores
-
-
-def test_unfinished_run_with_other_settings_is_refused(
-    root: DataRoot, panoramas: LabelledPanoramas, tmp_path: Path
-) -> None:
-    out, small = tmp_path / "b.safetensors", {"iterations": 4, "checkpoint_every": 1, "evaluate_every": 2, "batch": 2}
-    with pytest.raises(KeyboardInterrupt):
-        train_backbone(interrupted(make_task(root, panoramas, **small)), one_process(), out)
-    with pytest.raises(DataError, match=r"b\.state\.safetensors: holds another run: train\.seed 0 → 1; .*remove this"):
-        train_backbone(make_task(root, panoramas, **small, seed=1), one_process(), out)
 
 
 def test_processes_share_the_views(root: DataRoot, panoramas: LabelledPanoramas) -> None:

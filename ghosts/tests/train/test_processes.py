@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +19,7 @@ from ghosts.cli._launch import launch
 from ghosts.train.trainer import RunFiles, train
 from ghosts.weights.checkpoint import LAST, load_checkpoint
 from landmark_world import load, make_landmark_root, small_experiment
-from trainings import agent_experiment, scored_task
+from trainings import agent_experiment, one_process, rows_of, scored_task
 
 Train = Callable[[Fabric, Path], None]
 
@@ -28,7 +27,7 @@ Train = Callable[[Fabric, Path], None]
 def trainings(folder: Path, start: Path) -> dict[str, Train]:
     """The filter; an agent with its filter; one on a filter that stays as it is."""
     goal = small_experiment(iterations=2, checkpoint_every=2)
-    train(task_of(goal, load(folder, goal)), alone(), RunFiles.of(start), threads=0)
+    train(task_of(goal, load(folder, goal)), one_process(), RunFiles.of(start), threads=0)
     settings = {"iterations": 3, "log_every": 1, "checkpoint_every": 3}
 
     def filtering(fabric: Fabric, out: Path) -> None:
@@ -45,10 +44,6 @@ def trainings(folder: Path, start: Path) -> dict[str, Train]:
         "together": partial(acting, freeze=False),
         "frozen": partial(acting, freeze=True, warm_start=start / LAST),
     }
-
-
-def alone() -> Fabric:
-    return Fabric(accelerator="cpu", devices=1)
 
 
 class Second(Forked):
@@ -79,18 +74,12 @@ def train_by_two(kinds: dict[str, Train], out: Path) -> None:
     assert process.end() == 0, process.errors()[-2000:]
 
 
-def rows_of(out: Path) -> list[dict[str, float]]:
-    """The log without what depends on the clock."""
-    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
-    return [{name: row[name] for name in row if name not in ("episodes_per_s", "waiting")} for row in rows]
-
-
 def test_two_processes_train_as_one(tmp_path: Path) -> None:
     with unchecked():
         kinds = trainings(make_landmark_root(tmp_path / "root"), tmp_path / "start")
         train_by_two(kinds, tmp_path / "two")
         for kind, do in kinds.items():
-            do(alone(), tmp_path / "one" / kind)
+            do(one_process(), tmp_path / "one" / kind)
     # An agent's batch of 8, shared 4 + 4; walks are of unequal length. Sums are in another order: losses agree to 1e-5.
     for kind in ("together", "frozen"):
         runs = tmp_path / "one" / kind, tmp_path / "two" / kind

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
@@ -17,7 +16,7 @@ from lightning_fabric import Fabric
 from torch.testing import assert_close
 
 from checks import unchecked
-from experiments import hand_coded_of, task_of
+from experiments import task_of
 from forked import Forked
 from ghosts.config import Experiment, ModelConfig, TrainConfig
 from ghosts.data.dataset import Dataset
@@ -28,11 +27,11 @@ from ghosts.precision import choose_precision
 from ghosts.run.load import load_run
 from ghosts.train.goal_task import GoalTask
 from ghosts.train.task import batch_numbers
-from ghosts.train.trainer import LOG, RunFiles, learning_rate, train, update_average
+from ghosts.train.trainer import RunFiles, learning_rate, train, update_average
 from ghosts.weights.checkpoint import BEST, LAST, load_checkpoint
-from ghosts_sim.errors import ConfigError, DataError
-from landmark_world import load, make_landmark_root, small_experiment
-from trainings import scored_task
+from ghosts_sim.errors import ConfigError
+from landmark_world import load, small_experiment
+from trainings import one_process, rows_of, scored_task
 
 CPU = torch.device("cpu")
 
@@ -44,21 +43,6 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_landmark_root(tmp_path_factory.mktemp("world") / "root")
-
-
-def one_process() -> Fabric:
-    return Fabric(accelerator="cpu", devices=1)
-
-
-def rows_of(out: Path) -> list[dict[str, float]]:
-    """The log without what depends on the clock."""
-    rows = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
-    return [{name: row[name] for name in row if name not in ("episodes_per_s", "waiting")} for row in rows]
 
 
 def assert_same_checkpoint(first: Path, second: Path) -> None:
@@ -123,13 +107,13 @@ def test_average_by_hand() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-def test_stop_and_resume_bit_for_bit(folder: Path, tmp_path: Path, number: int) -> None:
+def test_stop_and_resume_bit_for_bit(combs: Path, tmp_path: Path, number: int) -> None:
     """6 iterations at once, or 3, a signal, and 3 more; with dropout, averaging, and a log row every 2 iterations."""
     experiment = small_experiment(ema=0.9, evaluate_every=3, checkpoint_every=100)
     model = experiment.model
     model = replace(model, mapper=replace(model.mapper, dropout=0.3), language=replace(model.language, dropout=0.3))
     experiment = replace(experiment, model=model)
-    data = load(folder, experiment)
+    data = load(combs, experiment)
 
     def stopping(task: GoalTask) -> dict[str, float]:
         os.kill(os.getpid(), number)
@@ -157,63 +141,25 @@ def test_stop_and_resume_bit_for_bit(folder: Path, tmp_path: Path, number: int) 
     assert not torch.equal(stored.part("ema")[name], stored.part("model")[name])
 
 
-def test_a_finished_run_is_left_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    experiment = small_experiment(iterations=2)
-    data = load(folder, experiment)
-    weights = trained(experiment, data, tmp_path).model.state_dict()
-    before = (tmp_path / LAST).read_bytes(), (tmp_path / LOG).read_bytes()
-    assert "finished" not in capsys.readouterr().out
-    again = trained(experiment, data, tmp_path).model.state_dict()
-    assert f"{tmp_path / LAST}: finished already, at iteration 2" in capsys.readouterr().out
-    assert before == ((tmp_path / LAST).read_bytes(), (tmp_path / LOG).read_bytes())
-    for name, value in weights.items():
-        assert torch.equal(value, again[name])
-
-
-def test_refusals(folder: Path, tmp_path: Path) -> None:
-    experiment = small_experiment(iterations=2)
-    data = load(folder, experiment)
-    trained(experiment, data, tmp_path)
-    changed = small_experiment(iterations=2, batch=2)
-    with pytest.raises(DataError, match=r"another run: train\.batch 4 → 2; .*choose another --out"):
-        trained(changed, data, tmp_path)
-    words = replace(data.vocabulary, words=(*data.vocabulary.words, "zebra"))
-    other = replace(data, reading=replace(data.reading, vocabulary=words))
-    with pytest.raises(DataError, match=r"a run on other data \(another vocabulary\)"):
-        trained(experiment, other, tmp_path)
-    content = (tmp_path / LAST).read_bytes()
-    (tmp_path / LAST).write_bytes(content[:-100])
-    with pytest.raises(DataError, match="damaged"):
-        trained(experiment, data, tmp_path)
-    with pytest.raises(ConfigError, match="nothing to train"):
-        task_of(hand_coded_of(experiment), data)
-
-
-def test_a_loss_that_is_not_finite_stops_the_run(folder: Path, tmp_path: Path) -> None:
-    experiment = small_experiment(learning_rate=1e30, gradient_norm=0.0, schedule="constant")
-    with pytest.raises(DataError, match=r"became nan .*lower --train\.learning-rate"):
-        trained(experiment, load(folder, experiment), tmp_path)
-
-
-def in_process(folder: Path, out: Path, settings: dict[str, object]) -> None:
+def in_process(combs: Path, out: Path, settings: dict[str, object]) -> None:
     with unchecked():
-        train(scored_task(folder, settings), one_process(), RunFiles.of(out), threads=1)
+        train(scored_task(combs, settings), one_process(), RunFiles.of(out), threads=1)
 
 
-def test_kill_nine_and_resume(folder: Path, tmp_path: Path) -> None:
+def test_kill_nine_and_resume(combs: Path, tmp_path: Path) -> None:
     """Killed at a random moment after the first checkpoint, a run goes on to the same weights and the same log."""
     settings: dict[str, object] = {"iterations": 12, "checkpoint_every": 2, "evaluate_every": 6, "ema": 0.9}
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     seed = 11
-    in_process(folder, straight, settings)
-    process = Forked(partial(in_process, folder, killed, settings))
+    in_process(combs, straight, settings)
+    process = Forked(partial(in_process, combs, killed, settings))
     process.wait_until((killed / LAST).is_file)
     pause_s = float(np.random.default_rng(seed).uniform(0.0, 0.5))
     time.sleep(pause_s)
     process.kill()
     at = load_checkpoint(killed / LAST).about["iteration"]
     print(f"seed {seed}: killed {pause_s:.3f} s after the first checkpoint; resuming from iteration {at}")
-    in_process(folder, killed, settings)
+    in_process(combs, killed, settings)
     assert_same_checkpoint(straight / LAST, killed / LAST)
     assert_same_checkpoint(straight / BEST, killed / BEST)
     assert rows_of(straight) == rows_of(killed)
@@ -222,10 +168,10 @@ def test_kill_nine_and_resume(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("capture", [False, True], ids=["launched", "captured"])
-def test_a_gpu_gives_the_losses_of_the_cpu(folder: Path, tmp_path: Path, capture: bool) -> None:
+def test_a_gpu_gives_the_losses_of_the_cpu(combs: Path, tmp_path: Path, capture: bool) -> None:
     """Without TF32. Sums are in another order, and Adam's first steps follow signs: losses agree to 1e-3."""
     experiment = small_experiment(iterations=3, log_every=1, capture=capture)
-    data = load(folder, experiment)
+    data = load(combs, experiment)
     trained(experiment, data, tmp_path / "cpu")
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         trained(experiment, data, tmp_path / "gpu", fabric=Fabric(accelerator="cuda", devices=1))
@@ -236,10 +182,10 @@ def test_a_gpu_gives_the_losses_of_the_cpu(folder: Path, tmp_path: Path, capture
 
 
 @pytest.mark.gpu
-def test_a_gpu_trains_and_scores_in_half_precision(folder: Path, tmp_path: Path) -> None:
+def test_a_gpu_trains_and_scores_in_half_precision(combs: Path, tmp_path: Path) -> None:
     """What presets ask for: `auto`, which is float32 on the CPU."""
     experiment, gpu = small_experiment(iterations=3, log_every=1, precision="auto"), torch.device("cuda")
-    data = load(folder, experiment)
+    data = load(combs, experiment)
     trained(experiment, data, tmp_path / "cpu")
     chosen = choose_precision("auto", gpu)
     assert chosen == "bf16-mixed"
@@ -254,7 +200,7 @@ def test_a_gpu_trains_and_scores_in_half_precision(folder: Path, tmp_path: Path)
     np.testing.assert_allclose(scores[1], scores[0], atol=0.1)
 
 
-def test_an_uneven_share_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_an_uneven_share_is_refused(combs: Path, tmp_path: Path) -> None:
     class Three(Fabric):
         @property
         def world_size(self) -> int:
@@ -262,7 +208,7 @@ def test_an_uneven_share_is_refused(folder: Path, tmp_path: Path) -> None:
 
     experiment = small_experiment(batch=4)
     with pytest.raises(ConfigError, match=r"train\.batch 4 cannot be shared by 3 processes"):
-        trained(experiment, load(folder, experiment), tmp_path, fabric=Three(accelerator="cpu", devices=1))
+        trained(experiment, load(combs, experiment), tmp_path, fabric=Three(accelerator="cpu", devices=1))
 
 
 def shrunk(experiment: Experiment) -> Experiment:
@@ -294,10 +240,10 @@ def with_features(data: Dataset, channels: int) -> Dataset:
 
 
 @pytest.mark.parametrize("name", [name for name in presets("goal") if method_of(preset(name)).needs_training])
-def test_every_preset_trains(folder: Path, tmp_path: Path, name: str) -> None:
+def test_every_preset_trains(combs: Path, tmp_path: Path, name: str) -> None:
     experiment = shrunk(preset(name))
     shown = replace(experiment.data, observation="landmarks")
-    data = load(folder, replace(experiment, data=shown, train=replace(experiment.train, quarters=False)))
+    data = load(combs, replace(experiment, data=shown, train=replace(experiment.train, quarters=False)))
     if experiment.data.observation == "images":
         data = with_features(data, experiment.model.mapper.features)
     fabric = Fabric(accelerator="cpu", devices=1, precision=choose_precision(experiment.train.precision, CPU))

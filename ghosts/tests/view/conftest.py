@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from view_fixtures import agent, baseline, combs, inspector, library, photos, pictured, record, run
+from view_fixtures import agent, baseline, inspector, library, photos, pictured, record, run
 
-__all__ = ["agent", "baseline", "combs", "inspector", "library", "photos", "pictured", "record", "run"]
+__all__ = ["agent", "baseline", "inspector", "library", "photos", "pictured", "record", "run"]
