@@ -11,9 +11,10 @@ of `native` draws it where there is one; elsewhere the perspective warp of `open
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,6 +84,23 @@ class FacesInView:
 
     intrinsics: Intrinsics
     parts: tuple[FacePart, ...]
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The parts as the kernel reads them (`Part` in `native.c`); it holds addresses of their arrays."""
+        return b"".join(
+            struct.pack(
+                "9d6q",
+                *part.texel_from_pixel.ravel().tolist(),
+                part.first.ctypes.data,
+                part.last.ctypes.data,
+                part.face,
+                part.rows.start,
+                part.rows.stop,
+                part.columns.start,
+            )
+            for part in self.parts
+        )
 
     def ready(self) -> FacesInView:
         """The same, ready to be drawn: with masks, if OpenCV is to draw it."""

@@ -1,4 +1,4 @@
-/* Draws one face of a cube map into a view: colour (bilinear) and distance (nearest) in one pass.
+/* Draws views of a cube map: colour (bilinear) and distance (nearest) in one pass.
 
    The same as OpenCV's perspective warp, but along the intervals that show the face, so nothing is drawn twice and
    nothing needs a mask. Texels lie scattered over a megabyte, so most of the time would go into waiting for memory:
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-int ghosts_native_version(void) { return 2; }
+int ghosts_native_version(void) { return 3; }
 
 enum { STRETCH = 64, ROWS_AHEAD = 2 };
 
@@ -205,26 +205,37 @@ static void draw_stretch(Face face, const Texels *texels, int count, int bgr, ui
 
 #endif
 
-/* Draw rows `top` to `stop` of a box. `h` is its homography from pixels to texels; row r shows the face from column
-   first[r] to last[r]. `rgb`, `depth` and `factor` (each may be NULL) point at the box's first pixel in images of
-   `width` columns; distances are multiplied by `factor`. */
-KERNEL void ghosts_draw(const uint8_t *colour, const uint16_t *distance, int side, const double *h,
-                        const int64_t *first, const int64_t *last, int top, int stop, int width, uint8_t *rgb, int bgr,
-                        uint16_t *depth, const float *factor)
+/* The part of a view that shows one face: rows `top` to `stop`, in row r from column first[r - top] to last[r - top],
+   both counted from `left`. `h` is the homography from there to texels. `native.py` packs it. */
+typedef struct {
+    double h[9];
+    const int64_t *first, *last;
+    int64_t face, top, stop, left;
+} Part;
+
+/* Draw rows `top` to `stop` of a view. `colour` and `distance` are the six faces, `side` texels wide; `rgb`, `depth` and
+   `factor` (each may be NULL) point at the first of these rows, `width` columns wide. Distances are multiplied by
+   `factor`. */
+KERNEL void ghosts_draw(const uint8_t *colour, const uint16_t *distance, int side, const Part *parts, int count, int top,
+                        int stop, int width, uint8_t *rgb, int bgr, uint16_t *depth, const float *factor)
 {
-    Face face = {rgb ? colour : 0, depth ? distance : 0, side};
     Texels texels[2];
-    for (int row = top; row < stop; row++) {
-        int column = (int)first[row], end = (int)last[row] + 1, turn = 0;
-        int64_t at = (int64_t)row * width;
-        int count = end - column < STRETCH ? end - column : STRETCH;
-        if (count > 0) locate(face, h, row, column, count, &texels[0]);
-        while (count > 0) {
-            int next = column + count, more = end - next < STRETCH ? end - next : STRETCH;
-            if (more > 0) locate(face, h, row, next, more, &texels[!turn]);
-            draw_stretch(face, &texels[turn], count, bgr, rgb ? rgb + 3 * (at + column) : 0,
-                         depth ? depth + at + column : 0, factor ? factor + at + column : 0);
-            column = next, count = more, turn = !turn;
+    for (const Part *part = parts; part < parts + count; part++) {
+        int64_t before = part->face * side * side;
+        Face face = {rgb ? colour + 3 * before : 0, depth ? distance + before : 0, side};
+        int from = part->top > top ? (int)part->top : top, to = part->stop < stop ? (int)part->stop : stop;
+        for (int at_row = from; at_row < to; at_row++) {
+            int row = at_row - (int)part->top, column = (int)part->first[row], end = (int)part->last[row] + 1, turn = 0;
+            int64_t at = (int64_t)(at_row - top) * width + part->left;
+            int size = end - column < STRETCH ? end - column : STRETCH;
+            if (size > 0) locate(face, part->h, row, column, size, &texels[0]);
+            while (size > 0) {
+                int next = column + size, more = end - next < STRETCH ? end - next : STRETCH;
+                if (more > 0) locate(face, part->h, row, next, more, &texels[!turn]);
+                draw_stretch(face, &texels[turn], size, bgr, rgb ? rgb + 3 * (at + column) : 0,
+                             depth ? depth + at + column : 0, factor ? factor + at + column : 0);
+                column = next, size = more, turn = !turn;
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ghosts_sim.store import Panorama
 
 LIBRARY = Path(__file__).with_name("_native.so")
-VERSION = 2
+VERSION = 3
 """Of the kernel's functions; a library of another one is left from an older installation."""
 
 
@@ -33,7 +33,7 @@ class Native:
         if loaded.ghosts_native_version() != VERSION or not loaded.ghosts_native_supported():
             raise OSError(f"{library}: not for this version of ghosts, or this processor")
         pointer, number = ctypes.c_void_p, ctypes.c_int
-        inputs = (pointer, pointer, number, pointer, pointer, pointer, number, number, number)
+        inputs = (pointer, pointer, number, ctypes.c_char_p, number, number, number, number)
         self._draw = loaded.ghosts_draw
         self._draw.restype, self._draw.argtypes = None, (*inputs, pointer, number, pointer, pointer)
 
@@ -62,37 +62,31 @@ class Native:
         width, faces_depth = view.intrinsics.width, panorama.faces_depth
         assert depth is None or faces_depth is not None, "the panorama was loaded without depth"
         # The kernel goes by addresses: what it is given must lie as it expects.
-        assert panorama.faces_rgb.flags.c_contiguous
-        assert panorama.faces_rgb.shape[-1] == 3
-        side = (panorama.faces_rgb if rgb is not None else faces_depth).shape[1]  # type: ignore[union-attr]
+        faces_rgb = panorama.faces_rgb
+        assert faces_rgb.flags.c_contiguous
+        assert faces_rgb.shape[-1] == 3
+        side = (faces_rgb if rgb is not None else faces_depth).shape[1]  # type: ignore[union-attr]
         assert depth is None or (faces_depth.flags.c_contiguous and faces_depth.shape[1] == side)  # type: ignore[union-attr]
-        starts = []
         for array in (rgb, depth, factor):
             assert array is None or (array.flags.c_contiguous and array.size % (len(rows) * width) == 0)
-            starts.append(None if array is None else array.ctypes.data)
-        for part in view.parts:
-            top, stop = max(part.rows.start, rows.start), min(part.rows.stop, rows.stop)
-            if top >= stop:
-                continue
-            corner = (part.rows.start - rows.start) * width + part.columns.start
-            to_rgb, to_depth, by = (
-                None if start is None else start + corner * size for start, size in zip(starts, (3, 2, 4))
-            )
-            self._draw(
-                panorama.faces_rgb[part.face].ctypes.data,
-                None if faces_depth is None else faces_depth[part.face].ctypes.data,
-                side,
-                part.texel_from_pixel.ctypes.data,
-                part.first.ctypes.data,
-                part.last.ctypes.data,
-                top - part.rows.start,
-                stop - part.rows.start,
-                width,
-                to_rgb,
-                bgr,
-                to_depth,
-                by,
-            )
+        self._draw(
+            _address(faces_rgb),
+            None if depth is None else _address(faces_depth),
+            side,
+            view.packed,
+            len(view.parts),
+            rows.start,
+            rows.stop,
+            width,
+            _address(rgb),
+            bgr,
+            _address(depth),
+            _address(factor),
+        )
+
+
+def _address(array: np.ndarray | None) -> int | None:
+    return None if array is None else array.ctypes.data
 
 
 @lru_cache(maxsize=1)
