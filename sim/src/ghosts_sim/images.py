@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import atomic_path, read_bytes
@@ -26,6 +25,8 @@ DEPTH_UNITS_PER_M = 4000.0
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _DEEP = ("I;16", "I;16B", "I")
 """Pillow's names for 16 bits per pixel, by version."""
+_ROWS_AT_ONCE = 64
+"""Of a picture that are copied at once: they stay in a core's cache."""
 _END, _PASS = b"\xff\xd9", b"\xff\xda"
 _MOST_PASSES = 32
 _FILLED = 128
@@ -41,8 +42,18 @@ def read_skybox_rgb(path: Path, *, hint: str | None = None) -> UInt8[np.ndarray,
         DataError: the file is missing, empty, truncated, damaged, or not six square faces wide.
     """
     image = decode(read_bytes(path, hint=hint), path, "a colour image", colour=True)
-    _check_strip(path, image)
+    _check_strip(path, *image.shape[:2])
     return image
+
+
+def read_skybox_into(room: Callable[[int], np.ndarray], path: Path, *, hint: str | None = None) -> None:
+    """As `read_skybox_rgb`, into what `room` makes of a face's side: rows × faces × columns × RGB."""
+
+    def make(height: int, width: int) -> np.ndarray:
+        _check_strip(path, height, width)
+        return room(height)
+
+    decode(read_bytes(path, hint=hint), path, "a colour image", colour=True, room=make)
 
 
 def read_skybox_faces(paths: Sequence[Path]) -> UInt8[np.ndarray, "f w 3"]:
@@ -82,7 +93,7 @@ def _read_plane(path: Path, hint: str | None, kind: np.dtype, what: str, form: s
     """Read six faces with one channel of the given type."""
     image = decode(read_bytes(path, hint=hint), path, what)
     check_plane(image, path, kind, form, _AGAIN)
-    _check_strip(path, image)
+    _check_strip(path, *image.shape[:2])
     return image
 
 
@@ -111,7 +122,15 @@ def write_image(path: Path, image: np.ndarray) -> None:
             )
 
 
-def decode(data: bytes, path: Path, what: str, *, colour: bool = False, hint: str = _AGAIN) -> np.ndarray:
+def decode(
+    data: bytes,
+    path: Path,
+    what: str,
+    *,
+    colour: bool = False,
+    hint: str = _AGAIN,
+    room: Callable[[int, int], np.ndarray] | None = None,
+) -> np.ndarray:
     """Pixels of a picture file. Decoded colours are bit for bit those of OpenCV, as both use libjpeg-turbo.
 
     Args:
@@ -120,16 +139,20 @@ def decode(data: bytes, path: Path, what: str, *, colour: bool = False, hint: st
         what: it should be, for messages.
         colour: as RGB, whatever the file holds.
         hint: what to do about a damaged file.
+        room: makes the array that colours are written to, of a height and a width. It may come in parts side by side:
+            rows × parts × columns × RGB.
 
     Raises:
         DataError: it is empty, truncated or damaged, or Pillow cannot decode it.
     """
+    from PIL import Image  # here: who only navigates decodes nothing
+
     if not data:
         raise DataError("the file is empty", file=path, hint=hint)
-    check_whole(path, data, hint)
+    passes = check_whole(path, data, hint)
     try:
-        pixels = _pixels(data, colour)
-        whole = data.startswith(PNG_SIGNATURE) or not _ends_early(data, pixels, colour)
+        pixels = _pixels(data, colour, room or (lambda height, width: np.empty((height, width, 3), np.uint8)))
+        whole = data.startswith(PNG_SIGNATURE) or not _ends_early(data, passes, pixels, colour)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         raise DataError(f"cannot be decoded as {what}", file=path, hint=hint) from None
     if not whole:
@@ -137,7 +160,9 @@ def decode(data: bytes, path: Path, what: str, *, colour: bool = False, hint: st
     return pixels
 
 
-def _pixels(data: bytes, colour: bool) -> np.ndarray:
+def _pixels(data: bytes, colour: bool, room: Callable[[int, int], np.ndarray]) -> np.ndarray:
+    from PIL import Image
+
     image: Image.Image = Image.open(io.BytesIO(data), formats=("JPEG", "PNG"))
     if image.mode in _DEEP and not colour:
         return np.array(image, np.uint16)
@@ -145,31 +170,40 @@ def _pixels(data: bytes, colour: bool) -> np.ndarray:
         return np.array(image)
     if image.mode != "RGB":
         image = image.convert("RGB")
-    return np.frombuffer(image.tobytes(), np.uint8).reshape(image.height, image.width, 3)
+    pixels = room(image.height, image.width)
+    for top in range(0, image.height, _ROWS_AT_ONCE):
+        rows = pixels[top : top + _ROWS_AT_ONCE]
+        part = image.crop((0, top, image.width, top + len(rows)))
+        rows[...] = np.frombuffer(part.tobytes(), np.uint8).reshape(rows.shape)
+    return pixels
 
 
-def _ends_early(data: bytes, pixels: np.ndarray, colour: bool) -> bool:
+def _ends_early(data: bytes, passes: int, pixels: np.ndarray, colour: bool) -> bool:
     """Whether a JPEG's data end before its picture does. The decoder fills the rest with grey and says nothing.
 
     Where that may be (the last block is grey, or the picture comes in passes), it is decoded again with more data
     before its end mark. Of a whole picture they are not read.
     """
-    if data.count(_PASS) == 1 and (pixels[-8:, -8:] != _FILLED).any():
+    last = pixels[-8:, -8:] if pixels.ndim < 4 else pixels[-8:, -1, -8:]
+    if passes == 1 and (last != _FILLED).any():
         return False
     end = data.rindex(_END)
-    return not np.array_equal(_pixels(data[:end] + bytes(range(255)) + data[end:], colour), pixels)
+    longer = _pixels(data[:end] + bytes(range(255)) + data[end:], colour, lambda *_: np.empty_like(pixels))
+    return not np.array_equal(longer, pixels)
 
 
-def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:
-    """Refuse a picture that is not all there, or too large to believe.
+def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> int:
+    """Refuse a picture that is not all there, or too large to believe; returns in how many passes a JPEG comes.
 
     Decoders fill what is missing of some truncated files with grey and say nothing, and a few bytes can claim any size.
     """
+    passes = 0
     if data.startswith(b"\xff\xd8"):
+        passes = data.count(_PASS)
         if _END not in data[-64:]:
             raise DataError("truncated JPEG (its end is missing)", file=path, hint=hint)
-        if data.count(_PASS) > _MOST_PASSES:  # a small file could ask for minutes
-            problem = f"a JPEG in {data.count(_PASS)} passes, where ten are usual"
+        if passes > _MOST_PASSES:  # a small file could ask for minutes
+            problem = f"a JPEG in {passes} passes, where ten are usual"
             raise DataError(problem, file=path, hint="save it again as an ordinary JPEG")
     elif data.startswith(PNG_SIGNATURE):
         _check_png(path, data, hint)
@@ -182,6 +216,7 @@ def check_whole(path: Path, data: bytes, hint: str = _AGAIN) -> None:
         raise DataError("no picture's size in it", file=path, hint=hint)
     width, height = size
     check_bytes(PIXEL * width * height, path, f"its {width} × {height} pixels")
+    return passes
 
 
 def picture_size(data: bytes) -> tuple[int, int] | None:
@@ -219,8 +254,7 @@ def _check_png(path: Path, data: bytes, hint: str) -> None:
     raise DataError("truncated PNG (its end is missing)", file=path, hint=hint)
 
 
-def _check_strip(path: Path, image: np.ndarray) -> None:
-    height, width = image.shape[:2]
+def _check_strip(path: Path, height: int, width: int) -> None:
     if width != FACES * height:
         raise DataError(
             f"expected six square faces side by side, found {width} × {height} pixels", file=path, hint=_AGAIN

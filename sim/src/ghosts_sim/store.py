@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from ghosts_sim.errors import ConfigError, DataError
-from ghosts_sim.images import DEPTH_UNITS_PER_M, FACES, read_skybox_depth, read_skybox_rgb, write_image
+from ghosts_sim.images import DEPTH_UNITS_PER_M, FACES, read_skybox_depth, read_skybox_into, write_image
 from ghosts_sim.native import native
 
 if TYPE_CHECKING:
@@ -80,8 +80,20 @@ class Panorama:
     @classmethod
     def from_rgb(cls, rgb: UInt8[np.ndarray, "f w 3"], depth: UInt16[np.ndarray, "g v"] | None) -> Panorama:
         """From a colour strip and a depth strip: the six faces side by side, without borders."""
-        channels = 3 if native() is not None else 4
-        return cls(_bordered(rgb, channels), _bordered(depth) if depth is not None else None)
+        faces = _empty_faces(len(rgb))
+        _inside(faces)[...] = rgb.reshape(len(rgb), FACES, -1, 3)
+        return cls.from_faces(faces, depth)
+
+    @classmethod
+    def from_faces(cls, faces: UInt8[np.ndarray, "6 p p c"], depth: UInt16[np.ndarray, "g v"] | None) -> Panorama:
+        """From colour faces whose border is not yet filled, and a depth strip."""
+        _fill_border(faces)
+        if depth is None:
+            return cls(faces, None)
+        faces_depth = _empty(len(depth), np.uint16)
+        faces_depth[:, 1:-1, 1:-1] = depth.reshape(len(depth), FACES, -1).swapaxes(0, 1)
+        _fill_border(faces_depth)
+        return cls(faces, faces_depth)
 
     @property
     def rgb(self) -> UInt8[np.ndarray, "f w 3"]:
@@ -110,17 +122,27 @@ class Panorama:
         return self.faces_rgb.nbytes + (self.faces_depth.nbytes if self.faces_depth is not None else 0)
 
 
-def _bordered(strip: np.ndarray, *channels: int) -> np.ndarray:
-    """Faces of a strip, each with its border (of `FACE_BORDER_PX`)."""
-    side = strip.shape[0]
+def _empty(side: int, kind: type, *channels: int) -> np.ndarray:
+    """Room for six faces with their borders (of `FACE_BORDER_PX`), and 8 more values behind them."""
     shape = (FACES, side + 2, side + 2, *channels)
     size = int(np.prod(shape))
-    faces = np.empty(size + 8, strip.dtype)[:size].reshape(shape)
-    within = faces[..., : strip.shape[2]] if channels else faces
-    within[:, 1:-1, 1:-1] = strip.reshape(side, FACES, side, *strip.shape[2:]).swapaxes(0, 1)
-    within[:, 1:-1, 0], within[:, 1:-1, -1] = within[:, 1:-1, 1], within[:, 1:-1, -2]
-    within[:, 0], within[:, -1] = within[:, 1], within[:, -2]
-    return faces
+    return np.empty(size + 8, kind)[:size].reshape(shape)
+
+
+def _empty_faces(side: int) -> UInt8[np.ndarray, "6 p p c"]:
+    """Room for colour faces."""
+    return _empty(side, np.uint8, 3 if native() is not None else 4)
+
+
+def _inside(faces: UInt8[np.ndarray, "6 p p c"]) -> UInt8[np.ndarray, "f 6 f 3"]:
+    """A strip of colour faces without their borders, to be written to."""
+    return faces[:, 1:-1, 1:-1, :3].swapaxes(0, 1)
+
+
+def _fill_border(faces: np.ndarray) -> None:
+    """Repeat the outermost texels."""
+    faces[:, 1:-1, 0], faces[:, 1:-1, -1] = faces[:, 1:-1, 1], faces[:, 1:-1, -2]
+    faces[:, 0], faces[:, -1] = faces[:, 1], faces[:, -2]
 
 
 def _strip(faces: np.ndarray) -> np.ndarray:
@@ -191,17 +213,24 @@ class PanoramaStore:
 
     def _read(self, scan: str, viewpoint: str) -> Panorama:
         colour, distance, _ = self.paths(scan, viewpoint)
-        rgb = read_skybox_rgb(colour, hint=_hint("colour", scan, viewpoint))
+        made: list[np.ndarray] = []
+
+        def room(side: int) -> np.ndarray:
+            made.append(_empty_faces(side))
+            return _inside(made[0])
+
+        read_skybox_into(room, colour, hint=_hint("colour", scan, viewpoint))
         if not self.depth:
-            return Panorama.from_rgb(rgb, None)
+            return Panorama.from_faces(made[0], None)
         depth = read_skybox_depth(distance, hint=_hint("depth", scan, viewpoint))
-        if self._one_size and depth.shape != rgb.shape[:2]:
+        side = made[0].shape[1] - 2 * FACE_BORDER_PX
+        if self._one_size and len(depth) != side:
             raise DataError(
-                f"the depth skybox has faces of {depth.shape[0]} pixels, the colour one of {rgb.shape[0]}",
+                f"the depth skybox has faces of {len(depth)} pixels, the colour one of {side}",
                 file=distance,
                 hint=f"make both again: ghosts prepare --raw RAW --out ROOT --scan {scan} --again",
             )
-        return Panorama.from_rgb(rgb, depth)
+        return Panorama.from_faces(made[0], depth)
 
 
 def _hint(kind: str, scan: str, viewpoint: str) -> str:
