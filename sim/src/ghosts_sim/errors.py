@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -121,6 +120,8 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
         "; did you mean 'train'?"
     """
     options = sorted(set(options))
+    import difflib
+
     near = difflib.get_close_matches(name, options, n=3, cutoff=0.6)
     if near:
         return "; did you mean " + " or ".join(repr(option) for option in near) + "?"

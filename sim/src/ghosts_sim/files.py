@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import math
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -67,7 +65,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
 def _locked_temporary(path: Path) -> tuple[int, Path]:
     """A temporary file that is locked while its writer lives, so that nobody takes it for a leftover."""
     while True:
-        temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+        temporary = path.with_name(f".{path.stem}.{os.urandom(4).hex()}{path.suffix}")
         # With the permissions of an ordinary open(). (tempfile's would be private; to change that one would have to
         # read the umask, which cannot be done without setting it for all threads.)
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
@@ -274,8 +272,10 @@ def is_finite(value: Any) -> TypeGuard[int | float]:
 
 def sha256_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, as hexadecimal."""
+    from hashlib import sha256
+
     with open_file(path) as handle:
-        digest = hashlib.sha256()
+        digest = sha256()
         for part in iter(lambda: handle.read(1 << 20), b""):
             digest.update(part)
         return digest.hexdigest()

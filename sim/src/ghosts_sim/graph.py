@@ -6,14 +6,12 @@ all pairs are computed once per building and cached on disk under the hash of th
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -126,11 +124,11 @@ def load_graph(path: Path, cache: Path | None = None) -> NavGraph:
     Raises:
         DataError: naming file, record, field and value.
     """
+    from hashlib import sha256  # here, as zipfile below: importing the simulator shall be quick
+
     content = read_bytes(path, hint="a data root holds connectivity/<scan>_connectivity.json for every scan")
     scan = path.name.rsplit("_connectivity.json", 1)[0]
-    stored = (
-        (cache or cache_dir()) / "graphs" / f"{scan}-{hashlib.sha256(content).hexdigest()[:32]}-v{CACHE_VERSION}.npz"
-    )
+    stored = (cache or cache_dir()) / "graphs" / f"{scan}-{sha256(content).hexdigest()[:32]}-v{CACHE_VERSION}.npz"
     graph = _from_cache(scan, stored)
     if graph is None:
         check_bytes(len(content) * JSON_VALUES, path)
@@ -280,6 +278,8 @@ class _Record:
 
 
 def _from_cache(scan: str, stored: Path) -> NavGraph | None:
+    from zipfile import BadZipFile
+
     try:
         with open_file(stored) as file, np.load(file, allow_pickle=False) as arrays:
             check_bytes(sum(member.file_size for member in arrays.zip.infolist()), stored)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import stat
-import zipfile
 from io import BufferedReader
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ghosts_sim.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    import zipfile
 
 OPTION = "GHOSTS_MAX_BYTES"
 USUAL = 1 << 30

@@ -7,9 +7,9 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ghosts_sim.camera import faces_in_view, sample_depth_m, sample_rgb
 from ghosts_sim.graph import NavGraph
 from ghosts_sim.store import PanoramaStore
 from ghosts_sim.types import Intrinsics, Sweep
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 SWEEP_CAMERA = Intrinsics(width=320, height=256, vfov_rad=math.radians(60.0))
 """The paper's camera (supplement, "Simulator")."""
@@ -115,6 +118,8 @@ def for_each(work: Callable[[int], object], count: int, threads: int | None = No
 @lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
     """Threads that wait for work: starting them takes as long as an image. A forked process needs its own."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="ghosts-render")
 
 

@@ -11,7 +11,6 @@ from typing import Any, Sequence, SupportsFloat, SupportsIndex, Union
 
 import numpy as np
 
-from ghosts_sim.depth_fill import fill_depth
 from ghosts_sim.errors import DataError
 from ghosts_sim.mattersim.building import HERE, Building, Location, Panoramas, State, open_building, open_panoramas
 from ghosts_sim.mattersim.minstd import Minstd, random_row
@@ -333,6 +332,8 @@ def cbf(depth: np.ndarray, intensity: np.ndarray, mask: np.ndarray, result: np.n
         mask: non-zero where depth is missing.
         result: uint8 (or bool) array written to.
     """
+    from ghosts_sim.depth_fill import fill_depth
+
     missing = np.asarray(mask) != 0
     filled = fill_depth(np.asarray(depth, np.float32) / 255.0, np.asarray(intensity, np.float32) / 255.0, missing)
     values = np.where(missing, (filled * 255.0).astype(np.uint8), depth)

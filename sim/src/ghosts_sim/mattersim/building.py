@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Tuple
@@ -15,7 +14,6 @@ import numpy as np
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.graph import NavGraph, load_graph
-from ghosts_sim.mattersim.odd_graphs import read_odd_graph
 from ghosts_sim.navigation import Ranked
 from ghosts_sim.renderer import for_each
 from ghosts_sim.store import ByteCache, Panorama
@@ -116,6 +114,8 @@ def _read_graph(path: Path) -> NavGraph:
     try:
         return load_graph(path)
     except DataError as error:
+        from ghosts_sim.mattersim.odd_graphs import read_odd_graph
+
         graph = read_odd_graph(path)
         warnings.warn(f"MatterSim: read as the original reads it: {error}", stacklevel=2)
         return graph
@@ -162,9 +162,9 @@ class Panoramas:
     def preload(self, scan: str, viewpoints: list[str]) -> None:
         """Read all of a building's panoramas, unless they were read before; they stay whatever the bound is."""
         if scan not in self._preloaded:
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                read = list(pool.map(lambda viewpoint: self._read(scan, viewpoint), viewpoints))
-            self._preloaded[scan] = dict(zip(viewpoints, read))
+            read: dict[str, Panorama] = {}
+            for_each(lambda k: read.update({viewpoints[k]: self._read(scan, viewpoints[k])}), len(viewpoints))
+            self._preloaded[scan] = read
 
 
 _panoramas: WeakValueDictionary[tuple[object, ...], Panoramas] = WeakValueDictionary()
