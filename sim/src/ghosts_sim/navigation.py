@@ -6,6 +6,7 @@ The rules, their order and their rounding are those of the original simulator (`
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple, Tuple
 
 import numpy as np
@@ -64,34 +65,33 @@ def view_towards(
     step = int(steps)
     step = (step + 1 if steps - step >= 0.5 else step) % HEADINGS
     if elevation_rad < -ELEVATION_STEP_RAD / 2.0:
-        level = -1
-    else:
-        level = int(elevation_rad > ELEVATION_STEP_RAD / 2.0)
-    return View(step * HEADING_STEP_RAD, level * ELEVATION_STEP_RAD, step + HEADINGS * (level + 1))
+        return _VIEWS[step]
+    return _VIEWS[step + HEADINGS * (1 + (elevation_rad > ELEVATION_STEP_RAD / 2.0))]
+
+
+_VIEWS = [
+    View(step * HEADING_STEP_RAD, level * ELEVATION_STEP_RAD, step + HEADINGS * (level + 1))
+    for level in (-1, 0, 1)
+    for step in range(HEADINGS)
+]
 
 
 def turn(
     view: View,
     heading_delta_rad: float,
     elevation_delta_rad: float,
-    *,
     discretised: bool = False,
     elevation_limits_rad: tuple[float, float] = DEFAULT_ELEVATION_LIMITS_RAD,
 ) -> View:
     """Turn the camera; with discretised views deltas count by their sign only, one step each."""
-    if discretised:
-        heading_delta_rad = HEADING_STEP_RAD * _sign(heading_delta_rad)
-        elevation_delta_rad = ELEVATION_STEP_RAD * _sign(elevation_delta_rad)
-    return view_towards(
-        view.heading_rad + heading_delta_rad,
-        view.elevation_rad + elevation_delta_rad,
-        discretised=discretised,
-        elevation_limits_rad=elevation_limits_rad,
-    )
-
-
-def _sign(value: float) -> int:
-    return (value > 0.0) - (value < 0.0)
+    if not discretised:
+        return view_towards(
+            view[0] + heading_delta_rad, view[1] + elevation_delta_rad, elevation_limits_rad=elevation_limits_rad
+        )
+    level, step = divmod(view[2], HEADINGS)
+    step += (heading_delta_rad > 0.0) - (heading_delta_rad < 0.0)
+    level += (elevation_delta_rad > 0.0) - (elevation_delta_rad < 0.0)
+    return _VIEWS[step % HEADINGS + HEADINGS * min(max(level, 0), 2)]
 
 
 def candidates(graph: NavGraph, row: int, view: View, hfov_rad: float | None = None) -> list[Candidate]:
@@ -115,30 +115,41 @@ def ranked(graph: NavGraph, row: int, view: View, hfov_rad: float | None = None)
 
 
 _NOISE_RAD = 1e-6  # more than twice what single precision adds to an angle
+_FARTHEST_RAD = math.pi - _NOISE_RAD
+_PI, _TAU, _sqrt = math.pi, geometry.TAU, math.sqrt  # short to look up
 
 
 def _by_angle(ways: Ways, view: View, hfov_rad: float | None) -> list[Ranked] | None:
     """Candidates by differences of headings; None where rounding would decide which there are, or their order."""
     heading, elevation, _ = view
-    limit = math.acos(math.cos(hfov_rad / 2.0)) if hfov_rad is not None else math.inf
+    limit = _limit(hfov_rad)
+    inside, outside = limit - _NOISE_RAD, limit + _NOISE_RAD
     found = []
     for other, bearing, rise, distance in ways.seen:
         turn_rad = bearing - heading
-        if turn_rad > math.pi:
-            turn_rad -= geometry.TAU
-        elif turn_rad < -math.pi:
-            turn_rad += geometry.TAU
-        aside = abs(turn_rad)
-        if not (abs(aside - limit) > _NOISE_RAD and math.pi - aside > _NOISE_RAD):  # written so that NaN is a doubt
-            return None
-        if aside < limit:
+        if turn_rad > _PI:
+            turn_rad -= _TAU
+        elif turn_rad < -_PI:
+            turn_rad += _TAU
+        if -inside < turn_rad < inside:
             rise_rad = rise - elevation
-            found.append((math.sqrt(turn_rad * turn_rad + rise_rad * rise_rad), other, turn_rad, rise_rad, distance))
-    found.sort()
-    for before, after in zip(found, found[1:]):
-        if after[0] - before[0] <= _NOISE_RAD:
+            found.append((_sqrt(turn_rad * turn_rad + rise_rad * rise_rad), other, turn_rad, rise_rad, distance))
+            if not -_FARTHEST_RAD < turn_rad < _FARTHEST_RAD:
+                return None
+        elif not (outside < turn_rad < _FARTHEST_RAD or -_FARTHEST_RAD < turn_rad < -outside):  # also what is NaN
             return None
+    if len(found) > 1:
+        found.sort()
+        for number in range(1, len(found)):
+            if found[number][0] - found[number - 1][0] <= _NOISE_RAD:
+                return None
     return found
+
+
+@lru_cache(maxsize=64)
+def _limit(hfov_rad: float | None) -> float:
+    """How far aside a viewpoint may lie; an angle of more than a whole turn counts as the original's cosine does."""
+    return math.acos(math.cos(hfov_rad / 2.0)) if hfov_rad is not None else math.inf
 
 
 def _by_single_precision(ways: Ways, view: View, hfov_rad: float | None) -> list[Ranked]:

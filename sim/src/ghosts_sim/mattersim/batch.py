@@ -79,8 +79,10 @@ class SimState(State):
     def _reach(self) -> list[ViewPoint]:
         """Looked up when it is asked for: most turns of a camera are followed by another."""
         if self._places is None:
-            here = self.location
-            self._places = [here, *[ViewPoint(*item) for item in self._walker.reach()]] if here is not None else []
+            here = self._here or self.location
+            self._places = [here] if here is not None else []
+            for place, item in self._walker.reach():
+                self._places.append(ViewPoint(place, item))
         return self._places
 
     def _begin(self, *episode: Any) -> None:
@@ -89,13 +91,13 @@ class SimState(State):
 
     def _go(self, to: ViewPoint | None, view: View, hfov: float | None) -> None:
         """Take a step, to a navigable location or (None) to where it stands."""
-        row = self._walker.row
+        walker = self._walker
         if to is not None:
-            row = to.ix
+            walker.row = to._place[1]
             to._item = HERE  # a program that holds it sees its distances become 0, as in the original
             self._here = to
-        self._walker.go(row, view, hfov)
-        self._places = None
+        walker.view, walker.hfov_rad, self._places = view, hfov, None
+        walker.step += 1
 
 
 class Simulator(Settings):
@@ -214,7 +216,7 @@ class Simulator(Settings):
         if not self._initialised:
             raise RuntimeError("MatterSim: newEpisode must be called before makeAction")
         self._check("index heading elevation", index, heading, elevation)
-        hfov = self._hfov() if self._restricted else None
+        hfov, look = self._hfov() if self._restricted else None, self._turn
         steps = []
         for number, state in enumerate(self._states):
             walker, choice, to = state._walker, operator.index(index[number]), None
@@ -226,9 +228,9 @@ class Simulator(Settings):
                     batch = len(self._states)
                     raise ValueError(f"MatterSim: Invalid action index: {choice} in environment {number} of {batch}")
                 to = places[choice]
-            steps.append((to, self._turn(walker.view, real(heading[number]), real(elevation[number])), hfov))
-        for state, step in zip(self._states, steps):
-            state._go(*step)
+            steps.append((state, to, look(walker.view, real(heading[number]), real(elevation[number]))))
+        for state, to, view in steps:
+            state._go(to, view, hfov)
         self._draw(start)
 
     def close(self) -> None:

@@ -110,5 +110,4 @@ class Settings:
         )
 
     def _turn(self, view: View, heading: float, elevation: float) -> View:
-        limits = self._elevation_limits
-        return turn(view, heading, elevation, discretised=self._discretised, elevation_limits_rad=limits)
+        return turn(view, heading, elevation, self._discretised, self._elevation_limits)

@@ -42,7 +42,8 @@ class Walker:
         if self.building is None:
             return []
         places = self.building.places
-        return [(places[item[1]], item) for item in ranked(self.building.graph, self.row, self.view, self.hfov_rad)]
+        found = ranked(self.building.graph, self.row, self.view, self.hfov_rad)
+        return [(places[item[1]], item) for item in found]
 
     def faces(self, camera: Intrinsics, face_px: int, keep: bool) -> FacesInView:
         """The faces it sees; `keep` those of views that come again."""
