@@ -180,10 +180,11 @@ def test_wrong_input_is_named() -> None:
     for nothing in ("", "  "):
         with pytest.raises(ConfigError, match="no words"):
             robot.start(nothing, POSE)
-    with pytest.raises(ConfigError, match="no backbone"):
-        GoalTracker(small_model(), WORDS).observe(state, rgb, depth, POSE, CAMERA)
+    bare = GoalTracker(small_model(), WORDS)
+    with pytest.raises(ConfigError, match="cannot read images"):
+        bare.observe(bare.start("go ahead", POSE), rgb, depth, POSE, CAMERA)
     with pytest.raises(ConfigError, match="knows no labels"):
-        GoalTracker(small_model(), WORDS).observe_landmarks(state, [], POSE)
+        bare.observe_landmarks(bare.start("go ahead", POSE), [], POSE)
 
 
 def test_a_detection_says_what_is_wrong_with_it() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int8
 
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import mass_near
@@ -19,6 +19,32 @@ if TYPE_CHECKING:
 
 SURE = 0.5
 """An estimate with at least this confidence is sure: it is more likely right than wrong."""
+
+
+@dataclass(frozen=True, eq=False)
+class Occupancy:
+    """What depth images tell of the ground, as `nav_msgs/OccupancyGrid` has it."""
+
+    values: Int8[np.ndarray, "y x"]
+    """0 where one can stand, 100 where one cannot, −1 where nothing is known; rows grow with y."""
+    corner_xy_m: tuple[float, float]
+    """The lower left corner of the first cell, in the world."""
+    cell_m: float
+
+
+@dataclass(frozen=True, eq=False)
+class SeenMap:
+    """What a tracker has seen, on the cells of its map."""
+
+    observed: Bool[np.ndarray, "y x"]
+    """Cells of which anything is known."""
+    frontier: Bool[np.ndarray, "y x"]
+    """Cells beside these of which nothing is known."""
+    x_m: Float[np.ndarray, " x"]
+    y_m: Float[np.ndarray, " y"]
+    """World coordinates of the cells' centres."""
+    occupancy: Occupancy | None
+    """From depth; None before a floor was seen."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ghosts.mapping.tiles import place_tiles, tiles_from_points
 from ghosts.words.tokens import Vocabulary
 from ghosts.words.vectors import shipped_vectors
 from ghosts_sim.errors import ConfigError, UnknownNameError
-from ghosts_sim.geometry import snap_origin
+from ghosts_sim.geometry import rays_through, snap_origin
 from ghosts_sim.landmarks.format import normalise_label
 from ghosts_sim.landmarks.regions import ROOM_NAMES
 from ghosts_sim.types import Grid, Intrinsics, Pose
@@ -61,8 +61,8 @@ def brief(
 class Views:
     """RGB-D images taken together."""
 
-    rgb: np.ndarray
-    """View × height × width × 3, values 0 to 255."""
+    rgb: np.ndarray | None
+    """View × height × width × 3, values 0 to 255; None where nobody looks at colours."""
     depth_m: np.ndarray
     """View × height × width, along the optical axis; 0 = no reading."""
     camera_to_world: Float[np.ndarray, "v 4 4"]
@@ -70,11 +70,14 @@ class Views:
 
     def __post_init__(self) -> None:
         shape = (len(self.camera_to_world), self.camera.height, self.camera.width)
-        if self.rgb.shape != (*shape, 3) or self.depth_m.shape != shape:
+        colours = (*shape, 3) if self.rgb is None else self.rgb.shape
+        if colours != (*shape, 3) or self.depth_m.shape != shape:
             raise ConfigError(
                 f"{shape[0]} poses and {shape[1]} × {shape[2]} intrinsics need rgb {(*shape, 3)} and depth_m {shape} "
-                f"(views, rows, columns), got {self.rgb.shape} and {self.depth_m.shape}"
+                f"(views, rows, columns), got {colours} and {self.depth_m.shape}; depth must be registered to colour"
             )
+        if self.rgb is None:
+            return
         if np.issubdtype(self.rgb.dtype, np.floating) and 0.0 < self.rgb.max(initial=0.0) <= 1.0:
             raise ConfigError(
                 f"rgb holds values 0 to 255, got {self.rgb.dtype} up to {self.rgb.max():.2f}; multiply it by 255"
@@ -150,6 +153,42 @@ class Detection:
                 f"metres), got {self.xyz_m!r}"
             )
 
+    @classmethod
+    def from_box(
+        cls,
+        label: str,
+        edges_px: tuple[float, float, float, float],
+        depth_m: Float[np.ndarray, "h w"],
+        intrinsics: Intrinsics,
+    ) -> Detection | None:
+        """A detector's box as a point in the camera's frame; None where depth has no reading in it.
+
+        Args:
+            label: its class.
+            edges_px: left, top, right, bottom in pixels of the depth image, which must be registered to colour.
+            depth_m: distance along the optical axis.
+            intrinsics: of the camera.
+        """
+        away_m = box_depth_m(edges_px, depth_m)
+        if away_m is None:
+            return None
+        left, top, right, bottom = edges_px
+        x, y, z = (
+            away_m * rays_through(intrinsics, np.array((left + right) / 2), np.array((top + bottom) / 2))
+        ).tolist()
+        return cls(label, (x, y, z))
+
+
+def box_depth_m(edges_px: tuple[float, float, float, float], depth_m: Float[np.ndarray, "h w"]) -> float | None:
+    """The median depth in the middle half of a box, where background is rare; None without a reading."""
+    left, top, right, bottom = edges_px
+    quarter_x, quarter_y = (right - left) / 4.0, (bottom - top) / 4.0
+    rows = slice(max(0, math.floor(top + quarter_y)), max(0, math.ceil(bottom - quarter_y)))
+    cols = slice(max(0, math.floor(left + quarter_x)), max(0, math.ceil(right - quarter_x)))
+    inside = depth_m[rows, cols]
+    near = inside[np.isfinite(inside) & (inside > 0.0) & (inside <= FARTHEST_M)]
+    return float(np.median(near)) if len(near) else None
+
 
 @dataclass(frozen=True)
 class NamedLabels:
@@ -180,10 +219,10 @@ class NamedLabels:
             kind, plain = self._kind(name)
             numbers.append(new.setdefault(plain, known + len(new)) if kind == "new" else self._number(kind, plain))
         if not self.open:
-            return np.array(numbers), None
+            return np.array(numbers, np.int64), None
         means = (shipped_vectors().mean(label_words(name)) for name in new)
         vectors = np.concatenate([self.labels.vectors, *(mean[None] for mean in means if mean is not None)])
-        return np.array(numbers), torch.from_numpy(vectors)
+        return np.array(numbers, np.int64), torch.from_numpy(vectors)
 
     def known(self, name: str) -> bool:
         """Whether a name means anything to the model."""

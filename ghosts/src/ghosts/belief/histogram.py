@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ghosts_sim.errors import ConfigError
@@ -153,7 +153,9 @@ def arg_max_m(belief: Float[Tensor, "*n c y x"], grid: Grid, *, radius: int = 0)
     return centre_of_mass_m(mass * (near_row[..., :, None] & near_col[..., None, :]), grid)
 
 
-def best_guess_m(mass: Float[Tensor, "*n y x"], grid: Grid, radius_m: float) -> Float[Tensor, "*n 2"]:
+def best_guess_m(
+    mass: Float[Tensor, "*n y x"], grid: Grid, radius_m: float, standable: Bool[Tensor, "*n y2 x2"] | None = None
+) -> Float[Tensor, "*n 2"]:
     """The place with the most mass within a distance of it, metres from the grid's origin.
 
     Who must come within that distance stops there. The peak of a belief may be a sharp spike beside a broad hill that
@@ -163,8 +165,12 @@ def best_guess_m(mass: Float[Tensor, "*n y x"], grid: Grid, radius_m: float) -> 
         mass: over cells.
         grid: of the mass.
         radius_m: the distance.
+        standable: False at places, half a cell apart as in `mass_within`, where nobody can stand; by default any will
+            do, and so they will where there is none.
     """
     near = mass_within(mass, grid, radius_m)
+    if standable is not None:
+        near = near * (standable | ~standable.any(-1, keepdim=True).any(-2, keepdim=True))
     best = near.flatten(-2).argmax(-1)
     col, row = best % near.shape[-1] / 2, best // near.shape[-1] / 2
     return from_cells(torch.stack([col, row], -1).to(mass.dtype), grid)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -81,10 +82,17 @@ class Space:
         return int(lattice_cells(z_m - self.corner_m[2:], CELL_M)[0])
 
 
-def see(space: Space, views: Views) -> Space:
-    """Add the depth images of one look around."""
+def see(space: Space, views: Views, ground_m: float | None = None, least: int = 1) -> Space:
+    """Add the depth images of one look around.
+
+    Args:
+        space: so far.
+        views: with depth.
+        ground_m: height of the ground under the camera; by default as far below it as at the start.
+        least: so many points of one view must lie in a cell and bin for something to be there; a real sensor has noise.
+    """
     x_m, y_m, eyes_m = views.camera_to_world[0, :3, 3].tolist()
-    foot_m = x_m, y_m, eyes_m - space.camera_m
+    foot_m = x_m, y_m, eyes_m - space.camera_m if ground_m is None else ground_m
     space = _levelled(space, foot_m[2])
     rays = pixel_rays(views.camera)
     # One flag per cell and height: setting a flag twice costs nothing, sorting 65 000 points per view cost most of it.
@@ -96,7 +104,11 @@ def see(space: Space, views: Views) -> Space:
         parts = zip(matrix[:3], space.corner_m)
         col, row, level = (lattice_cells(a * x + b * y + c * z + (d - low), CELL_M) for (a, b, c, d), low in parts)
         inside = (col >= 0) & (col < _SIDE) & (row >= 0) & (row < _SIDE) & (level >= 0) & (level < 64)
-        flags[((row * _SIDE + col) * 64 + level)[inside]] = True
+        hit = ((row * _SIDE + col) * 64 + level)[inside]
+        if least > 1:
+            hit, points = np.unique(hit, return_counts=True)
+            hit = hit[points >= least]
+        flags[hit] = True
     seen, found = np.flatnonzero(flags), np.zeros_like(space.columns)
     np.bitwise_or.at(found.reshape(-1), seen // 64, np.uint64(1) << (seen % 64).astype(np.uint64))
     # The bin of the eyes may begin just there; then what reaches up to them ends in the one below.
@@ -177,8 +189,10 @@ class Reachable:
         return layer, row, col
 
 
-def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, height_m: float) -> Reachable:
-    """Flood what is known from a place on the ground, at a distance of `body_m` from obstacles."""
+def reach(
+    space: Space, x_m: float, y_m: float, z_m: float, body_m: float, height_m: float, most_m: float = math.inf
+) -> Reachable:
+    """Flood what is known from a place on the ground, at a distance of `body_m` from obstacles, up to `most_m`."""
     kernels, top = [_disc(body_m), _disc(body_m + 0.2)], round(height_m / CELL_M)
 
     @cache
@@ -200,7 +214,7 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
             continue
         done.add(here)
         i, j = divmod(here % _AREA, _SIDE)
-        if not (1 <= i < _SIDE - 1 and 1 <= j < _SIDE - 1):
+        if far > most_m or not (1 <= i < _SIDE - 1 and 1 <= j < _SIDE - 1):
             continue
         stood = ground[here]
         for di, dj, length in _NEIGHBOURS:
@@ -217,6 +231,22 @@ def reach(space: Space, x_m: float, y_m: float, z_m: float, body_m: float, heigh
                 best[there], ground[there], before[there] = total, step, here
                 heapq.heappush(queue, (total, there))
     return _gather(space, unknown, done, best, ground, before)
+
+
+def standable(
+    space: Space, levels_m: Sequence[float], height_m: float
+) -> tuple[Bool[np.ndarray, "y x"], Bool[np.ndarray, "y x"]]:
+    """Cells of which something is known, and those where a body could stand at one of some heights of the ground.
+
+    Unlike `reach` it asks for no way there: what lies behind an open door counts.
+    """
+    levels = np.uint64(0)
+    for level_m in levels_m:
+        levels |= _bits(space.bin(level_m) - _STEP, space.bin(level_m) + _STEP)
+    floors = space.below & ~(space.columns >> np.uint64(1)) & levels
+    for rise in range(_CLEAR, round(height_m / CELL_M) + 1):
+        floors &= ~(space.columns >> np.uint64(rise))
+    return space.columns != 0, (floors != 0) & ~space.blocked
 
 
 def _layer(ground: dict[int, int], cell: int, stood: int) -> int:

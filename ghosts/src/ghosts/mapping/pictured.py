@@ -145,14 +145,14 @@ class PictureReader:
             found.add(words, view.heading_deg, 0.0, settings.here)
 
     def _box(self, box: Box, found: _Points) -> None:
-        label, away_m = self.labels.heard_id(DETECTION, box.label), self._away_m(box.bottom_deg)
+        label, away_m = self.labels.heard_id(DETECTION, box.label), self._away_m(box)
         if label is not None and away_m is not None and box.confidence >= self.config.pictures.confidence:
             found.add([label], box.heading_deg, away_m, box.confidence)
 
-    def _away_m(self, bottom_deg: float) -> float | None:
+    def _away_m(self, box: Box) -> float | None:
         """How far away a box stands; None if it does not reach the floor within sight."""
         settings = self.config.pictures
-        if bottom_deg >= 0.0:
+        if box.bottom_deg >= 0.0:
             return None
-        away_m = settings.camera_m / math.tan(math.radians(-bottom_deg))
+        away_m = box.away_m if box.away_m is not None else settings.camera_m / math.tan(math.radians(-box.bottom_deg))
         return max(away_m, settings.near_m) if away_m <= settings.far_m else None

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
+
+from ghosts.agent.frames import Describe
 from ghosts.agent.sensors import NamedLabels
 from ghosts.agent.tracker import GoalTracker
+from ghosts.driving.surroundings import Reader, Surroundings
 from ghosts.mapping.saved_backbone import load_backbone
 from ghosts.run.load import load_run
 from ghosts_sim.errors import ConfigError
 
 
-def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: float = 10.0) -> GoalTracker:
-    """A tracker for `observe_landmarks`, or for `observe` where the run was trained on images.
+def load_tracker(
+    run: str | Path,
+    backbone: str | Path | None = None,
+    margin_m: float = 10.0,
+    *,
+    perception: Describe | None = None,
+    device: str | torch.device = "cpu",
+) -> GoalTracker:
+    """A robot's goal tracker.
 
     Args:
         run: a run's folder, a checkpoint, or the name of shipped weights.
         backbone: file or name of the backbone whose features a run on images was trained on; None for landmarks.
         margin_m: the map grows when the robot comes nearer than this to its edge.
+        perception: an image to words, for a run on landmarks (`run.perception.load_perception`).
+        device: where the model computes, such as "cuda".
 
     Raises:
         DataError: a file is missing or damaged.
@@ -46,4 +59,8 @@ def load_tracker(run: str | Path, backbone: str | Path | None = None, margin_m: 
             )
     assert reading.vocabulary is not None, "a run knows its words"
     names = NamedLabels(labels, reading.landmarks.vectors) if labels is not None else None
-    return GoalTracker(model, reading.vocabulary, features, names, margin_m)
+    if names is None and perception is not None:
+        raise ConfigError(f"{run} reads images and needs no perception; leave it out")
+    model.to(device)
+    around = Surroundings(Reader(names, reading.landmarks) if names is not None else None)
+    return GoalTracker(model, reading.vocabulary, features, names, margin_m, surroundings=around, describe=perception)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import is_finite, parse_json, read_bytes
-from ghosts_sim.geometry import camera_to_world, heading_of
+from ghosts_sim.geometry import camera_to_world, heading_of, rays_through
 from ghosts_sim.graph import NavGraph
 from ghosts_sim.landmarks.captions import Box, SceneCaptions, View, read_captions, write_captions
 from ghosts_sim.landmarks.format import normalise_label
@@ -28,6 +28,8 @@ from ghosts_sim.limits import check_bytes
 from ghosts_sim.types import Intrinsics
 
 if TYPE_CHECKING:
+    from jaxtyping import Float
+
     Wrong = Callable[..., DataError]
 
 BUILDER = 1  # counts changes of the method, so that files of an older one are made again
@@ -187,17 +189,25 @@ def _box(
         raise wrong("expected a number from 0 to 1", field="confidence", value=sure)
     if not isinstance(label, str) or not label.strip():
         raise wrong("expected a text", field="label", value=label)
-    middle = (left + right) / 2.0
-    heading, _ = _direction(middle, (top + bottom) / 2.0, view, camera)
-    _, lower = _direction(middle, bottom, view, camera)
+    rotation = camera_to_world(np.zeros(3), math.radians(view[0]), math.radians(view[1]))[:3, :3]
+    heading, lower = box_angles((left, top, right, bottom), camera, rotation)
     return Box(normalise_label(label), heading, lower, confidence, _text(said, "caption of a box", wrong))
 
 
-def _direction(x: float, y: float, view: tuple[float, float], camera: Intrinsics) -> tuple[float, float]:
-    """Heading and elevation of a pixel, in degrees."""
-    ray = np.array([(x - camera.width / 2.0) / camera.focal_px, (y - camera.height / 2.0) / camera.focal_px, 1.0])
-    way = camera_to_world(np.zeros(3), math.radians(view[0]), math.radians(view[1]))[:3, :3] @ ray
-    return math.degrees(heading_of(way)), math.degrees(math.atan2(way[2], math.hypot(way[0], way[1])))
+def box_angles(
+    edges_px: tuple[float, float, float, float], camera: Intrinsics, rotation: Float[np.ndarray, "3 3"]
+) -> tuple[float, float]:
+    """Heading of a box's middle and elevation of its lower edge, in degrees.
+
+    Args:
+        edges_px: left, top, right, bottom.
+        camera: whose image it is.
+        rotation: camera to world.
+    """
+    left, top, right, bottom = edges_px
+    rays = rays_through(camera, np.full(2, (left + right) / 2.0), np.array([(top + bottom) / 2.0, bottom]))
+    middle, lower = rays @ rotation.T
+    return math.degrees(heading_of(middle)), math.degrees(math.atan2(lower[2], math.hypot(lower[0], lower[1])))
 
 
 def _text(value: Any, field: str, wrong: Wrong) -> str:

@@ -35,6 +35,8 @@ class Box:
     confidence: float
     text: str
     """Its caption; may be empty."""
+    away_m: float | None = None
+    """How far away it is on the level, where depth says so. Files do not hold it."""
 
 
 @dataclass(frozen=True)
