@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 $(VENV)/.ready: pyproject.toml $(wildcard */pyproject.toml) sim/hatch_build.py sim/src/ghosts_sim/native.c
 	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[viz,web,log]" -e ./benchmarks --group dev --group docs
+	$(BIN)/pip install --quiet --disable-pip-version-check -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[deploy,log,viz,web]" -e ./benchmarks --group dev --group docs
 	@touch $@
 
 demo: $(VENV)/.ready
@@ -26,7 +26,7 @@ lowest: $(VENV)/.ready
 	@test -x build/uv/bin/uv || ($(PYTHON) -m venv build/uv && build/uv/bin/pip install --quiet uv)
 	build/uv/bin/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
 	echo 'torch; python_version < "3"' > $(LOWEST)/without-torch.txt
-	build/uv/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --only-binary numpy --only-binary pillow --overrides $(LOWEST)/without-torch.txt -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[viz,web,log]" -e ./benchmarks --group dev "httpx>=0.27"
+	build/uv/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --only-binary numpy --only-binary pillow --overrides $(LOWEST)/without-torch.txt -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[deploy,log,viz,web]" -e ./benchmarks --group dev "httpx>=0.27"
 	$(BIN)/python -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])' > $$(echo $(LOWEST)/lib/python3*/site-packages)/torch.pth
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal sim/tests houses/tests $(addprefix ghosts/tests/,agent belief cli data mapping view words)
 

@@ -39,7 +39,7 @@ class StraightOn(nn.Module):
 
     def forward(self, maps: Tensor, actions: Tensor) -> KernelAt:
         """Maps `n channels y x` and latent actions `b t d` to the kernel of any filter step."""
-        inside = stays_on_map(self.size, *maps.shape[-2:], maps.device)
+        inside = stays_on_map(self.size, maps.shape[-2], maps.shape[-1], maps.device)
         steps = per_map(self.distance(actions).softmax(-1), len(maps))
 
         def kernel_at(step: int) -> JointKernel:

@@ -72,9 +72,15 @@ def on_device(
         return constant(headings, size).to(device, dtype)
 
 
-@lru_cache(maxsize=64)
 def stays_on_map(size: int, rows: int, cols: int, device: torch.device | None = None) -> Bool[Tensor, "k y x"]:
     """Whether a displacement from a cell ends on the map."""
+    # While a network is exported for maps of any size, rows and columns are symbols, which nothing remembers.
+    make = _stays if isinstance(rows, int) and isinstance(cols, int) else _stays.__wrapped__
+    return make(size, rows, cols, device)
+
+
+@lru_cache(maxsize=64)
+def _stays(size: int, rows: int, cols: int, device: torch.device | None) -> Bool[Tensor, "k y x"]:
     with torch.inference_mode(False):
         delta = torch.from_numpy(displacements(size)).to(device)
         row = torch.arange(rows, device=device) + delta[:, 1, None]

@@ -118,7 +118,7 @@ def normalise(
     has_mass = ~(total <= NO_MASS)  # NaN counts as mass, or it would be hidden by the fallback
     scaled = (weights / torch.where(has_mass, total, 1.0)).to(weights.dtype)
     if fallback is None:
-        fallback = torch.full_like(weights, 1.0 / math.prod(weights.shape[-3:]))
+        fallback = torch.ones_like(weights) / math.prod(weights.shape[-3:])
     return torch.where(has_mass, scaled, fallback)
 
 

@@ -21,8 +21,9 @@ from ghosts.fast.stencil import Stencil, flat_weight, pair_conv, table_conv
 
 def cell_conv(features: Float[Tensor, "n c"], plan: Stencil, weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "n d"]:
     """Convolution of the observed cells at the observed cells, without bias."""
-    if features.is_cuda:
-        # About half of the products are with zeros; on a GPU they cost less than launching one product per tap.
+    if features.is_cuda or torch.compiler.is_exporting():
+        # About half of the products are with zeros; on a GPU they cost less than launching one product per tap. And an
+        # exported network cannot leave out what depends on values.
         return table_conv(F.pad(features, (0, 0, 0, 1)), plan.sources, flat_weight(weight))
     return pair_conv(features, plan, weight)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -95,6 +96,32 @@ def stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "b 1 y x"] |
     )
 
 
+def whole_stencil(cells: MapCells, kernel: int, seen_before: Bool[Tensor, "1 1 y x"]) -> Stencil:
+    """As `stencil`, of one agent step on one map, with the whole map as its table: no size depends on values.
+
+    That is what a network can be exported with (`run.deploy`).
+    """
+    pad, count, device = kernel // 2, cells.item.shape[0], cells.item.device
+    wide, area = cells.cols + 2 * pad, cells.rows * cells.cols
+    tap = torch.arange(-pad, pad + 1, device=device)
+    place = (cells.row + pad) * wide + cells.col + pad
+    under = place[:, None] + (tap[:, None] * wide + tap).reshape(-1)
+    observation = torch.full(((cells.rows + 2 * pad) * wide,), count, dtype=torch.long, device=device)
+    sources = observation.index_copy(0, place, torch.arange(count, device=device))[under]
+    number = F.pad(torch.arange(area, device=device).view(cells.rows, cells.cols), (pad,) * 4, value=-1).reshape(-1)
+    neighbours = torch.where(number[under] < 0, area, number[under])
+    ever = F.pad(seen_before.reshape(-1), (0, 1))
+    return Stencil(
+        sources=sources,
+        inputs=(sources < count).sum(1),
+        cell=cells.row * cells.cols + cells.col,
+        neighbours=neighbours,
+        seen=ever[neighbours],
+        place=torch.arange(area, device=device),
+        first=torch.where(ever[:-1], -1, 0),
+    )
+
+
 @dataclass(frozen=True)
 class Pooling:
     """Which rows of a stencil's table share a cell of a coarser map."""
@@ -136,7 +163,7 @@ def table_conv(
 ) -> Float[Tensor, "n d"]:
     """Convolution at `n` cells of a table whose last row is the empty cell, without bias; `weight` as `flat_weight`."""
     gathered = table.index_select(0, neighbours.reshape(-1))
-    return gathered.view(len(neighbours), weight.shape[0]) @ weight
+    return gathered.view(-1, weight.shape[0]) @ weight
 
 
 def flat_weight(weight: Float[Tensor, "d c k k"]) -> Float[Tensor, "kc d"]:

@@ -40,7 +40,22 @@ def displace(values: Float[Tensor, "n k y x"], *, back: bool = False) -> Float[T
         values: K² channels, K odd.
         back: move by the opposite displacement (the adjoint).
     """
-    return _Displace.apply(values, -1 if back else 1)
+    # Exporters know strides of fixed sizes only.
+    return _gathered(values, back) if torch.compiler.is_exporting() else _Displace.apply(values, -1 if back else 1)
+
+
+def _gathered(values: Float[Tensor, "n k y x"], back: bool) -> Float[Tensor, "n k y x"]:
+    """As `displace`, by index."""
+    (channels, rows, cols), device = values.shape[1:], values.device
+    size = math.isqrt(channels)
+    half = size // 2
+    tap = torch.arange(size, device=device)[:, None]
+    tap = tap if back else 2 * half - tap
+    row, col = (torch.arange(count, device=device) + tap for count in (rows, cols))
+    plane = torch.arange(channels, device=device).view(size, size, 1, 1)
+    place = (plane * (rows + 2 * half) + row[:, None, :, None]) * (cols + 2 * half) + col[None, :, None]
+    padded = F.pad(values, (half, half, half, half)).flatten(1)
+    return padded.index_select(1, place.reshape(-1)).view(-1, channels, rows, cols)
 
 
 def distribute(

@@ -113,7 +113,7 @@ class CellFeatures(nn.Module):
             assert cells.labels.vectors is not None, "labels of an open set come with their vectors"
             table = self.embedding.table(cells.labels.vectors)
         embedded = F.embedding(cells.labels.label, table) * cells.labels.weight[:, None]
-        features = embedded.new_zeros(len(cells.item), self.channels).index_add(0, cells.labels.cell, embedded)
+        features = embedded.new_zeros(cells.item.shape[0], self.channels).index_add(0, cells.labels.cell, embedded)
         return replace(cells, features=features)
 
 

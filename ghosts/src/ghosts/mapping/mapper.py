@@ -157,7 +157,7 @@ class Mapper(nn.Module):
         bias = cast(Tensor, self.state_to_state.bias)
         if self.config.convolution == "sparse":
             scale = 1.0 / plan.seen.sum(1, keepdim=True).clamp(min=1).to(bias.dtype)
-            added = bias.expand(len(scale), -1)
+            added = bias.expand(scale.shape[0], -1)
         else:
             # The convolution is masked by the cell's own past: a cell seen for the first time has no state part.
             scale = plan.seen[:, plan.seen.shape[1] // 2, None].to(bias.dtype)

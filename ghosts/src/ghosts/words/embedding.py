@@ -48,5 +48,5 @@ class OpenEmbedding(nn.Module):
 
     def table(self, vectors: Float[Tensor, "n d"]) -> Float[Tensor, "n size"]:
         """Embeddings of all ids at once."""
-        own = torch.nn.functional.pad(self.own.weight, (0, 0, 0, len(vectors) - len(self.own.weight)))
+        own = torch.nn.functional.pad(self.own.weight, (0, 0, 0, vectors.shape[0] - len(self.own.weight)))
         return own + self.project(vectors)
