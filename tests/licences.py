@@ -15,6 +15,7 @@ TARGET = ROOT / "docs" / "licences.md"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 # Optional packages of which nothing is installed with the tests: as the project's own files state it.
 _ELSEWHERE = {
+    "timm": ("Apache-2.0", "https://github.com/huggingface/pytorch-image-models"),
     "rerun-sdk": ("MIT OR Apache-2.0", "https://www.rerun.io"),
     "embreex": ("BSD-2-Clause", "https://github.com/trimesh/embreex"),
     "usd-core": ("LicenseRef-TOST-1.0", "https://openusd.org"),
