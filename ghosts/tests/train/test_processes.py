@@ -70,7 +70,7 @@ def train_by_two(kinds: dict[str, Train], out: Path) -> None:
             patch.setattr(subprocess, "Popen", partial(Second, share))
             share()
 
-    process = Forked(first)
+    process = Forked(first, trains=True)
     assert process.end() == 0, process.errors()[-2000:]
 
 

@@ -152,7 +152,7 @@ def test_kill_nine_and_resume(combs: Path, tmp_path: Path) -> None:
     straight, killed = tmp_path / "straight", tmp_path / "killed"
     seed = 11
     in_process(combs, straight, settings)
-    process = Forked(partial(in_process, combs, killed, settings))
+    process = Forked(partial(in_process, combs, killed, settings), trains=True)
     process.wait_until((killed / LAST).is_file)
     pause_s = float(np.random.default_rng(seed).uniform(0.0, 0.5))
     time.sleep(pause_s)
