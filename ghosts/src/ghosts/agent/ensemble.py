@@ -48,7 +48,9 @@ class Ensemble(nn.Module):
     @torch.no_grad()
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
         predictions = [model.predict(briefing, seen) for model in self.members]
-        return mean_prediction([one.goal for one in predictions], predictions[0].grid)
+        attended = [one.attention for one in predictions if one.attention is not None]
+        attention = torch.stack(attended).mean(0) if len(attended) == len(predictions) else None
+        return mean_prediction([one.goal for one in predictions], predictions[0].grid, attention)
 
 
 @dataclass(frozen=True)

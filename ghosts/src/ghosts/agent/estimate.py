@@ -61,8 +61,8 @@ class GoalEstimate:
     confidence: float
     """Mass within 3 m of it, times `trust`."""
     trust: float
-    """From 0 to 1: how far the model knows the instruction's words (`words.tokens.TextRead.trust`). 0 before anything
-    was seen."""
+    """From 0 to 1: how far the model knows the instruction's words (`words.tokens.TextRead.trust`), and how likely the
+    building has what they name (`agent.evidence.presence`). 0 before anything was seen."""
     notes: tuple[str, ...]
     """What the model did not understand, in words: unknown words, unknown labels. Empty where there is nothing."""
     entropy_nats: float

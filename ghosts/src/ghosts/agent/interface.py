@@ -71,12 +71,17 @@ class Prediction:
     goal: Float[Tensor, "b s y x"]
     """Distribution over the cells of `grid`."""
     grid: Grid
+    attention: Float[Tensor, "b l"] | None = None
+    """How much of what the last filter step observes comes from each word; None without a filter."""
 
 
-def mean_prediction(goals: Sequence[Float[Tensor, "b s y x"]], grid: Grid) -> Prediction:
+def mean_prediction(
+    goals: Sequence[Float[Tensor, "b s y x"]], grid: Grid, attention: Float[Tensor, "b l"] | None = None
+) -> Prediction:
     """What several distributions over the goal say together."""
     mean = torch.stack(tuple(goals)).mean(0)
-    return Prediction(best_guess_m(mean, grid, SUCCESS_M), arg_max_m(mean[:, :, None], grid, radius=1), mean, grid)
+    peak = arg_max_m(mean[:, :, None], grid, radius=1)
+    return Prediction(best_guess_m(mean, grid, SUCCESS_M), peak, mean, grid, attention)
 
 
 @runtime_checkable

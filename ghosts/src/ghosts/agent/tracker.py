@@ -29,6 +29,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ghosts.agent.estimate import GoalEstimate, Occupancy, SeenMap
+from ghosts.agent.evidence import SeenLabels, fit, labels_by_walker, names_in, presence
 from ghosts.agent.frames import Describe, Description, map_notes, motion_notes, to_views
 from ghosts.agent.interface import FilterModel
 from ghosts.agent.loop import Belief, Carry, GhostAgent, Observation, Places
@@ -51,6 +52,7 @@ from ghosts.belief.histogram import (
     mass_near,
 )
 from ghosts.devices import to_device
+from ghosts.mapping.cells import MapCells
 from ghosts.mapping.label_tiles import cells_from_labels
 from ghosts.mapping.landmark_views import LandmarkView
 from ghosts.mapping.mapper import MapState
@@ -105,6 +107,8 @@ class TrackerState:
 
     carry: Carry[Places]
     """The instruction as it was read, and the map."""
+    text: str
+    """The instruction as it was given."""
     read: TextRead
     """Which of the instruction's words the model knows."""
     start: Pose
@@ -124,6 +128,8 @@ class TrackerState:
     """Of the last observation, where it was told."""
     odd: tuple[str, ...] = ()
     """What was odd about the last observation."""
+    labels: SeenLabels | None = None
+    """All labels that are on the map."""
 
     @property
     def map(self) -> MapState:
@@ -187,6 +193,7 @@ class GoalTracker:
         briefing, origin = brief(self.vocabulary, instruction, here, pose.heading_rad, grid, self.device)
         return TrackerState(
             self._agent.start(briefing),
+            instruction,
             self.vocabulary.read(instruction),
             pose,
             grid,
@@ -262,7 +269,14 @@ class GoalTracker:
             return state
         points, vectors = state.seen.points()
         cells = cells_from_labels(points, state.origin_xy_m, state.grid, vectors)
-        return replace(state, carry=self._agent.look(state.carry, Observation(to_device(cells, self.device))))
+        return self._labelled(state, cells)
+
+    def _labelled(self, state: TrackerState, cells: MapCells) -> TrackerState:
+        """The state with labelled cells on the map."""
+        (new,) = labels_by_walker(cells) or (None,)
+        labels = state.labels.joined(new) if state.labels is not None and new is not None else new
+        carry = self._agent.look(state.carry, Observation(to_device(cells, self.device)))
+        return replace(state, carry=carry, labels=labels)
 
     def map(self, state: TrackerState) -> SeenMap:
         """What has been seen so far, on the map's cells and as an occupancy grid."""
@@ -313,8 +327,7 @@ class GoalTracker:
         if not landmarks:
             return state
         cells = cells_from_detections(landmarks, self.labels, pose, state.origin_xy_m, state.grid)
-        carry = self._agent.look(state.carry, Observation(to_device(cells, self.device)))
-        return replace(self._note(state, landmarks, self.labels), carry=carry)
+        return self._labelled(self._note(state, landmarks, self.labels), cells)
 
     def goal(self, state: TrackerState) -> GoalEstimate:
         """Where the instruction leads, on what has been seen so far."""
@@ -340,6 +353,9 @@ class GoalTracker:
         at, near = self._best(state, mass, grid)
         # Words alone say which way and how far: a guess, whatever its mass.
         trust = state.read.trust if bool(state.map.observed.any()) else 0.0
+        if state.labels is not None:
+            attention = state.carry.instruction.latents.observation_attention[0, -1].double().cpu().numpy()
+            trust *= float(presence(fit(names_in(state.text), attention, state.labels, (0,)))[0])
         position = at.double().cpu().numpy() + origin
         return GoalEstimate(
             mass=mass.cpu().numpy(),

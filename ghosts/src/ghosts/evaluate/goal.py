@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from ghosts.agent.evidence import fit, labels_by_walker, names_in, presence
 from ghosts.agent.interface import Prediction, Predictor, mean_prediction
 from ghosts.belief.histogram import NOT_FINITE, mass_near
 from ghosts.config import Precision
@@ -23,6 +24,7 @@ from ghosts.data.prefetch import prefetch
 from ghosts.data.symmetry import SYMMETRIES
 from ghosts.data.walks import walk_seed
 from ghosts.evaluate.bootstrap import confidence_bin
+from ghosts.mapping.cells import MapCells
 from ghosts.precision import networks_in
 from ghosts_sim.errors import ConfigError, DataError
 from ghosts_sim.geometry import from_cells, map_cells, on_map
@@ -49,7 +51,7 @@ class GoalScores:
     nll: Float[np.ndarray, "n s"]
     """Negative log-likelihood (nats) of the goal's square metre."""
     confidence: Float[np.ndarray, "n s"]
-    """Mass predicted within 3 m of the predicted goal: the model's own estimate of its success."""
+    """The model's own estimate of its success (`confidence_of`)."""
     peak_error_m: Float[np.ndarray, "n s"]
     """Error of the peak, which the paper takes for the goal."""
 
@@ -171,11 +173,13 @@ def evaluate_goal(
             seen, prediction = loaded[0], predictions[0]
             if len(symmetries) > 1:
                 goals = [symmetry.undo(one.goal) for symmetry, one in zip(symmetries, predictions)]
-                prediction = mean_prediction(goals, prediction.grid)
+                prediction = mean_prediction(goals, prediction.grid, prediction.attention)
             goal = seen.path_xy_m[:, -1]
             scores, peak = score_goal(prediction, goal), _away_m(prediction.peak_xy_m, goal)
-            found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2, peak)])
-            columns[:, at : at + batch] = found.cpu()
+            found = torch.stack([item.float() for item in (*scores, seen.goal_seen, seen.seen_m2, peak)]).cpu()
+            texts = [example.text for example in examples[at : at + batch]]
+            found[2] = torch.from_numpy(confidence_of(prediction, found[2].numpy(), texts, seen.seen.cells))
+            columns[:, at : at + batch] = found
             how.report(min(at + batch, len(examples)), len(examples))
     columns = how.summed(columns)
     lost = int((~columns.isfinite()).any(0).any(1).sum())
@@ -208,6 +212,26 @@ def score_goal(
     nll = -torch.log(there.clamp(min=1e-8) / grid.cell_m**2)
     away_m = prediction.goal_xy_m - from_cells(torch.zeros_like(goal_xy_m[:1]), grid)
     return error, nll, mass_near(mass, away_m[:, :, None], grid, SUCCESS_M)[..., 0].to(mass.dtype)
+
+
+def confidence_of(
+    prediction: Prediction, mass: Float[np.ndarray, "b s"], texts: Sequence[str], cells: MapCells
+) -> Float[np.ndarray, "b s"]:
+    """How likely each guess is right: the mass near it, less where nothing seen fits the words (`agent.evidence`).
+
+    Args:
+        prediction: for all agent steps, or for the last ones.
+        mass: of the belief near each guess (`score_goal`).
+        texts: the instructions.
+        cells: all that was observed.
+    """
+    seen = labels_by_walker(cells)
+    if prediction.attention is None or seen is None:
+        return mass
+    steps = range(cells.steps - mass.shape[1], cells.steps)
+    told = zip(texts, prediction.attention.double().cpu().numpy(), seen)
+    fits = [fit(names_in(text), attention, own, steps) for text, attention, own in told]
+    return mass * presence(np.stack(fits))
 
 
 def _away_m(predicted_xy_m: Float[Tensor, "b s 2"], goal_xy_m: Float[Tensor, "b 2"]) -> Float[Tensor, "b s"]:

@@ -21,10 +21,11 @@ from ghosts.agent.known import KnownGraph, start_graph
 from ghosts.agent.loop import Carry, GhostAgent
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import entropy, marginal
+from ghosts.data.batches import Batch
 from ghosts.data.dataset import Dataset
 from ghosts.data.examples import Example, headings_along, make_example
 from ghosts.data.walks import walk_seed
-from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED, score_goal
+from ghosts.evaluate.goal import TIME_STEPS, WALK_SEED, confidence_of, score_goal
 from ghosts.mapping.mapper import MapState
 from ghosts.run.load import Run
 from ghosts.run.rollout import Episodes, GraphWalks
@@ -263,7 +264,9 @@ class Inspector:
         _, action = self.agent.act(carry, belief)
         trace = belief.trace
         assert trace is not None, "the filter's own beliefs"
-        prediction = mean_prediction([marginal(trace.goal)], self.grid)
+        attention = carry.instruction.latents.observation_attention[:, -1]
+        prediction = mean_prediction([marginal(trace.goal)], self.grid, attention)
+        batch = self._seen(query, step) if self.data.labels is not None else None
         beliefs = trace.beliefs[0, 0].double().numpy()
         cells = np.array([np.unravel_index(mass.sum(0).argmax(), mass.shape[1:]) for mass in beliefs[:-1]])
         observed, size = explored.map.observed[0, 0].numpy(), self.agent.model.config.filter.motion.kernel
@@ -276,13 +279,12 @@ class Inspector:
             smoothed=trace.smoothed()[0, 0].double().numpy(),
             kernels=np.stack([kernel_of(trace, t + 1, row, col, size) for t, (row, col) in enumerate(cells.tolist())]),
             kernel_cells=cells.astype(np.int64),
-            **self._scores(query, choice, prediction, observed, float(entropy(trace.goal))),
+            **self._scores(query, choice, prediction, observed, float(entropy(trace.goal)), batch),
         )
         return _Computed(frame, trace)
 
     def _baseline(self, query: EpisodeQuery, step: int, known: KnownGraph) -> _Computed:
-        drawn = self.data.batch([self._example(query)], [query.walk[: step + 1]])
-        batch = self.data.load(drawn, _CPU)
+        batch = self._seen(query, step)
         prediction = self.predictor.predict(batch.briefing, batch.seen)
         mass = prediction.goal[:, -1:]
         last = Prediction(prediction.goal_xy_m[:, -1:], prediction.peak_xy_m[:, -1:], mass, prediction.grid)
@@ -303,13 +305,26 @@ class Inspector:
         )
         return _Computed(frame, None)
 
+    def _seen(self, query: EpisodeQuery, step: int) -> Batch:
+        """All that is observed up to an agent step."""
+        return self.data.load(self.data.batch([self._example(query)], [query.walk[: step + 1]]), _CPU)
+
     def _scores(
-        self, query: EpisodeQuery, choice: Choice, prediction: Prediction, observed: np.ndarray, nats: float
+        self,
+        query: EpisodeQuery,
+        choice: Choice,
+        prediction: Prediction,
+        observed: np.ndarray,
+        nats: float,
+        batch: Batch | None = None,
     ) -> dict[str, Any]:
         """Fields of a frame that all models have."""
         graph, origin = self.root.graph(query.scan), np.array(self.origin(query))
         goal = graph.position_m[query.path[-1] if query.path else query.walk[0], :2] - origin
-        error, nll, confidence = score_goal(prediction, torch.from_numpy(goal).float()[None])
+        error, nll, mass = score_goal(prediction, torch.from_numpy(goal).float()[None])
+        sure = mass.numpy()
+        if batch is not None:
+            sure = confidence_of(prediction, sure, [query.text], batch.seen.cells)
         at = prediction.goal_xy_m[0, 0].double().numpy() + origin
         place = geometry.map_cells(goal, self.map_grid)
         inside = geometry.on_map(place, self.map_grid)
@@ -318,7 +333,7 @@ class Inspector:
             "choice": choice,
             "left_m": _left_m(graph, query, choice),
             "goal_xy_m": (float(at[0]), float(at[1])),
-            "confidence": float(confidence[0, 0]) * self.data.vocabulary.read(query.text).trust,
+            "confidence": float(sure[0, 0]) * self.data.vocabulary.read(query.text).trust,
             "entropy_nats": nats,
             "seen_m2": float(observed.sum() * self.map_grid.cell_m**2),
             "error_m": float(error[0, 0]) if query.path else None,

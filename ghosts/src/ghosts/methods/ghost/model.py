@@ -132,4 +132,5 @@ class GoalModel(FilterModel):
     @torch.no_grad()
     def predict(self, briefing: Briefing, seen: Observations) -> Prediction:
         trace = self(briefing, seen)
-        return mean_prediction([marginal(trace.filter.goal)], trace.grid)
+        attention = trace.latents.observation_attention[:, -1]
+        return mean_prediction([marginal(trace.filter.goal)], trace.grid, attention)
