@@ -1,10 +1,11 @@
-"""Mutated files through the command line: no traceback, no signal, no hang, no gigabytes; and what is accepted is told.
+"""Mutated files and extreme options through the command line: no traceback, no signal, no hang, no gigabytes.
 
-For an hour, by hand: `make script RUN="ghosts/tests/robust/fuzz.py --minutes 60 --seed 7"`. The suite runs a bounded
-part (`test_inputs.py`). Everything follows from the seed; a file that went wrong is kept, with its command line.
+By hand: `make script RUN="ghosts/tests/robust/fuzz.py --files 10000 --seed 7"`, `… --only .safetensors --files 500` for
+checkpoints, `… --options 300` for options. The suite runs a part (`test_inputs`). Everything follows from the seed.
+A file that went wrong, or was accepted and answered otherwise, is kept with its command line.
 
-Commands run in forks of this process, which has everything imported: some ten files per second on a core of its own.
-What is refused in words is found out in one fork for several files; everything else is tried again, each in its own.
+Commands run in forks of this process, which has everything imported. What is refused in words is found out in one fork
+for several files, which saves half the time; everything else is tried again, each in its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import gc
 import hashlib
 import importlib
 import io
-import json
 import os
 import pkgutil
 import re
@@ -29,7 +29,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -37,58 +37,67 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
-from formats import Format, cases
-from fuzz_files import PAIRS, Pair, make_work
-from mutations import double_fields, spoil_tensors
+from mutator import spoil
+from sound import PAIRS, Pair, make_work
 
 import ghosts
 from ghosts_sim.cli import main
 
 LONGEST_S, LONGEST_WAIT_S, MOST_BYTES = 30, 120, 2 << 30
-"""Of the processor's time, and of time on a busy machine."""
+"""Of the processor's time, of time on a busy machine, and of memory."""
 TIMES = re.compile(
     r"^.*━.*$|[ ]*\d+\.?\d* (s|a second|per second|episodes/s|GB free)\b|0:00:\d\d"
     r"|\"(episodes_per_s|waiting)\": [\d.e-]+|[ ]+\d+\.\d[ ]+\d+$",
     re.MULTILINE,
 )
 """What differs from run to run; the last is a table's column of episodes per second."""
-GOOD = ("refused", "mended", "same")
+GOOD = ("refused", "mended", "same", "other")
+"""Mended: something else is said, and the same is written. Other: accepted, with another answer."""
 SCREENED = 12
 """Pairs whose files one process tries first."""
 TRACEBACK = 70
 """The exit status of a command that ended in an exception."""
-
-
-@dataclass
-class Tally:
-    """What came of the files of a pair."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    most_bytes: int = 0
-    told: list[str] = field(default_factory=list)
+EXTREMES = (
+    "99999999999999999999999",
+    "-1",
+    "0",
+    "nan",
+    "inf",
+    "1e400",
+    "1e-300",
+    "[/b]",
+    "\ud800",
+    "/dev/null/x",
+    "0x10",
+    "٣",
+)
+EXTREMES += ("", "a\nb", "x" * 5000, "9" * 5000)
+"""What an option is set to. No device is named itself: root's commands would replace it."""
 
 
 class Fuzzer:
     """Mutates files in a work folder and runs commands on them.
 
     Args:
-        folder: empty; files that went wrong stay in it, under `wrong`.
+        folder: empty; files that went wrong stay in it.
         seed: of all mutations.
         pairs: files and commands that will be tried.
     """
 
-    def __init__(self, folder: Path, seed: int, pairs: Sequence[Pair] = PAIRS) -> None:
-        self.work, self.out, self.wrong, self.seed = folder / "work", folder / "out", folder / "wrong", seed
-        self.learnt = folder / "modules"
+    def __init__(self, folder: Path, seed: int, pairs: Sequence[Pair]) -> None:
+        self.folder, self.work, self.out = folder, folder / "work", folder / "out"
+        self.seed, self.pairs = seed, pairs
         os.environ["GHOSTS_CACHE"] = str(self.work / "cache")
         for module in pkgutil.walk_packages(ghosts.__path__, "ghosts."):
-            if not module.name.endswith("._native"):  # a library that is no module
-                importlib.import_module(module.name)
+            importlib.import_module(module.name)
         self.work.mkdir()
         # In a process of its own: whatever is kept of the sound files there cannot stand in for a spoilt one.
         status, output, _ = self.fork(lambda: make_work(self.work, any(pair.slow for pair in pairs)))
         assert status == 0, output
-        self.tallies: dict[str, Tally] = defaultdict(Tally)
+        gc.freeze()  # whoever looks for garbage copies every page it looks at
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self.told: list[str] = []
+        self.most_bytes = 0
         self.paths = {pair: sorted(self.work.glob(pair.file))[0] for pair in pairs}
         self._sound: dict[Pair, tuple[str, str]] = {}
         self._tried: set[tuple[Pair, bytes]] = set()
@@ -97,18 +106,8 @@ class Fuzzer:
         """Seeded damage, in a seeded order; None is a pipe in the file's place."""
         content = self.paths[pair].read_bytes()
         random = np.random.default_rng([self.seed, turn, *f"{pair.file} {pair.words}".encode()])
-        less = 12 if len(content) > 1 << 20 else 1  # all are held in memory
-        shape = Format(
-            pair.name, Path, lambda path: None, pair.text, pair.lines, pair.json, bytes=12 // less, fields=40 // less
-        )
-        found: list[tuple[str, bytes | None]] = list(cases(shape, content, random))
-        if not pair.copied:
-            found.append(("a pipe in its place", None))
-        if pair.json is not None:
-            take, put = pair.json
-            found += [(what, put(content, text)) for what, text in double_fields(take(content), random, 4)]
-        if pair.tensors:
-            found += spoil_tensors(content, random, 40 // less)
+        found: list[tuple[str, bytes | None]] = [] if pair.copied else [("a pipe in its place", None)]
+        found += spoil(self.paths[pair], content, random, 2 if len(content) > 1 << 20 else 12)  # all are in memory
         for number in random.permutation(len(found)):
             what, spoilt = found[number]
             key = pair, hashlib.sha256(spoilt or b"a pipe").digest()
@@ -116,62 +115,50 @@ class Fuzzer:
                 self._tried.add(key)
                 yield what, spoilt
 
-    def round(self, pairs: Sequence[Pair], turn: int, most: int, until: float) -> int:
+    def round(self, turn: int, most: int, until: float) -> int:
         """Some files of every pair; returns how many were tried."""
         tried = 0
-        for first in range(0, len(pairs), SCREENED):
+        for first in range(0, len(self.pairs), SCREENED):
             if time.monotonic() > until:
                 break
             files = [
                 (pair, what, content)
-                for pair in pairs[first : first + SCREENED]
+                for pair in self.pairs[first : first + SCREENED]
                 for what, content in islice(self.mutations(pair, turn), max(1, most // 12) if pair.slow else most)
             ]
-            refused = self.screen([(pair, content) for pair, _, content in files])
-            for (pair, what, content), done in zip(files, refused, strict=True):
-                if done:
-                    self.tallies[pair.name].counts["refused"] += 1
+            noted, sound = self.folder / "refused", {pair: self.paths[pair].read_bytes() for pair, _, _ in files}
+            noted.write_text("")
+            _, _, most_bytes = self.fork(partial(self._screen, files, sound, noted))
+            for pair, whole in sound.items():
+                self._put(pair, whole)
+            refused = set(noted.read_text().split()) if most_bytes < MOST_BYTES else set()
+            for number, (pair, what, content) in enumerate(files):
+                if str(number) in refused:
+                    self.counts[pair.name]["refused"] += 1
                 else:
                     self.attempt(pair, what, content)
             tried += len(files)
         return tried
 
-    def screen(self, files: Sequence[tuple[Pair, bytes | None]]) -> list[bool]:
-        """Which files are refused in words that name them: one process tries them all, which saves half the time.
-
-        The others, and those behind one that ends the process, are left to `attempt`.
-        """
-        noted = self.out.parent / "refused"
-        noted.write_text("")
-        sound = {pair: self.paths[pair].read_bytes() for pair, _ in files}
-        _, _, most_bytes = self.fork(lambda: self._screen(files, sound, noted))
-        for pair, content in sound.items():
-            self._put(pair, content)
-            tally = self.tallies[pair.name]
-            tally.most_bytes = max(tally.most_bytes, most_bytes)
-        refused = set(noted.read_text().split()) if most_bytes < MOST_BYTES else set()
-        return [str(number) in refused for number in range(len(files))]
-
-    def _screen(self, files: Sequence[tuple[Pair, bytes | None]], sound: dict[Pair, bytes], noted: Path) -> None:
-        caches = [
+    def _screen(self, files: Sequence[tuple[Pair, str, bytes | None]], sound: dict[Pair, bytes], noted: Path) -> None:
+        """Note the files that are refused in words; those behind one that ends the process are left to `attempt`."""
+        values = [
             value
             for name, module in sys.modules.items()
-            if name.startswith("ghosts.")
+            if name.startswith("ghosts")
             for value in vars(module).values()
-            if hasattr(value, "cache_clear")
         ]
-        for number, (pair, content) in enumerate(files):
-            signal.alarm(LONGEST_WAIT_S)
-            spent, most = int(time.process_time()), resource.getrlimit(resource.RLIMIT_CPU)[1]
-            resource.setrlimit(resource.RLIMIT_CPU, (min(spent + LONGEST_S, most), most))  # not all may raise `most`
+        caches = [value for value in values if hasattr(value, "cache_clear")]
+        for number, (pair, _, content) in enumerate(files):
+            _limit()
             for cache in caches:
                 cache.cache_clear()
             self._put(pair, content)
             words = self._place(pair)
             said, sys.stderr = sys.stderr, io.StringIO()
+            status: object = 0
             try:
                 main(words)
-                status: object = 0
             except SystemExit as end:
                 status = end.code
             except BaseException:
@@ -179,7 +166,7 @@ class Fuzzer:
             text, sys.stderr = sys.stderr.getvalue(), said
             self._put(pair, sound[pair])
             named = self.paths[pair].name in text or pair.words.startswith("doctor")
-            if status == 1 and named and "Traceback" not in text:
+            if status == 1 and named and "Traceback" not in text and not list(self.out.rglob(".*")):
                 with open(noted, "a", encoding="utf-8") as file:
                     file.write(f"{number}\n")
 
@@ -192,75 +179,6 @@ class Fuzzer:
         else:
             path.write_bytes(content)
 
-    def sound(self, pair: Pair) -> tuple[str, str]:
-        """What the command answers to the sound file."""
-        if pair not in self._sound:
-            status, output, _ = self.run(pair, learn=True)
-            assert status == int(pair.refused), f"{pair.words}: {output}"
-            self._sound[pair] = self.answer(output)
-            for name in self.learnt.read_text().split():
-                # What the command imported late, the next one finds here.
-                with suppress(Exception):
-                    importlib.import_module(name)
-            gc.freeze()
-        return self._sound[pair]
-
-    def attempt(self, pair: Pair, what: str, content: bytes | None) -> None:
-        """One file."""
-        path = self.paths[pair]
-        sound = path.read_bytes()
-        self._put(pair, content)
-        status, output, most_bytes = self.run(pair)
-        answer = self.answer(output)
-        self._put(pair, sound)
-        tally = self.tallies[pair.name]
-        tally.most_bytes = max(tally.most_bytes, most_bytes)
-        kind = self.judge(status, output, most_bytes) or self.compare(answer, self.sound(pair))
-        tally.counts[kind] += 1
-        if kind not in GOOD:
-            tally.told.append(f"{kind}: {what}")
-            print(f"{kind}: {pair.name}: {what}", file=sys.stderr, flush=True)
-            folder = self.wrong if kind != "other" else self.wrong.with_name("other")
-            folder.mkdir(exist_ok=True)
-            name = f"{sum(item.counts.total() for item in self.tallies.values())}-{path.name}"
-            (folder / name).write_bytes(content or b"")
-            (folder / f"{name}.txt").write_text(f"{what}\nghosts {pair.words}\n{output}", errors="replace")
-
-    def judge(self, status: int, output: str, most_bytes: int) -> str:
-        """In a word, what came of it; nothing where the file was accepted."""
-        if status < 0:
-            return "hang" if -status in (signal.SIGALRM, signal.SIGXCPU) else f"signal {-status}"
-        if status == TRACEBACK or "Traceback (most recent call last)" in output:
-            return "traceback"
-        if most_bytes > MOST_BYTES:
-            return "memory"
-        # 2: the command line itself is wrong, so that nothing was tried
-        return {0: "", 2: "unknown words"}.get(status, "refused")
-
-    def compare(self, answer: tuple[str, str], sound: tuple[str, str]) -> str:
-        """In a word, what was accepted: something that was mended says so, and ends with the same files."""
-        if answer == sound:
-            return "same"
-        return "mended" if sound[1] and answer[1] == sound[1] else "other"
-
-    def answer(self, output: str) -> tuple[str, str]:
-        """Digests of what a command said and wrote, without what differs from run to run."""
-        said, digest = hashlib.sha256(TIMES.sub("", output).encode()).hexdigest(), hashlib.sha256()
-        wrote = False
-        for file in sorted(self.out.rglob("*")):
-            if file.is_file():
-                content = file.read_bytes()
-                if file.suffix == ".jsonl":
-                    content = TIMES.sub("", content.decode(errors="replace")).encode()
-                digest.update(str(file.relative_to(self.out)).encode() + content)
-                wrote = True
-        return said, digest.hexdigest() if wrote else ""
-
-    def run(self, pair: Pair, learn: bool = False) -> tuple[int, str, int]:
-        """Exit status (negative: a signal), what was printed, and the most memory it had."""
-        words = self._place(pair)
-        return self.fork(lambda: self._learning(words) if learn else main(words))
-
     def _place(self, pair: Pair) -> list[str]:
         """Everything as before the command; returns its words."""
         shutil.rmtree(self.out, ignore_errors=True)
@@ -269,16 +187,77 @@ class Fuzzer:
             shutil.copytree(self.work / pair.copied, self.out / pair.copied)
         return [word.format(work=self.work, out=self.out) for word in pair.words.split()]
 
-    def _learning(self, words: list[str]) -> None:
-        known = set(sys.modules)
-        try:
-            main(words)
-        finally:
-            self.learnt.write_text("\n".join(name for name in sys.modules if name not in known))
+    def sound(self, pair: Pair) -> tuple[str, str]:
+        """What the command answers to the sound file."""
+        if pair not in self._sound:
+            words = self._place(pair)
+            status, output, _ = self.fork(lambda: main(words))
+            assert status == int(pair.refused), f"{pair.words}: {output}"
+            self._sound[pair] = self.answer(output)
+        return self._sound[pair]
+
+    def attempt(self, pair: Pair, what: str, content: bytes | None) -> None:
+        """One file."""
+        sound, words = self.paths[pair].read_bytes(), self._place(pair)
+        self._put(pair, content)
+        status, output, most_bytes = self.fork(lambda: main(words))
+        self._put(pair, sound)
+        answer, kind = self.answer(output), self.judge(status, output, most_bytes)
+        if not kind:
+            whole = self.sound(pair)
+            kind = "same" if answer == whole else "mended" if whole[1] and answer[1] == whole[1] else "other"
+        self.note(pair.name, kind, what, f"ghosts {pair.words}\n{output}", content or b"")
+
+    def option(self, random: np.random.Generator) -> None:
+        """A command with an option that is extreme, by its own help's names."""
+        pair = self.pairs[int(random.integers(0, len(self.pairs)))]
+        words, kind = self._place(pair), pair.words.split()
+        help_of = kind[: 1 + (kind[0] in ("eval", "train"))] + (kind[2:4] if kind[0] == "train" else [])
+        _, text, _ = self.fork(lambda: main([*help_of, "--help"]))
+        names = sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z0-9.-]+[a-z0-9]", text)) - {"--help", "--open"})
+        name, value = str(random.choice(names)), str(random.choice(EXTREMES))
+        if name in words:
+            words[words.index(name) + 1] = value
+        else:
+            words += [name, value]
+        status, output, most_bytes = self.fork(lambda: (os.chdir(self.out), main(words)))  # relative paths lead there
+        self.note(kind[0], self.judge(status, output, most_bytes) or "other", " ".join(words), output, b"")
+
+    def note(self, name: str, kind: str, what: str, output: str, content: bytes) -> None:
+        """Count it, and keep what is not as it should be."""
+        self.counts[name][kind] += 1
+        if kind not in GOOD[:3]:
+            self.told.append(f"{kind}: {name}: {what}")
+            folder = self.folder / ("other" if kind == "other" else "wrong")
+            folder.mkdir(exist_ok=True)
+            kept = folder / str(len(self.told))
+            kept.write_bytes(content)
+            kept.with_suffix(".txt").write_text(f"{kind}: {name}: {what}\n{output}", errors="replace")
+
+    def judge(self, status: int, output: str, most_bytes: int) -> str:
+        """In a word, what came of it; nothing where it was accepted."""
+        self.most_bytes = max(self.most_bytes, most_bytes)
+        if status < 0:
+            return "hang" if -status in (signal.SIGALRM, signal.SIGXCPU) else f"signal {-status}"
+        if status == TRACEBACK or "Traceback (most recent call last)" in output:
+            return "traceback"
+        if list(self.out.rglob(".*")):
+            return "left a temporary file"
+        return "memory" if most_bytes > MOST_BYTES else "" if status == 0 else "refused"
+
+    def answer(self, output: str) -> tuple[str, str]:
+        """Digests of what a command said and wrote, without what differs from run to run."""
+        digest, files = hashlib.sha256(), [file for file in sorted(self.out.rglob("*")) if file.is_file()]
+        for file in files:
+            content = file.read_bytes()
+            if file.suffix == ".jsonl":
+                content = TIMES.sub("", content.decode(errors="replace")).encode()
+            digest.update(str(file.relative_to(self.out)).encode() + content)
+        return hashlib.sha256(TIMES.sub("", output).encode()).hexdigest(), digest.hexdigest() if files else ""
 
     def fork(self, do: Callable[[], object]) -> tuple[int, str, int]:
-        """The same of anything, in a process of its own."""
-        printed = self.out.parent / "printed"
+        """Exit status (negative: a signal), what was printed, and the most memory, in a process of its own."""
+        printed = self.folder / "printed"
         child = os.fork()
         if child == 0:
             _child(do, printed)
@@ -287,18 +266,22 @@ class Fuzzer:
         return code, printed.read_text(errors="replace"), usage.ru_maxrss << 10
 
 
+def _limit() -> None:
+    signal.alarm(LONGEST_WAIT_S)
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]  # not everybody may raise it
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + LONGEST_S, most))
+
+
 def _child(do: Callable[[], object], printed: Path) -> None:
     """The forked process; never returns."""
     status = TRACEBACK
     try:
-        signal.alarm(LONGEST_WAIT_S)
-        spent = int(time.process_time())
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + LONGEST_S, spent + 2 * LONGEST_S))
+        _limit()
         descriptor = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for number in (1, 2):
             os.dup2(descriptor, number)
         sys.stdout, sys.stderr = (
-            io.TextIOWrapper(io.FileIO(number, "w", closefd=False), encoding="utf-8") for number in (1, 2)
+            io.TextIOWrapper(io.FileIO(number, "w", closefd=False), "utf-8", "backslashreplace") for number in (1, 2)
         )
         warnings.simplefilter("ignore")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -316,58 +299,39 @@ def _child(do: Callable[[], object], printed: Path) -> None:
         os._exit(status)
 
 
-def table(tallies: dict[str, Tally]) -> str:
-    """Results for people."""
-    kinds = [*GOOD, "other"]
-    kinds += sorted({kind for tally in tallies.values() for kind in tally.counts} - set(kinds))
-    lines = [
-        "| file and command | files | " + " | ".join(kinds) + " | most memory |",
-        "| --- |" + " ---: |" * (len(kinds) + 2),
-    ]
-    for name, tally in tallies.items():
-        numbers = " | ".join(str(tally.counts[kind]) for kind in kinds)
-        lines.append(f"| {name} | {tally.counts.total()} | {numbers} | {tally.most_bytes / 1e9:.2f} GB |")
-    return "\n".join(lines)
-
-
 def fuzz(arguments: list[str]) -> int:
-    """Run by hand or by the suite; returns how many files went wrong."""
+    """Run by hand or by the suite; returns how many files or options went wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=1e6, help="for how long")
-    parser.add_argument("--files", type=int, default=10**9, help="how many, at most")
+    parser.add_argument("--files", type=int, default=0, help="how many, at least")
+    parser.add_argument("--options", type=int, default=0, help="how many extreme options, after the files")
     parser.add_argument("--each", type=int, default=10, help="of a pair, before the next one")
+    parser.add_argument("--only", default="", help="pairs whose file or command has this in it")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="fast pairs alone, without trying the sound files first")
+    parser.add_argument("--quick", action="store_true", help="fast pairs alone")
     parser.add_argument("--keep", type=Path, help="folder for what went wrong or was answered otherwise")
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     folder = options.keep or Path(tempfile.mkdtemp(prefix="ghosts-fuzz-"))
     folder.mkdir(parents=True, exist_ok=True)
-    pairs = [pair for pair in PAIRS if not (options.quick and pair.slow)]
-    fuzzer = Fuzzer(folder, options.seed, pairs)
-    for pair in () if options.quick else pairs:
-        fuzzer.sound(pair)
+    chosen = [pair for pair in PAIRS if options.only in f"{pair.file} {pair.words}"]
+    fuzzer = Fuzzer(folder, options.seed, [pair for pair in chosen if not (options.quick and pair.slow)])
     until, tried, turn = time.monotonic() + 60.0 * options.minutes, 0, 0
     while tried < options.files and time.monotonic() < until:
-        tried += fuzzer.round(pairs, turn, min(options.each, options.files), until)
+        tried += fuzzer.round(turn, options.each, until)
         turn += 1
         print(f"{tried} files", file=sys.stderr, flush=True)
-    good = {*GOOD, "other"}
-    bad = sum(count for tally in fuzzer.tallies.values() for kind, count in tally.counts.items() if kind not in good)
-    if options.json:
-        rows = {
-            name: {**tally.counts, "bytes": tally.most_bytes, "told": tally.told}
-            for name, tally in fuzzer.tallies.items()
-        }
-        print(json.dumps(rows))
-    else:
-        print(table(fuzzer.tallies))
-        for name, tally in fuzzer.tallies.items():
-            for line in tally.told:
-                print(f"{name}: {line}")
+    random = np.random.default_rng([options.seed, 1])
+    for _ in range(options.options):
+        fuzzer.option(random)
+    total: Counter[str] = sum(fuzzer.counts.values(), Counter())
+    for name, counts in fuzzer.counts.items():
+        print(f"{name}: {dict(counts)}")
+    print("\n".join(fuzzer.told))
+    bad = total.total() - sum(total[kind] for kind in GOOD)
+    print(f"{total.total()} tries of seed {options.seed}: {dict(total)}; most memory {fuzzer.most_bytes / 1e9:.2f} GB")
     if bad or options.keep:
-        print(f"{bad} files went wrong: {fuzzer.wrong}", file=sys.stderr)
+        print(f"{bad} went wrong: {folder}", file=sys.stderr)
     else:
         shutil.rmtree(folder, ignore_errors=True)
     return bad
