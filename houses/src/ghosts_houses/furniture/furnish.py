@@ -29,24 +29,13 @@ _UNITS = ("dryer",)
 _TRIES = 8
 """How often a room is furnished anew until it has what makes it one."""
 _CURTAINED = {
-    "living room": 0.75,
-    "bedroom": 0.85,
-    "dining room": 0.6,
-    "office": 0.4,
-    "nursery": 0.8,
-    "library": 0.5,
+    "living room": 0.75, "bedroom": 0.85, "dining room": 0.6, "office": 0.4, "nursery": 0.8, "library": 0.5,
     "music room": 0.5,
-}
+}  # fmt: skip
 _FANCY = {"dining room": 0.6, "living room": 0.25, "stair hall": 0.3, "music room": 0.3}
 _PENDANT = {
-    "kitchen": 0.6,
-    "dining room": 0.8,
-    "entryway": 0.5,
-    "nursery": 0.4,
-    "office": 0.3,
-    "library": 0.4,
-    "bedroom": 0.3,
-}
+    "kitchen": 0.6, "dining room": 0.8, "entryway": 0.5, "nursery": 0.4, "office": 0.3, "library": 0.4, "bedroom": 0.3,
+}  # fmt: skip
 
 
 def furnish(

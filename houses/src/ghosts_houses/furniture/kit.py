@@ -183,20 +183,9 @@ def stand(model: Model, spec: Kind, room: int, x_m: float, y_m: float, z_m: floa
     if abs(yaw_rad / (math.pi / 2) - round(yaw_rad / (math.pi / 2))) < 1e-9:
         c, s = float(round(c)), float(round(s))
     parts = tuple(
-        Primitive(
-            shape,
-            (
-                round(x_m + center[0] * c - center[1] * s, 5),
-                round(y_m + center[0] * s + center[1] * c, 5),
-                round(z_m + center[2], 5),
-            ),
-            half,
-            yaw + yaw_rad,
-            material,
-            color,
-            model.kind,
-        )
-        for shape, center, half, yaw, material, color in model.parts
+        Primitive(shape, placed, half, yaw + yaw_rad, material, color, model.kind)
+        for shape, (x, y, z), half, yaw, material, color in model.parts
+        for placed in [(round(x_m + x * c - y * s, 5), round(y_m + x * s + y * c, 5), round(z_m + z, 5))]
     )
     center = (round(x_m, 5), round(y_m, 5), round(z_m + model.bottom_m + model.half_m[2], 5))
     return Thing(model.kind, room, center, model.half_m, yaw_rad, model.word, spec.blocks, parts)

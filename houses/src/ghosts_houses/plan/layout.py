@@ -191,14 +191,8 @@ def _zed(rng: np.random.Generator, storeys: int) -> Skeleton:
 
 
 STYLES: dict[str, Callable[[np.random.Generator, int], Skeleton]] = {
-    "central": _central,
-    "tee": _tee,
-    "ell": _ell,
-    "ring": _ring,
-    "hub": _hub,
-    "row": _row,
-    "zed": _zed,
-}
+    "central": _central, "tee": _tee, "ell": _ell, "ring": _ring, "hub": _hub, "row": _row, "zed": _zed,
+}  # fmt: skip
 
 
 def _cuts(rng: np.random.Generator, length: float, fewer: float) -> list[float]:

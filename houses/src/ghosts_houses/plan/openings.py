@@ -6,38 +6,24 @@ from itertools import combinations
 
 import numpy as np
 
-from ghosts_houses.house import Opening, Room, Stair
+from ghosts_houses.house import Opening, OpeningKind, Room, Stair
 from ghosts_houses.plan.rooms import DOOR_HEIGHT_M, DOOR_WIDTH_M, HALLS, PASSAGE_HEIGHT_M, ROOM_KINDS
-from ghosts_houses.plan.slots import Edge, Slot, shared_walls
+from ghosts_houses.plan.slots import Edge, Run, Slot, shared_walls
 
 _CORNER_M = 0.3
 """Least distance of an opening from a wall's end (centre line), so that its frame fits beside the next wall."""
 _OPEN_PLAN = {
-    frozenset(pair)
-    for pair in (
-        ("kitchen", "dining room"),
-        ("living room", "dining room"),
-        ("living room", "kitchen"),
-        ("living room", "entryway"),
-        ("living room", "library"),
-        ("living room", "music room"),
-    )
+    frozenset(("kitchen", "dining room")),
+    *(frozenset(("living room", kind)) for kind in ("dining room", "kitchen", "entryway", "library", "music room")),
 }
 _OPEN = 0.4
 """Share of the passages between such rooms that take the whole wall, to the ceiling: together they may be an L."""
 _GLASS_DOOR = 0.3
 """Share of the windows of ground-floor living rooms and dining rooms that reach the floor."""
 _PRIVATE = {
-    frozenset(pair)
-    for pair in (
-        ("bedroom", "bathroom"),
-        ("bedroom", "closet"),
-        ("bedroom", "nursery"),
-        ("kitchen", "laundry room"),
-        ("kitchen", "pantry"),
-        ("office", "library"),
-        ("living room", "office"),
-    )
+    *(frozenset(("bedroom", kind)) for kind in ("bathroom", "closet", "nursery")),
+    *(frozenset(("kitchen", kind)) for kind in ("laundry room", "pantry")),
+    *(frozenset(("office", kind)) for kind in ("library", "living room")),
 }
 
 
@@ -128,14 +114,13 @@ def _touches_hallway(slots: list[Slot], rooms: tuple[Room, ...], i: int) -> bool
 def _fit(
     kind: str,
     pair: tuple[int, int],
-    wall: tuple[str, float, float, float],
+    wall: Run,
     room: Room,
     stairs: tuple[Stair, ...],
     rng: np.random.Generator,
 ) -> Opening | None:
     """Put a door or passage in a shared wall, or None where it is too short or a flight stands there."""
-    axis, coordinate, low, high = wall
-    low, high = low + _CORNER_M, high - _CORNER_M
+    low, high = wall[2] + _CORNER_M, wall[3] - _CORNER_M
     width, top = DOOR_WIDTH_M, DOOR_HEIGHT_M
     if kind == "open":
         kind, width = ("passage", round(high - low, 2)) if high - low >= 1.2 else ("door", DOOR_WIDTH_M)
@@ -152,21 +137,22 @@ def _fit(
     # Doors near a corner leave longer walls for furniture.
     if kind == "door" and rng.random() < 0.6:
         choices.sort(key=lambda u: min(u - low, high - u))
+    form: OpeningKind = "passage" if kind == "passage" else "door"
     for middle in choices:
-        x, y = (float(middle), coordinate) if axis == "x" else (coordinate, float(middle))
-        opening = Opening(
-            "passage" if kind == "passage" else "door",
-            pair,
-            round(x, 2),
-            round(y, 2),
-            "x" if axis == "x" else "y",
-            width,
-            room.floor_z_m,
-            room.floor_z_m + top,
-        )
+        opening = _opening(form, pair, wall, float(middle), width, (0.0, top), room)
         if not any(near_flight(opening, stair) for stair in stairs):
             return opening
     return None
+
+
+def _opening(
+    kind: OpeningKind, pair: tuple[int, int], wall: Run, middle: float, width: float, z: tuple[float, float], room: Room
+) -> Opening:
+    """An opening in the middle of a wall, at a place along it, between two heights above a room's floor."""
+    axis, level = wall[:2]
+    x, y = (middle, level) if axis == "x" else (level, middle)
+    low, high = room.floor_z_m + z[0], room.floor_z_m + z[1]
+    return Opening(kind, pair, round(x, 2), round(y, 2), axis, width, low, high)
 
 
 def near_flight(opening: Opening, stair: Stair) -> bool:
@@ -182,14 +168,14 @@ def near_flight(opening: Opening, stair: Stair) -> bool:
     return abs(opening.x_m - cx) < max(dx, half) + ox and abs(opening.y_m - cy) < max(dy, half) + oy
 
 
-def exterior(slot: Slot, slots: list[Slot]) -> list[tuple[str, float, float, float]]:
-    """Stretches of a room's walls with nothing behind: (axis, coordinate, from, to)."""
+def exterior(slot: Slot, slots: list[Slot]) -> list[Run]:
+    """Stretches of a room's walls with nothing behind."""
     others = [other for other in slots if other is not slot and other.storey == slot.storey]
     shared = [wall for other in others for wall in shared_walls(slot, other)]
     return [(edge.axis, edge.level, low, high) for edge in slot.edges for low, high in _uncovered(edge, shared)]
 
 
-def _uncovered(edge: Edge, shared: list[tuple[str, float, float, float]]) -> list[tuple[float, float]]:
+def _uncovered(edge: Edge, shared: list[Run]) -> list[tuple[float, float]]:
     taken = [(low, high) for axis, level, low, high in shared if (axis, level) == (edge.axis, edge.level)]
     free, start = [], edge.low
     for a, b in sorted(taken):
@@ -238,8 +224,8 @@ def _windows(
     if room.kind in _WINDOWLESS:
         return []
     made: list[Opening] = []
-    for axis, coordinate, low, high in exterior(slot, slots):
-        length = high - low
+    for wall in exterior(slot, slots):
+        low, length = wall[2], wall[3] - wall[2]
         if length < 1.5 or len(made) >= 4:
             continue
         count = max(1, int(length / 3.2))
@@ -247,7 +233,7 @@ def _windows(
             cell = length / count
             middle = low + (k + 0.5) * cell
             width = min(round(float(rng.uniform(1.1, 2.1)), 1), round(cell - 0.8, 1))
-            bottom, top = 0.9, 2.15
+            bottom = 0.9
             if room.kind in ("bathroom", "laundry room"):
                 width, bottom = min(width, 0.8), 1.45
             elif room.kind in ("living room", "dining room") and room.storey == 0 and rng.random() < _GLASS_DOOR:
@@ -258,17 +244,7 @@ def _windows(
                 bottom = 1.25
             if width < 0.6:
                 continue
-            x, y = (middle, coordinate) if axis == "x" else (coordinate, middle)
-            window = Opening(
-                "window",
-                (room.index, -1),
-                round(x, 2),
-                round(y, 2),
-                "x" if axis == "x" else "y",
-                width,
-                room.floor_z_m + bottom,
-                room.floor_z_m + top,
-            )
+            window = _opening("window", (room.index, -1), wall, middle, width, (bottom, 2.15), room)
             clash = any(
                 o.rooms[0] == room.index
                 and o.along == window.along

@@ -89,7 +89,7 @@ class Slot:
     def edges(self) -> tuple[Edge, ...]:
         """Its outline, as stretches of wall."""
         rect, notch = self.rect, self.notch
-        sides: list[tuple[str, float, float, float, Side]] = [
+        sides: list[tuple[Literal["x", "y"], float, float, float, Side]] = [
             ("x", rect.y0, rect.x0, rect.x1, "S"),
             ("x", rect.y1, rect.x0, rect.x1, "N"),
             ("y", rect.x0, rect.y0, rect.y1, "W"),
@@ -114,7 +114,7 @@ class Slot:
 class Edge:
     """A stretch of a slot's outline."""
 
-    axis: str
+    axis: Literal["x", "y"]
     """The axis it runs along."""
     level: float
     """Its other coordinate."""
@@ -124,8 +124,12 @@ class Edge:
     """Where the slot ends: beyond it in this direction lies something else."""
 
 
-def shared_walls(a: Slot, b: Slot) -> list[tuple[str, float, float, float]]:
-    """The walls that two slots share, the longest first: (axis it runs along, its coordinate, from, to).
+Run = tuple[Literal["x", "y"], float, float, float]
+"""A stretch of wall: the axis it runs along, its other coordinate, from, to."""
+
+
+def shared_walls(a: Slot, b: Slot) -> list[Run]:
+    """The walls that two slots share, the longest first.
 
     Example:
         >>> shared_walls(Slot(Rect(0, 0, 4, 3), "room", 0), Slot(Rect(1, 3, 6, 5), "room", 0))

@@ -218,10 +218,6 @@ def check(points: SurfacePoints) -> Array:
     return shade(points, 0.55 + 0.3 * (a + b))
 
 
-def curtain(points: SurfacePoints) -> Array:
-    return shade(points, 0.78 + 0.2 * library(points.u).sin(points.u * 75) + 0.05 * noise(points.u * 90, points.v * 90))
-
-
 def metal(points: SurfacePoints) -> Array:
     sky = (points.normal[2] * 0.5 + 0.5) * 0.25
     return shade(points, 0.85 + sky + 0.08 * noise(points.u * 3, points.v * 160))

@@ -39,17 +39,8 @@ def make_volume(house: House, lights: Lights, primitives: tuple[Primitive, ...])
         primitives: solids that occlude.
     """
     device = lights.position.device
-    low = np.array([min(r.x0_m for r in house.rooms), min(r.y0_m for r in house.rooms), 0.0]) - 0.5
-    high = (
-        np.array(
-            [
-                max(r.x1_m for r in house.rooms),
-                max(r.y1_m for r in house.rooms),
-                max(r.ceiling_z_m for r in house.rooms),
-            ]
-        )
-        + 0.5
-    )
+    low = np.min([(r.x0_m, r.y0_m, 0.0) for r in house.rooms], 0) - 0.5
+    high = np.max([(r.x1_m, r.y1_m, r.ceiling_z_m) for r in house.rooms], 0) + 0.5
     origin = np.floor(low / VOXEL_M) * VOXEL_M
     shape = np.ceil((high - origin) / VOXEL_M).astype(int)[::-1]
     solid, room = np.ones(shape, np.float32), np.full(shape, -1, np.int64)

@@ -12,14 +12,8 @@ from jaxtyping import UInt8
 from ghosts_houses.body.ground import CELL_M
 from ghosts_houses.task.episode import ContinuousEpisode
 
-_FLOOR, _BLOCKED, _REFERENCE, _WALK, _BODY, _GOAL = (
-    (244, 241, 234),
-    (176, 170, 160),
-    (150, 190, 150),
-    (70, 110, 200),
-    (200, 60, 50),
-    (30, 140, 60),
-)
+_FLOOR, _BLOCKED, _REFERENCE = (244, 241, 234), (176, 170, 160), (150, 190, 150)
+_WALK, _BODY, _GOAL = (70, 110, 200), (200, 60, 50), (30, 140, 60)
 _FINE = 16
 """OpenCV draws lines with fractions of a pixel."""
 

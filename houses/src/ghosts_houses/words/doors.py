@@ -26,14 +26,8 @@ def _door(setting: Setting, k: int) -> Fact:
     """Going from one room to the next, with the side it lies on and its number among the doors of a hallway."""
     route = setting.route
     visit, last = route.visits[k], route.visits[k - 1]
-    fact = Fact(
-        "door",
-        route.step_at(visit.from_m - 0.05),
-        visit.from_m,
-        room=visit.room,
-        other_room=last.room,
-        opening=visit.by,
-    )
+    step = route.step_at(visit.from_m - 0.05)
+    fact = Fact("door", step, visit.from_m, room=visit.room, other_room=last.room, opening=visit.by)
     turn = next((t for t in reversed(route.turns) if 0.3 <= visit.from_m - t.at_m <= 1.8 and t.step > 0), None)
     if turn is None or not math.radians(50) <= abs(turn.angle_rad) <= math.radians(125) or turn.at_m < last.from_m:
         return fact

@@ -11,42 +11,17 @@ from ghosts_sim.errors import DataError
 from ghosts_sim.files import read_text
 from ghosts_sim.limits import JSON_VALUES
 
-# Matterport3D's legend of region letters.
 _AGAIN = "take it again from house_segmentations of the release"
 _NOWHERE = "-1"
 ROOM_NAMES = {
-    "a": "bathroom",
-    "b": "bedroom",
-    "c": "closet",
-    "d": "dining room",
-    "e": "entryway foyer lobby",
-    "f": "family room lounge",
-    "g": "garage",
-    "h": "hallway",
-    "i": "library",
-    "j": "laundry room mudroom",
-    "k": "kitchen",
-    "l": "living room",
-    "m": "meeting room conference room",
-    "n": "lounge",
-    "o": "office",
-    "p": "porch terrace deck",
-    "r": "rec game",
-    "s": "stairs",
-    "t": "toilet",
-    "u": "utility room tool room",
-    "v": "tv",
-    "w": "workout gym exercise",
-    "x": "outdoor",
-    "y": "balcony",
-    "z": "other room",
-    "B": "bar",
-    "C": "classroom",
-    "D": "dining booth",
-    "S": "spa sauna",
-    "Z": "junk",
-    "-": "no label",
-}
+    "a": "bathroom", "b": "bedroom", "c": "closet", "d": "dining room", "e": "entryway foyer lobby",
+    "f": "family room lounge", "g": "garage", "h": "hallway", "i": "library", "j": "laundry room mudroom",
+    "k": "kitchen", "l": "living room", "m": "meeting room conference room", "n": "lounge", "o": "office",
+    "p": "porch terrace deck", "r": "rec game", "s": "stairs", "t": "toilet", "u": "utility room tool room",
+    "v": "tv", "w": "workout gym exercise", "x": "outdoor", "y": "balcony", "z": "other room", "B": "bar",
+    "C": "classroom", "D": "dining booth", "S": "spa sauna", "Z": "junk", "-": "no label",
+}  # fmt: skip
+"""Matterport3D's legend of region letters."""
 
 
 @dataclass(frozen=True)
