@@ -74,12 +74,11 @@ def choose_views(
     """Viewpoint and heading of each picture of a room: those that show most of its things, each once if possible."""
     half = math.atan(math.tan(_CAMERA.vfov_rad / 2) * _CAMERA.width / _CAMERA.height)
     mine = np.array([thing.room == room for thing in house.things], bool)
-    center = np.array([thing.center_m[:2] for thing in house.things], float).reshape(-1, 2)
     headings = np.arange(_HEADINGS) * (2 * math.pi / _HEADINGS)
     options: list[tuple[int, float, np.ndarray]] = []
     for index, point in enumerate(graph.viewpoints):
         if point.room == room and point.stair < 0:
-            away = center - np.array(point.xy_m)
+            away = house.centers_m[:, :2] - np.array(point.xy_m)
             bearing = turn_rad(headings[:, None], np.asarray(heading_of(away))[None])
             far = np.linalg.norm(away, axis=1) > 0.7
             shown = mine & seen[index] & far & (np.abs(bearing) < 0.85 * half)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghosts_houses.furniture.kit import DARK, STEEL, WHITE, Kit, kind
+from ghosts_houses.furniture.kit import DARK, STEEL, WHITE, Kit, both, kind
 
 
 @kind("toilet", "wall")
@@ -34,8 +34,7 @@ def _bathtub(k: Kit) -> None:
 @kind("shower", "corner", clear_m=0.5)
 def _shower(k: Kit) -> None:
     k.box(0, 0, 0, 0.9, 0.9, 0.08, "gloss", WHITE)
-    for y, x in ((0.44, 0.44), (-0.44, 0.44)):
-        k.box(x, y, 0.08, 0.03, 0.03, 1.95, "metal", STEEL)
+    k.box(0.44, (0.44, -0.44), 0.08, 0.03, 0.03, 1.95, "metal", STEEL)
     k.box(0.44, 0, 2.0, 0.03, 0.9, 0.03, "metal", STEEL)
     k.box(0, -0.44, 2.0, 0.9, 0.03, 0.03, "metal", STEEL)
     k.box(0, -0.445, 0.08, 0.88, 0.012, 1.92, "glass", (0.55, 0.70, 0.74))
@@ -67,8 +66,7 @@ def _sink(k: Kit) -> None:
 def _towel_rack(k: Kit) -> None:
     color = k.named("white", "blue", "red", "green", "yellow", "pink")
     k.box(0.06, 0, 0.5, 0.025, 0.6, 0.025, "metal", STEEL)
-    for side in (-1, 1):
-        k.box(0.03, side * 0.28, 0.49, 0.06, 0.03, 0.04, "metal", STEEL)
+    k.box(0.03, both(0.28), 0.49, 0.06, 0.03, 0.04, "metal", STEEL)
     k.box(0.075, -0.05, 0.02, 0.03, 0.36, 0.52, "fabric", color)
     k.box(0.078, -0.05, 0.12, 0.032, 0.362, 0.04, "fabric", WHITE)
 
@@ -106,8 +104,7 @@ def _ironing_board(k: Kit) -> None:
     k.box(0, -0.1, 0.84, 0.34, 1.0, 0.03, "check", color)
     k.tube(0, 0.4, 0.84, 0.17, 0.03, "check", color)
     for y in (-0.35, 0.2):
-        for x in (-0.12, 0.12):
-            k.tube(x, y, 0.0, 0.014, 0.84, "metal", STEEL)
+        k.tube((-0.12, 0.12), y, 0.0, 0.014, 0.84, "metal", STEEL)
     k.box(0, -0.45, 0.87, 0.11, 0.22, 0.05, "metal", STEEL)
     k.box(0, -0.45, 0.92, 0.06, 0.16, 0.06, "gloss", k.color("blue", "red", "teal"))
 
@@ -116,8 +113,7 @@ def _ironing_board(k: Kit) -> None:
 def _pantry_shelf(k: Kit) -> None:
     wood = k.wood()
     wide = k.span(0.9, 1.3)
-    for side in (-1, 1):
-        k.box(0, side * (wide / 2 - 0.015), 0, 0.34, 0.03, 2.0, "wood", wood)
+    k.box(0, both(wide / 2 - 0.015), 0, 0.34, 0.03, 2.0, "wood", wood)
     for row in range(5):
         z = 0.08 + row * 0.44
         k.box(0, 0, z, 0.34, wide, 0.025, "wood", wood)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ghosts_houses.furniture.kit import DARK, STEEL, WHITE, Kit, kind, tint
+from ghosts_houses.furniture.kit import DARK, STEEL, WHITE, Kit, both, kind, tint
 from ghosts_houses.plan.rooms import DOOR_HEIGHT_M, DOOR_WIDTH_M, Color
 
 _GLOW: Color = (1.0, 0.86, 0.62)
@@ -187,10 +187,8 @@ def _door(k: Kit) -> None:
     wide, tall = DOOR_WIDTH_M - 0.06, DOOR_HEIGHT_M - 0.05
     k.box(0, 0, 0.01, wide, 0.036, tall, material, color)
     for z, h in ((0.2, 0.75), (1.1, 0.75)):
-        for side in (-1, 1):
-            k.box(0, side * 0.019, z, wide - 0.26, 0.006, h, material, tint(color, 0.9))
-    for side in (-1, 1):
-        k.ball(wide / 2 - 0.07, side * 0.05, 1.0, 0.028, 0.025, 0.028, "metal", (0.5, 0.4, 0.18))
+        k.box(0, both(0.019), z, wide - 0.26, 0.006, h, material, tint(color, 0.9))
+    k.ball(wide / 2 - 0.07, both(0.05), 1.0, 0.028, 0.025, 0.028, "metal", (0.5, 0.4, 0.18))
 
 
 @kind("front door", "fixed")
@@ -200,9 +198,7 @@ def _front_door(k: Kit) -> None:
     wide, tall = DOOR_WIDTH_M - 0.04, DOOR_HEIGHT_M - 0.02
     k.box(0, 0, 0, 0.05, wide, tall, "gloss", color)
     for z, h in ((0.15, 0.6), (0.85, 0.45)):
-        for side in (-1, 1):
-            k.box(0.027, side * 0.2, z, 0.012, 0.3, h, "gloss", tint(color, 0.75))
+        k.box(0.027, both(0.2), z, 0.012, 0.3, h, "gloss", tint(color, 0.75))
     k.box(0.027, 0, 1.45, 0.012, 0.62, 0.4, "glass", (0.62, 0.74, 0.80))
-    for y in (-0.1, 0.1):
-        k.box(0.032, y, 1.45, 0.012, 0.025, 0.4, "gloss", color)
+    k.box(0.032, (-0.1, 0.1), 1.45, 0.012, 0.025, 0.4, "gloss", color)
     k.ball(0.07, wide / 2 - 0.09, 1.0, 0.03, 0.03, 0.03, "metal", (0.6, 0.45, 0.15))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind, tint
+from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, both, kind, tint
 from ghosts_houses.plan.rooms import Color, pick
 
 _TOP: tuple[Color, ...] = ((0.62, 0.60, 0.57), (0.10, 0.10, 0.11), (0.40, 0.25, 0.13), (0.75, 0.74, 0.72))
@@ -145,8 +145,7 @@ def _island(k: Kit) -> None:
     wide = k.span(1.3, 1.7)
     k.box(0, 0, 0, 0.6, wide - 0.1, 0.08, "matte", DARK)
     k.box(0, 0, 0.08, 0.68, wide, 0.8, "gloss", color)
-    for side in (-1, 1):
-        k.box(0.345, side * wide / 4, 0.14, 0.015, wide / 2 - 0.06, 0.68, "gloss", color)
+    k.box(0.345, both(wide / 4), 0.14, 0.015, wide / 2 - 0.06, 0.68, "gloss", color)
     k.box(0, 0, 0.88, 0.86, wide + 0.12, 0.05, "marble", pick(k.rng, _TOP))
     k.tube(0, 0.1, 0.93, 0.16, 0.06, "gloss", k.color("white", "blue", "teal"))
     for dx, dy, fruit in ((0.05, 0.1, "red"), (-0.05, 0.15, "green"), (0.0, 0.03, "orange"), (-0.04, 0.07, "yellow")):
@@ -200,10 +199,8 @@ def _chair(k: Kit) -> None:
     color = k.painted("brown", "white", "black", "red", "blue", "green")
     k.box(0, 0, 0.43, 0.42, 0.42, 0.04, "wood", color)
     k.legs(0.42, 0.42, 0.43, 0.035, "wood", color, 0.025)
-    for side in (-1, 1):
-        k.box(-0.19, side * 0.185, 0.47, 0.035, 0.035, 0.48, "wood", color)
-    for z in (0.6, 0.74, 0.87):
-        k.box(-0.19, 0, z, 0.025, 0.36, 0.07, "wood", color)
+    k.box(-0.19, both(0.185), 0.47, 0.035, 0.035, 0.48, "wood", color)
+    k.box(-0.19, 0, (0.6, 0.74, 0.87), 0.025, 0.36, 0.07, "wood", color)
     k.box(0.01, 0, 0.47, 0.36, 0.38, 0.03, "fabric", k.color("beige", "gray", "red", "blue"))
 
 
@@ -233,8 +230,7 @@ def _china_cabinet(k: Kit) -> None:
     for side in (-1, 1):
         k.box(0.215, side * 0.27, 0.06, 0.02, 0.5, 0.72, "wood", wood)
         k.ball(0.235, side * 0.06, 0.5, 0.015, 0.015, 0.015, "metal", STEEL)
-    for z in (1.2, 1.58):
-        k.box(0, 0, z, 0.34, 1.06, 0.02, "wood", wood)
+    k.box(0, 0, (1.2, 1.58), 0.34, 1.06, 0.02, "wood", wood)
     for z in (0.85, 1.22, 1.6):
         for y in (-0.4, -0.2, 0.18, 0.4):
             tall = 0.05 + 0.14 * float(k.rng.random())

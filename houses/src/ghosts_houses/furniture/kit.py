@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,6 +42,21 @@ def tint(color: Color, share: float, plus: float = 0.0) -> Color:
 
 
 Number = float | int
+Where = Number | tuple[Number, ...]
+"""A coordinate; of several, there is a solid at each."""
+
+
+def both(at: Number) -> tuple[Number, Number]:
+    """The same distance from the middle on either side."""
+    return -at, at
+
+
+def _places(x: Where, y: Where, z: Where, up_m: float) -> list[tuple[float, float, float]]:
+    """Centres of solids: every x with every y and z, moved up."""
+    several = (at if isinstance(at, tuple) else (at,) for at in (x, y, z))
+    return [(float(a), float(b), c + up_m) for a, b, c in itertools.product(*several)]
+
+
 Part = tuple[Shape, tuple[float, float, float], tuple[float, float, float], float, str, Color]
 """Shape, centre, half extents, yaw, material and colour."""
 
@@ -57,38 +73,34 @@ class Kit:
     """The colour word of the object, where one is worth naming."""
 
     def box(
-        self, x: Number, y: Number, z: Number, sx: Number, sy: Number, sz: Number, material: str, color: Color,
+        self, x: Where, y: Where, z: Where, sx: Number, sy: Number, sz: Number, material: str, color: Color,
         yaw: Number = 0.0,
     ) -> None:  # fmt: skip
         """A box of full size (sx, sy, sz) whose bottom centre is (x, y, z)."""
-        self.parts.append(
-            ("box", (float(x), float(y), z + sz / 2), (sx / 2, sy / 2, sz / 2), float(yaw), material, color)
-        )
+        half = (sx / 2, sy / 2, sz / 2)
+        self.parts += [("box", at, half, float(yaw), material, color) for at in _places(x, y, z, sz / 2)]
 
     def tube(
-        self, x: Number, y: Number, z: Number, radius: Number, height: Number, material: str, color: Color,
+        self, x: Where, y: Where, z: Where, radius: Number, height: Number, material: str, color: Color,
         ry: Number = 0.0,
     ) -> None:  # fmt: skip
         """An upright cylinder whose bottom centre is (x, y, z)."""
         half = (float(radius), float(ry or radius), height / 2)
-        self.parts.append(("cylinder", (float(x), float(y), z + height / 2), half, 0.0, material, color))
+        self.parts += [("cylinder", at, half, 0.0, material, color) for at in _places(x, y, z, height / 2)]
 
     def ball(
-        self, x: Number, y: Number, z: Number, rx: Number, ry: Number, rz: Number, material: str, color: Color
+        self, x: Where, y: Where, z: Where, rx: Number, ry: Number, rz: Number, material: str, color: Color
     ) -> None:
         """An ellipsoid around (x, y, z)."""
-        self.parts.append(
-            ("sphere", (float(x), float(y), float(z)), (float(rx), float(ry), float(rz)), 0.0, material, color)
-        )
+        half = (float(rx), float(ry), float(rz))
+        self.parts += [("sphere", at, half, 0.0, material, color) for at in _places(x, y, z, 0.0)]
 
     def legs(
         self, depth: Number, width: Number, height: Number, size: Number, material: str, color: Color,
         inset: Number = 0.04,
     ) -> None:  # fmt: skip
         """Four legs under a top of the given size."""
-        for sx in (-1, 1):
-            for sy in (-1, 1):
-                self.box(sx * (depth / 2 - inset), sy * (width / 2 - inset), 0.0, size, size, height, material, color)
+        self.box(both(depth / 2 - inset), both(width / 2 - inset), 0.0, size, size, height, material, color)
 
     def color(self, *words: str) -> Color:
         """One of the palette's colours, each as likely."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, SOFT, STEEL, WHITE, Kit, kind, tint
+from ghosts_houses.furniture.kit import DARK, PALETTE, SOFT, STEEL, WHITE, Kit, both, kind, tint
 from ghosts_houses.plan.rooms import pick
 
 
@@ -43,8 +43,7 @@ def _crib(k: Kit) -> None:
         k.box(x, 0, 0.2, 0.04, 1.2, 0.05, "wood", color)
         for i in range(9):
             k.tube(x, -0.54 + 0.135 * i, 0.22, 0.011, 0.7, "wood", color)
-    for y in (-0.6, 0.6):
-        k.box(0, y, 0, 0.68, 0.05, 1.0, "wood", color)
+    k.box(0, (-0.6, 0.6), 0, 0.68, 0.05, 1.0, "wood", color)
     k.box(0, 0, 0.3, 0.58, 1.14, 0.12, "fabric", (0.7, 0.78, 0.82))
     k.ball(0, -0.42, 0.46, 0.16, 0.12, 0.06, "fabric", WHITE)
 
@@ -103,8 +102,7 @@ def _sofa(k: Kit) -> None:
     wide = k.span(1.8, 2.3)
     k.box(0, 0, 0.1, 0.86, wide, 0.22, material, cloth)
     k.box(-0.35, 0, 0.3, 0.2, wide, 0.52, material, cloth)
-    for side in (-1, 1):
-        k.box(0.02, side * (wide / 2 - 0.1), 0.1, 0.88, 0.2, 0.5, material, cloth)
+    k.box(0.02, both(wide / 2 - 0.1), 0.1, 0.88, 0.2, 0.5, material, cloth)
     seats = 2 if wide < 2.0 else 3
     each = (wide - 0.42) / seats
     for i in range(seats):
@@ -112,8 +110,7 @@ def _sofa(k: Kit) -> None:
         k.box(0.08, y, 0.31, 0.68, each - 0.02, 0.15, material, cloth)
         k.box(-0.22, y, 0.44, 0.14, each - 0.03, 0.36, material, cloth)
     accent = k.color("yellow", "white", "orange", "teal", "pink")
-    for side in (-1, 1):
-        k.ball(-0.08, side * (wide / 2 - 0.36), 0.58, 0.09, 0.2, 0.19, "fabric", accent)
+    k.ball(-0.08, both(wide / 2 - 0.36), 0.58, 0.09, 0.2, 0.19, "fabric", accent)
     k.legs(0.84, wide, 0.1, 0.05, "wood", DARK)
 
 
@@ -122,8 +119,7 @@ def _armchair(k: Kit) -> None:
     cloth = k.named(*SOFT)
     k.box(0, 0, 0.12, 0.78, 0.82, 0.2, "fabric", cloth)
     k.box(-0.32, 0, 0.3, 0.16, 0.82, 0.62, "fabric", cloth)
-    for side in (-1, 1):
-        k.box(0.02, side * 0.34, 0.12, 0.78, 0.15, 0.48, "fabric", cloth)
+    k.box(0.02, both(0.34), 0.12, 0.78, 0.15, 0.48, "fabric", cloth)
     k.box(0.06, 0, 0.31, 0.64, 0.52, 0.15, "fabric", cloth)
     k.ball(-0.16, 0, 0.58, 0.08, 0.2, 0.18, "fabric", k.color("white", "yellow", "orange", "gray"))
     k.legs(0.74, 0.8, 0.12, 0.05, "wood", DARK)
@@ -190,8 +186,7 @@ def _television(k: Kit) -> None:
 def _fireplace(k: Kit) -> None:
     bodies = ("", "brick", (0.45, 0.2, 0.13)), ("white", "marble", WHITE), ("", "brick", (0.42, 0.41, 0.39))
     k.said, material, color = pick(k.rng, bodies)
-    for side in (-1, 1):
-        k.box(0, side * 0.6, 0, 0.42, 0.34, 1.1, material, color)
+    k.box(0, both(0.6), 0, 0.42, 0.34, 1.1, material, color)
     k.box(0, 0, 0.78, 0.42, 0.9, 0.32, material, color)
     k.box(-0.17, 0, 0, 0.06, 0.9, 0.8, "matte", (0.015, 0.013, 0.012))
     k.box(0.05, 0, 0, 0.44, 0.88, 0.05, "brick", (0.2, 0.19, 0.18))
@@ -207,8 +202,7 @@ def _bookshelf(k: Kit) -> None:
     color = k.painted("white", "brown", "brown", "black")
     wide, tall = k.span(0.8, 1.4), k.span(1.8, 2.15)
     k.box(-0.15, 0, 0, 0.02, wide, tall, "wood", color)
-    for side in (-1, 1):
-        k.box(0, side * (wide / 2 - 0.012), 0, 0.32, 0.025, tall, "wood", color)
+    k.box(0, both(wide / 2 - 0.012), 0, 0.32, 0.025, tall, "wood", color)
     rows = 5
     for row in range(rows + 1):
         z = 0.04 + row * (tall - 0.07) / rows
@@ -234,12 +228,10 @@ def _piano(k: Kit) -> None:
     k.box(-0.14, 0, 1.2, 0.38, 1.52, 0.03, "gloss", color)
     k.box(0.14, 0, 0.62, 0.36, 1.48, 0.1, "gloss", color)
     k.box(0.16, 0, 0.72, 0.22, 1.32, 0.025, "keys", (0.85, 0.84, 0.8))
-    for side in (-1, 1):
-        k.box(0.14, side * 0.71, 0.0, 0.36, 0.06, 0.8, "gloss", color)
+    k.box(0.14, both(0.71), 0.0, 0.36, 0.06, 0.8, "gloss", color)
     k.box(0.01, 0, 0.88, 0.03, 0.7, 0.24, "gloss", color)
     k.box(0.03, 0.0, 0.9, 0.01, 0.4, 0.26, "paint", (0.8, 0.79, 0.72))
-    for y in (-0.07, 0.0, 0.07):
-        k.box(0.03, y, 0.06, 0.12, 0.03, 0.015, "metal", (0.6, 0.45, 0.15))
+    k.box(0.03, (-0.07, 0.0, 0.07), 0.06, 0.12, 0.03, 0.015, "metal", (0.6, 0.45, 0.15))
     k.box(0.68, 0, 0.42, 0.34, 0.72, 0.08, "leather", DARK)
     k.box(0.68, 0.3, 0, 0.3, 0.05, 0.42, "gloss", color)
     k.box(0.68, -0.3, 0, 0.3, 0.05, 0.42, "gloss", color)

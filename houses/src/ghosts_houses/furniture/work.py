@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, kind, tint
+from ghosts_houses.furniture.kit import DARK, PALETTE, STEEL, WHITE, Kit, both, kind, tint
 
 
 @kind("desk", "wall", clear_m=0.8)
@@ -16,8 +16,7 @@ def _desk(k: Kit) -> None:
     for row in range(3):
         k.box(0.305, wide / 2 - 0.22, 0.06 + row * 0.22, 0.015, 0.36, 0.2, "wood", wood)
         k.box(0.32, wide / 2 - 0.22, 0.16 + row * 0.22, 0.014, 0.12, 0.014, "metal", STEEL)
-    for x in (-0.3, 0.3):
-        k.box(x, -wide / 2 + 0.04, 0, 0.05, 0.05, 0.71, "metal", DARK)
+    k.box((-0.3, 0.3), -wide / 2 + 0.04, 0, 0.05, 0.05, 0.71, "metal", DARK)
     k.tube(-0.16, -0.08, 0.745, 0.1, 0.015, "gloss", DARK)
     k.box(-0.18, -0.08, 0.76, 0.03, 0.05, 0.14, "gloss", DARK)
     k.box(-0.16, -0.08, 0.85, 0.03, 0.62, 0.37, "gloss", DARK)
@@ -100,8 +99,7 @@ def _treadmill(k: Kit) -> None:
 @kind("exercise bike", "corner", clear_m=0.3)
 def _exercise_bike(k: Kit) -> None:
     color = k.named("red", "black", "white")
-    for x in (-0.42, 0.42):
-        k.box(x, 0, 0, 0.08, 0.5, 0.06, "gloss", DARK)
+    k.box((-0.42, 0.42), 0, 0, 0.08, 0.5, 0.06, "gloss", DARK)
     k.box(0, 0, 0.05, 0.86, 0.08, 0.06, "metal", STEEL)
     k.ball(-0.3, 0, 0.36, 0.28, 0.05, 0.28, "metal", DARK)
     k.ball(-0.3, 0, 0.36, 0.12, 0.07, 0.12, "gloss", color)
@@ -116,8 +114,7 @@ def _exercise_bike(k: Kit) -> None:
 
 @kind("dumbbell rack", "wall", clear_m=0.7)
 def _dumbbell_rack(k: Kit) -> None:
-    for side in (-1, 1):
-        k.box(0, side * 0.6, 0, 0.4, 0.06, 0.85, "metal", DARK)
+    k.box(0, both(0.6), 0, 0.4, 0.06, 0.85, "metal", DARK)
     for row, z in enumerate((0.2, 0.48, 0.76)):
         k.box(0.02 - 0.04 * row, 0, z, 0.3, 1.2, 0.03, "metal", (0.14, 0.14, 0.15))
         color = PALETTE[("black", "blue", "red")[row]] if k.rng.random() < 0.6 else DARK
@@ -190,8 +187,7 @@ def _drum_set(k: Kit) -> None:
     for x, y, z in ((0.1, -0.55, 1.1), (0.1, 0.55, 1.2)):
         k.tube(x, y, z, 0.22, 0.012, "metal", (0.65, 0.48, 0.14))
         k.tube(x, y, 0, 0.012, z, "metal", STEEL)
-    for x, y in ((-0.3, 0.48), (-0.3, -0.45)):
-        k.tube(x, y, 0, 0.02, 0.5, "metal", STEEL)
+    k.tube(-0.3, (0.48, -0.45), 0, 0.02, 0.5, "metal", STEEL)
 
 
 @kind("music stand", "middle", clear_m=0.2)
@@ -220,8 +216,7 @@ def _clothes_rail(k: Kit) -> None:
 def _suitcase(k: Kit) -> None:
     color = k.named("red", "blue", "yellow", "black", "teal")
     k.box(0, 0, 0.04, 0.26, 0.46, 0.64, "gloss", color)
-    for z in (0.15, 0.34, 0.53):
-        k.box(0, 0, z, 0.27, 0.4, 0.03, "gloss", tint(color, 0.6))
+    k.box(0, 0, (0.15, 0.34, 0.53), 0.27, 0.4, 0.03, "gloss", tint(color, 0.6))
     for side in (-1, 1):
         k.ball(0, side * 0.18, 0.03, 0.03, 0.03, 0.03, "gloss", DARK)
         k.tube(-0.1, side * 0.08, 0.68, 0.01, 0.3, "metal", STEEL)
@@ -231,8 +226,7 @@ def _suitcase(k: Kit) -> None:
 @kind("shoe rack", "wall", clear_m=0.3)
 def _shoe_rack(k: Kit) -> None:
     wood = k.wood()
-    for side in (-1, 1):
-        k.box(0, side * 0.4, 0, 0.3, 0.03, 0.55, "wood", wood)
+    k.box(0, both(0.4), 0, 0.3, 0.03, 0.55, "wood", wood)
     for row in range(3):
         z = 0.08 + 0.2 * row
         k.box(0, 0, z, 0.3, 0.8, 0.02, "wood", wood)

@@ -73,10 +73,9 @@ def things_seen(house: House, eyes_m: Float[np.ndarray, "n 3"]) -> Bool[np.ndarr
     shell, parts, part_of = solids.only(owners < 0), solids.only(owners >= 0), owners[owners >= 0]
     reach = np.linalg.norm(shell.reach_m, axis=0) + SIGHT_M
     seen = np.zeros((len(eyes_m), len(house.things)), bool)
-    centers = np.array([thing.center_m for thing in house.things], float).reshape(-1, 3)
     targets = [_targets(thing) for thing in house.things]
     for index, eye in enumerate(eyes_m):
-        near = np.flatnonzero(np.linalg.norm(centers - eye, axis=1) <= SIGHT_M)
+        near = np.flatnonzero(np.linalg.norm(house.centers_m - eye, axis=1) <= SIGHT_M)
         if not len(near):
             continue
         aims = np.concatenate([targets[k] for k in near])

@@ -91,8 +91,7 @@ class Setting:
     ) -> Setting:
         """The setting of a route; `seen` tells which thing is in sight of which viewpoint (`sight.things_seen`)."""
         eyes = graph.positions_m[list(route.steps)]
-        centers = np.array([thing.center_m for thing in house.things], float).reshape(-1, 3)
-        distance = np.linalg.norm(eyes[:, None] - centers[None], axis=-1)
+        distance = np.linalg.norm(eyes[:, None] - house.centers_m, axis=-1)
         spoken = np.array([thing.kind not in UNSPOKEN for thing in house.things], bool)
         return Setting(house, graph, route, appearance, seen[list(route.steps)] & (distance <= NEAR_M) & spoken)
 
