@@ -36,11 +36,11 @@ def test_it_binds_to_localhost(
         raise KeyboardInterrupt  # as uvicorn passes Ctrl-C on
 
     monkeypatch.setattr(uvicorn.Server, "run", serve)
-    main(["view", "--data", str(combs), "--run", str(run), "--port", str(port)])
+    main(["view", "--data", str(combs), "--run", str(run), "--no-token", "--port", str(port)])
     assert called["at"] == [("127.0.0.1", port)]
     assert f"open http://127.0.0.1:{port}/ in a browser" in capsys.readouterr().out
     assert models(called["app"]) == ["small", "hand-coded"]
-    main(["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", str(port)])
+    main(["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--no-token", "--port", str(port)])
     assert models(called["app"]) == ["small"]
     assert (Options().host, Options().port) == ("127.0.0.1", 8471)
     capsys.readouterr()
@@ -104,13 +104,14 @@ def test_wrong_words_are_named(
     assert told in capsys.readouterr().err
 
 
-def test_others_need_the_token(
-    combs: Path, run: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_the_token_is_needed(
+    host: str, combs: Path, run: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     called: dict[str, Any] = {}
     monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: called.update(app=server.config.app))
     words = ["view", "--data", str(combs), "--run", str(run), "--no-baseline", "--port", str(port)]
-    main([*words, "--host", "0.0.0.0"])
+    main([*words, "--host", host])
     address = capsys.readouterr().out.split("open ")[1].split()[0]
     token = address.split("?token=")[1]
     assert len(token) == 32
@@ -120,8 +121,9 @@ def test_others_need_the_token(
     assert "token in the address" in client.get("/").json()["error"]
     page = client.get(f"/?token={token}")
     assert page.status_code == 200
-    assert "HttpOnly" in page.headers["set-cookie"]
+    # A viewer at another port has another cookie.
+    assert page.headers["set-cookie"] == f"ghosts_token_{port}={token}; Path=/; HttpOnly; SameSite=Strict"
     assert client.get("/api/library").status_code == 200  # by the cookie
-    main([*words, "--host", "0.0.0.0", "--no-token"])
+    main([*words, "--host", host, "--no-token"])
     assert "?token=" not in capsys.readouterr().out
     assert TestClient(called["app"], base_url=f"http://127.0.0.1:{port}").get("/api/library").status_code == 200

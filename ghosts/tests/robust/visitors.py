@@ -123,7 +123,17 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=18472)
     options = parser.parse_args()
     code = "import sys; from ghosts_sim.cli import main; main(sys.argv[1:])"
-    words = ["view", "--data", options.data, "--run", options.run, "--no-baseline", "--port", str(options.port)]
+    words = [
+        "view",
+        "--data",
+        options.data,
+        "--run",
+        options.run,
+        "--no-baseline",
+        "--no-token",
+        "--port",
+        str(options.port),
+    ]
     viewer = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL)
     try:
         asyncio.run(rounds(viewer, options))

@@ -430,6 +430,17 @@ def test_fifty_connections_at_once(served: Served, client: TestClient) -> None:
     assert all("beliefs" in body for k, (_, body) in enumerate(answers) if k % 5)
 
 
+@pytest.mark.parametrize("sent", [b"\0\r\n\r\n", b"GET / HTTP/1.1\r\nno header\r\n\r\n", b"GET " + b"x" * 99_999])
+def test_what_is_no_http_is_refused_as_all_is(served: Served, sent: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as visitor:
+        visitor.sendall(sent)
+        head, _, body = visitor.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-security-policy: default-src 'self'" in head
+    assert b"\r\nx-content-type-options: nosniff" in head
+    assert set(json.loads(body)) == {"error"}
+
+
 @pytest.mark.parametrize(
     "path",
     [

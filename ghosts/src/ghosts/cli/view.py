@@ -31,9 +31,9 @@ class Options(CommandOptions):
     baseline: bool = True
     """Also offer the hand-coded baseline, on the first model's map (--no-baseline leaves it out)."""
     host: str = "127.0.0.1"
-    """Address to listen on. By default only this machine can connect. Others need the token in the printed address."""
+    """Address to listen on. By default only this machine can connect."""
     token: bool = True
-    """Ask other machines for a token, a new one at every start (--no-token lets everybody in)."""
+    """Ask for the token in the printed address, a new one at every start (--no-token lets every user and page in)."""
     allow_host: tuple[str, ...] = ()
     """Name by which browsers may also reach the page, such as the name of this machine; repeat for more."""
     port: Annotated[int, within(1, 65535)] = 8471
@@ -77,7 +77,6 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _serve(library: Library, options: Options, door: socket.socket) -> None:
     from ghosts.view.connections import serve
-    from ghosts.view.guard import LOCAL
     from ghosts.view.server import make_app
 
     print("reading models and worlds …", flush=True)
@@ -88,7 +87,7 @@ def _serve(library: Library, options: Options, door: socket.socket) -> None:
     print("".join(f"{line}\n" for line in library.twins()), end="")
     everywhere = options.host in EVERYWHERE
     host = EVERYWHERE.get(options.host, options.host)
-    token = secrets.token_urlsafe(24) if options.token and options.host not in LOCAL else ""
+    token = secrets.token_urlsafe(24) if options.token else ""
     address = f"http://{f'[{host}]' if ':' in host else host}:{options.port}/" + (f"?token={token}" if token else "")
     also = "; from elsewhere by this machine's address, by a name after --allow-host NAME" if everywhere else ""
     print(f"open {address} in a browser{also} (stop with Ctrl-C)", flush=True)

@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ghosts.view.guard import ASK_S
+from ghosts.view.guard import ASK_S, refusal
 
 MOST_CONNECTIONS = 128
 """Connections at a time. A browser opens six; later ones are closed, and browsers try again."""
@@ -53,6 +53,13 @@ class Visitor(H11Protocol):
         asked = self.cycle is not None and not self.cycle.response_complete
         if not asked and not self.transport.is_closing():
             self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP is refused as everything else is, with the same headers."""
+        body, headers = refusal(msg)
+        lines = b"".join(b"%s: %s\r\n" % header for header in (*headers, (b"connection", b"close")))
+        self.transport.write(b"HTTP/1.1 400 Bad Request\r\n" + lines + b"\r\n" + body)
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The browser has gone."""

@@ -14,7 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 MOST_BYTES = 64 << 10
 ASK_S = 10.0
 """Seconds in which a request must be complete; half a request could otherwise keep a connection for ever."""
-COOKIE = "ghosts_token"
+COOKIE = "ghosts_token_{}"
+"""By port: browsers send a cookie to all ports of a machine, and each viewer has its own token."""
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _HEADERS = [
     # Nothing from anywhere else, so that a page shown here can neither load nor send anything.
@@ -62,7 +63,8 @@ class Guard:
         if origin is not None and origin.lower() not in own and _origin(origin) not in self.hosts - LOCAL:
             await _refuse(send, 403, "requests from other sites are refused")
             return
-        if self.token and not _shows(self.token, scope, headers):
+        cookie = COOKIE.format((scope.get("server") or ("", 0))[1])
+        if self.token and not _shows(self.token, cookie, scope, headers):
             await _refuse(send, 401, "this server asks for the token in the address that its terminal shows")
             return
         length = headers.get(b"content-length", "0")
@@ -78,7 +80,7 @@ class Guard:
             await _refuse(send, 413, f"a request may hold at most {MOST_BYTES} bytes")
             return
         # No script reads the cookie, and no other site's page sends it.
-        kept = f"{COOKIE}={self.token}; Path=/; HttpOnly; SameSite=Strict".encode()
+        kept = f"{cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict".encode()
         more = [(b"set-cookie", kept)] if self.token else []
         await self.app(scope, _replay(body, receive), _with_headers(send, more))
 
@@ -107,10 +109,10 @@ def _origin(value: str) -> str:
         return ""
 
 
-def _shows(token: str, scope: dict[str, Any], headers: dict[bytes, str]) -> bool:
+def _shows(token: str, cookie: str, scope: dict[str, Any], headers: dict[bytes, str]) -> bool:
     """Whether a request shows the token."""
     shown = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
-    shown += [part.strip().removeprefix(f"{COOKIE}=") for part in headers.get(b"cookie", "").split(";")]
+    shown += [part.strip().removeprefix(f"{cookie}=") for part in headers.get(b"cookie", "").split(";")]
     return any(secrets.compare_digest(item.encode(), token.encode()) for item in shown)
 
 
@@ -148,8 +150,13 @@ def _with_headers(send: Any, more: list[tuple[bytes, bytes]]) -> Any:
     return sent
 
 
-async def _refuse(send: Any, status: int, text: str) -> None:
+def refusal(text: str) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """Body and headers of an answer that refuses."""
     body = json.dumps({"error": text}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_HEADERS]
+    return body, [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_HEADERS]
+
+
+async def _refuse(send: Any, status: int, text: str) -> None:
+    body, headers = refusal(text)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

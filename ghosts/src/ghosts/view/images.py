@@ -68,12 +68,14 @@ class Served:
     def __init__(self, library: Library, **how: Any) -> None:
         import uvicorn
 
+        from ghosts.view.connections import Visitor
         from ghosts.view.server import make_app
 
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
-        config = uvicorn.Config(make_app(library, **how), host="127.0.0.1", port=self.port, log_level="error")
+        app = make_app(library, **how)
+        config = uvicorn.Config(app, host="127.0.0.1", port=self.port, http=Visitor, log_level="error")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
