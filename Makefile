@@ -6,11 +6,13 @@ export OMP_WAIT_POLICY := PASSIVE
 # The tests start some hundred processes, each of which would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lowest lint bench docs images script audit clean
+.PHONY: demo test lowest lock lint bench docs images script audit clean
 
-$(VENV)/.ready: pyproject.toml $(wildcard */pyproject.toml) sim/hatch_build.py sim/src/ghosts_sim/native.c
+OURS := -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[deploy,log,viz,web]" -e ./benchmarks
+
+$(VENV)/.ready: pyproject.toml constraints.txt $(wildcard */pyproject.toml) sim/hatch_build.py sim/src/ghosts_sim/native.c
 	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[deploy,log,viz,web]" -e ./benchmarks --group dev --group docs
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt $(OURS) --group dev --group docs
 	@touch $@
 
 demo: $(VENV)/.ready
@@ -22,11 +24,21 @@ test: $(VENV)/.ready
 # The faster half of the tests with the lowest versions that the pyproject.toml files allow (300 MB). Only torch is that of
 # .venv: its lowest version brings gigabytes for GPUs. httpx is what the tests' client of old Starlettes needs.
 LOWEST := build/lowest
-lowest: $(VENV)/.ready
-	@test -x build/uv/bin/uv || ($(PYTHON) -m venv build/uv && build/uv/bin/pip install --quiet uv)
-	build/uv/bin/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
+UV := build/uv/bin/uv
+$(UV):
+	$(PYTHON) -m venv build/uv && build/uv/bin/pip install --quiet uv
+
+# Newer versions into constraints.txt, which every Python and system takes its own lines of; a registry's address is in none.
+lock: $(UV)
+	@mkdir -p build
+	printf -- '-e %s\n' $(filter-out -e,$(OURS)) > build/ours.txt
+	$(UV) pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --no-emit-index-url --no-emit-find-links --upgrade --group dev --group docs build/ours.txt | grep -v '^-e ' > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+
+lowest: $(VENV)/.ready $(UV)
+	$(UV) venv --quiet --clear --python $(BIN)/python $(LOWEST)
 	echo 'torch; python_version < "3"' > $(LOWEST)/without-torch.txt
-	build/uv/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --only-binary numpy --only-binary pillow --overrides $(LOWEST)/without-torch.txt -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[deploy,log,viz,web]" -e ./benchmarks --group dev "httpx>=0.27"
+	$(UV) pip install --quiet --python $(LOWEST) --resolution lowest-direct --only-binary numpy --only-binary pillow --overrides $(LOWEST)/without-torch.txt $(OURS) --group dev "httpx>=0.27"
 	$(BIN)/python -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])' > $$(echo $(LOWEST)/lib/python3*/site-packages)/torch.pth
 	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal sim/tests houses/tests $(addprefix ghosts/tests/,agent belief cli data mapping view words)
 

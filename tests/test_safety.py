@@ -69,6 +69,20 @@ def test_every_dependency_has_its_licence_listed() -> None:
     assert not re.search(r"\bA?GPL", text), "a copyleft licence that a product under MIT cannot take in"
 
 
+def test_the_lock_has_a_version_of_every_dependency_and_no_address() -> None:
+    from licences import dependencies
+
+    lines = (PROJECT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if not re.match(r"[a-z0-9.-]+==[\w.]+( ; .*)?$", line) or "://" in line] == []
+    locked = {line.split("==")[0] for line in lines}
+    (ours,) = re.findall(r"^OURS := (.*)$", (PROJECT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    names = {"sim": "ghosts-sim", "houses": "ghosts-houses", "ghosts": "ghosts"}
+    made = {f"{names[name]}[{one}]" for name, some in re.findall(r"/(\w+)\[(.*?)\]", ours) for one in some.split(",")}
+    found = {group: names for group, names in dependencies().items() if "[" not in group or group in made}
+    asked = {name.lower() for names in found.values() for name in names}
+    assert asked <= locked, f"run: make lock ({sorted(asked - locked)} are missing)"
+
+
 def test_every_shipped_weight_has_a_card() -> None:
     text = (PROJECT / "docs" / "weights.md").read_text(encoding="utf-8")
     for path in (PROJECT / "ghosts" / "src" / "ghosts" / "weights").glob("*.safetensors"):
