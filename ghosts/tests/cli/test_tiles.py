@@ -1,7 +1,8 @@
-"""`ghosts tiles`: makes, keeps, complains."""
+"""`ghosts tiles` makes, keeps, complains; `ghosts backbone` trains, and its file is given to it."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +14,14 @@ from ghosts.data.dataset import open_dataset
 from ghosts.data.reading import reading_of
 from ghosts.data.tile_store import JOINED
 from ghosts.mapping.backbone import SmallBackbone
-from ghosts.mapping.saved_backbone import save_backbone
+from ghosts.mapping.saved_backbone import load_backbone, save_backbone
+from ghosts.weights.checkpoint import load_checkpoint
+from ghosts_houses.render.scene import LABELS
 from ghosts_sim.cli import main as ghosts
 from ghosts_sim.dataroot import DataRoot
 from image_roots import make_image_root
 from landmark_world import small_experiment
+from makers import make_root
 
 
 @pytest.fixture
@@ -64,3 +68,32 @@ def test_complains(
         ghosts(["tiles", *(word for pair in options.items() for word in pair)])
     assert caught.value.code == 1
     assert message in capsys.readouterr().err
+
+
+def test_trains_and_describes_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = make_image_root(tmp_path / "root", {"train": ("a", "b"), "val_unseen": ("c",)}, count=2)
+    out = tmp_path / "weights" / "b.safetensors"
+    small = ["--train.width", "32", "--train.height", "32", "--train.batch", "4", "--train.held-out-views", "6"]
+    arguments = ["backbone", "--data", str(root), "--out", str(out), "--device", "cpu", "--iterations", "3", *small]
+    ghosts(arguments)
+    output = capsys.readouterr().out
+    assert "2 panoramas of 1 houses, scored on 2 of 1 others" in output
+    assert "pixel_accuracy" in output
+    about = load_checkpoint(out).about
+    assert about["houses"] == ["a"]
+    assert about["labels"] == list(LABELS)
+    assert about["config"]["iterations"] == 3
+    assert {"command", "torch", "ghosts", "scores"} <= about.keys()
+    rows = [json.loads(line) for line in out.with_suffix(".log.jsonl").read_text().splitlines()]
+    trained = ["episodes_per_s", "iteration", "learning_rate", "loss", "waiting"]
+    assert [sorted(row) for row in rows] == [trained, ["iteration", "mean_iou", "pixel_accuracy"]]
+    assert load_backbone(out).channels == 64
+    with pytest.raises(SystemExit):
+        ghosts(arguments)
+    assert "there already; remove it" in capsys.readouterr().err
+
+
+def test_wants_safetensors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        ghosts(["backbone", "--data", str(make_root(tmp_path / "root")), "--out", str(tmp_path / "b.pt")])
+    assert "end --out in .safetensors" in capsys.readouterr().err

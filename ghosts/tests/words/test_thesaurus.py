@@ -1,17 +1,22 @@
-"""The thesaurus: kin of words and of their inflected forms, and what the shipped one knows."""
+"""The thesaurus and lists of synonyms: kin of words and of their inflected forms, instructions in other words."""
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 
 from ghosts import weights
+from ghosts.weights import resolve
 from ghosts.words import thesaurus
 from ghosts.words.packed import read_table
+from ghosts.words.synonyms import reword, synonyms, synonyms_of
 from ghosts.words.thesaurus import FORMAT, STRANGER, bases, ending, kin_of, shipped_thesaurus
+from ghosts_sim.errors import UnknownNameError
 from reference.packing import write_table
 
 KIN = {"divan": {"sofa": -1.0, "couch": -1.5}, "sofa": {"couch": 0.0}}
@@ -59,3 +64,22 @@ def test_the_shipped_one() -> None:
         assert near in kin_of(word), word
     assert all(STRANGER < near <= 1.0 for near in kin_of("go").values())
     assert known.count.max() == 16
+
+
+def test_words_are_replaced_whole_and_the_rest_stays() -> None:
+    pairs = synonyms_of("everyday-a")
+    assert reword("Walk past the couch, then stop.", pairs) == "stroll past the divan, then halt."
+    assert reword("Walkings at the sofa-stand", pairs) == "Walkings at the davenport-stand"
+    with pytest.raises(UnknownNameError, match="everyday-a"):
+        synonyms_of("rare")
+
+
+@pytest.mark.parametrize("name", synonyms())
+def test_a_list_holds_new_words_alone(name: str) -> None:
+    pairs = synonyms()[name]
+    assert len(pairs) > 200
+    assert all(word.isalpha() and word.islower() for pair in pairs.items() for word in pair)
+    # Words that R2R's training uses often are on one side only: saying it twice changes nothing.
+    with safe_open(resolve(Path("landmarks-improved")), framework="np") as file:
+        often = json.loads(file.metadata()["about"])["vocabulary"]
+    assert not {*pairs.values()} & {*pairs, *often}

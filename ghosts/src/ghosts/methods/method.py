@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ghosts.config import Experiment, Purpose
 from ghosts_sim.errors import ConfigError
@@ -29,11 +30,22 @@ E = TypeVar("E", bound=Experiment)
 class Method:
     """One way to predict goals, to act, or to put paths into words. Nothing here imports torch before it is needed.
 
+    Most methods only name their classes; others answer some questions in their own way.
+
     Args:
         name: what checkpoints call it.
         about: it in a few words, for messages.
         presets: experiments ready to train, each a function with a docstring of one line.
     """
+
+    model: ClassVar[str]
+    """The model's class, such as "my_method.model:MyModel"; made of settings, number of labels, and vectors."""
+    trained_by: ClassVar[str] = ""
+    """The class of the task that trains it, made of experiment, data and selection; none if nothing is trained."""
+    predicts: ClassVar[bool] = False
+    """Whether the model predicts goals."""
+    starts: ClassVar[bool] = False
+    """Whether a training can start from other weights."""
 
     def __init__(self, name: str, about: str, presets: Sequence[Callable[[], Experiment]]) -> None:
         self.name, self.about = name, about
@@ -47,7 +59,7 @@ class Method:
     @property
     def needs_training(self) -> bool:
         """Whether there is something to train."""
-        return True
+        return bool(self.trained_by)
 
     def build(self, experiment: Any, labels: int, vectors: Vectors) -> nn.Module:
         """The untrained model of an experiment.
@@ -57,7 +69,8 @@ class Method:
             labels: number of landmark labels; 0 where features are stored.
             vectors: of words and labels, where they are read by their meaning.
         """
-        raise NotImplementedError
+        made: nn.Module = resolve_name(self.model)(experiment.model, labels, vectors)
+        return made
 
     def check_start(self, experiment: Any, out: Path, warm_start: Path | None) -> None:
         """Check what can be known of a training before its data is read, which takes longer.
@@ -66,7 +79,11 @@ class Method:
             ConfigError: it cannot begin with these weights, or cannot begin without any.
         """
         if warm_start is not None:
-            raise ConfigError(f"{self.about} starts from no other weights; leave out --warm-start")
+            from ghosts.run.load import find_checkpoint
+
+            if not self.starts:
+                raise ConfigError(f"{self.about} starts from no other weights; leave out --warm-start")
+            find_checkpoint(warm_start)
 
     def task(
         self, experiment: Any, data: Dataset, selection: Selection | None = None, warm_start: Path | None = None
@@ -82,11 +99,18 @@ class Method:
         Raises:
             ConfigError: there is nothing to train.
         """
-        raise ConfigError(f"{self.about} has nothing to train; run: ghosts eval goal --preset {experiment.name}")
+        if not self.needs_training:
+            raise ConfigError(f"{self.about} has nothing to train; run: ghosts eval goal --preset {experiment.name}")
+        from ghosts.train.start import start_from
+
+        task: EpisodeTask[Any, Any] = resolve_name(self.trained_by)(experiment, data, selection)
+        if warm_start is not None:
+            start_from(task, warm_start, policy=False, by_name=True)
+        return task
 
     def predictor(self, model: nn.Module) -> Predictor | None:
         """The model as one that predicts goals; None where it does not."""
-        return None
+        return model if self.predicts else None  # type: ignore[return-value]
 
     def filter(self, model: nn.Module) -> FilterModel | None:
         """The model as one whose belief can be tracked and looked into; None where it has none."""

@@ -13,7 +13,7 @@ from ghosts_sim.errors import ConfigError
 if TYPE_CHECKING:
     from torch import nn
 
-    from ghosts.agent.interface import FilterModel, Predictor, Vectors
+    from ghosts.agent.interface import FilterModel
     from ghosts.agent.loop import Agent
     from ghosts.data.dataset import Dataset
     from ghosts.data.examples import Selection
@@ -21,20 +21,17 @@ if TYPE_CHECKING:
 
 
 class GhostMethod(Method):
-    """Filter and agent. A variant of the model can be a subclass with a `build` and presets of its own."""
+    """Filter and agent. A variant can be a subclass with a `model` and presets of its own."""
 
-    def build(self, experiment: FilterExperiment | AgentExperiment, labels: int, vectors: Vectors) -> nn.Module:
-        from ghosts.methods.ghost.model import GoalModel
-
-        return GoalModel(experiment.model, labels, vectors)
+    model = "ghosts.methods.ghost.model:GoalModel"
+    trained_by = "ghosts.methods.ghost.goal:FilterTask"
+    predicts = starts = True
 
     def check_start(self, experiment: FilterExperiment | AgentExperiment, out: Path, warm_start: Path | None) -> None:
-        from ghosts.run.load import find_checkpoint
         from ghosts.weights.checkpoint import LAST
 
-        if warm_start is not None:
-            find_checkpoint(warm_start)
-        elif isinstance(experiment, AgentExperiment):
+        super().check_start(experiment, out, warm_start)
+        if warm_start is None and isinstance(experiment, AgentExperiment):
             frozen = experiment.train.freeze_filter and not experiment.train.true_beliefs
             if frozen and not (out / LAST).is_file():
                 raise ConfigError(
@@ -50,23 +47,16 @@ class GhostMethod(Method):
         warm_start: Path | None = None,
     ) -> EpisodeTask[Any, Any]:
         from ghosts.methods.ghost.act import NavigationTask
-        from ghosts.methods.ghost.goal import FilterTask
         from ghosts.train.start import start_from
         from ghosts.weights import only_filter
 
         if isinstance(experiment, FilterExperiment):
-            goal = FilterTask(experiment, data, selection)
-            if warm_start is not None:
-                start_from(goal, warm_start, policy=False, by_name=True)
-            return goal
+            return super().task(experiment, data, selection, warm_start)
         task = NavigationTask(experiment, data, selection)
         if warm_start is not None:
             taken = not (only_filter(warm_start) or experiment.train.fresh_policy)
             start_from(task, warm_start, policy=taken)
         return task
-
-    def predictor(self, model: nn.Module) -> Predictor | None:
-        return model  # type: ignore[return-value]
 
     def filter(self, model: nn.Module) -> FilterModel | None:
         from ghosts.agent.interface import FilterModel

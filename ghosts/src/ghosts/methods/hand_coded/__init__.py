@@ -11,7 +11,7 @@ from ghosts.methods.method import Method
 if TYPE_CHECKING:
     from torch import nn
 
-    from ghosts.agent.interface import Predictor, Vectors
+    from ghosts.agent.interface import Vectors
 
 
 def hand_coded() -> HandCodedExperiment:
@@ -23,18 +23,12 @@ def hand_coded() -> HandCodedExperiment:
 class HandCodedMethod(Method):
     """A circle around the start."""
 
-    @property
-    def needs_training(self) -> bool:
-        """It does not."""
-        return False
+    predicts = True
 
     def build(self, experiment: HandCodedExperiment, labels: int, vectors: Vectors) -> nn.Module:
         from ghosts.methods.hand_coded.model import HandCoded
 
         return HandCoded(experiment.model)
-
-    def predictor(self, model: nn.Module) -> Predictor | None:
-        return model  # type: ignore[return-value]
 
 
 METHOD = HandCodedMethod("hand_coded", "the hand-coded rule", (hand_coded,))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ghosts.methods.method import Method
@@ -13,31 +12,14 @@ from ghosts_sim.errors import ConfigError
 if TYPE_CHECKING:
     from torch import nn
 
-    from ghosts.agent.interface import Vectors
     from ghosts.agent.loop import Agent
-    from ghosts.data.dataset import Dataset
-    from ghosts.data.examples import Selection
-    from ghosts.train.task import EpisodeTask
 
 
 class Seq2SeqMethod(Method):
     """An LSTM with attention over the words."""
 
-    def build(self, experiment: Seq2SeqExperiment, labels: int, vectors: Vectors) -> nn.Module:
-        from ghosts.methods.seq2seq.model import Seq2Seq
-
-        return Seq2Seq(experiment.model, labels, vectors)
-
-    def task(
-        self,
-        experiment: Seq2SeqExperiment,
-        data: Dataset,
-        selection: Selection | None = None,
-        warm_start: Path | None = None,
-    ) -> EpisodeTask[Any, Any]:
-        from ghosts.methods.seq2seq.task import Seq2SeqTask
-
-        return Seq2SeqTask(experiment, data, selection)
+    model = "ghosts.methods.seq2seq.model:Seq2Seq"
+    trained_by = "ghosts.methods.seq2seq.task:Seq2SeqTask"
 
     def agent(
         self, name: str, model: nn.Module, experiment: Seq2SeqExperiment, *, planner: bool = False

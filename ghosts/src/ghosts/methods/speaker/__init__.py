@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ghosts.methods.method import Method
 from ghosts.methods.speaker import presets
-from ghosts.methods.speaker.settings import SpeakerExperiment
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from ghosts.agent.interface import Vectors
-    from ghosts.data.dataset import Dataset
-    from ghosts.data.examples import Selection
     from ghosts.methods.speaker.model import Speaker
-    from ghosts.train.task import EpisodeTask
 
 
 class SpeakerMethod(Method):
     """Paths in, instructions out."""
 
-    def build(self, experiment: SpeakerExperiment, labels: int, vectors: Vectors) -> nn.Module:
-        from ghosts.methods.speaker.model import Speaker
-
-        return Speaker(experiment.model, labels, vectors)
-
-    def task(
-        self,
-        experiment: SpeakerExperiment,
-        data: Dataset,
-        selection: Selection | None = None,
-        warm_start: Path | None = None,
-    ) -> EpisodeTask[Any, Any]:
-        from ghosts.methods.speaker.task import SpeakerTask
-
-        return SpeakerTask(experiment, data, selection)
+    model = "ghosts.methods.speaker.model:Speaker"
+    trained_by = "ghosts.methods.speaker.task:SpeakerTask"
 
     def speaker(self, model: nn.Module) -> Speaker | None:
         return model  # type: ignore[return-value]
