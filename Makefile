@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lowest lock lint bench docs images script audit clean
 
-OURS := -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[deploy,log,viz,web]" -e ./benchmarks
+OURS := -e "./sim[prepare]" -e "./houses[viz]" -e "./ghosts[deploy,log,recordings,viz,web]" -e ./benchmarks
 
 $(VENV)/.ready: pyproject.toml constraints.txt $(wildcard */pyproject.toml) sim/hatch_build.py sim/src/ghosts_sim/native.c
 	@test -x $(BIN)/python || $(PYTHON) -m venv --upgrade-deps $(VENV)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
@@ -15,6 +17,9 @@ from ghosts_houses.draw.floor_plan import route
 from ghosts_houses.draw.style import AGENT, CANDIDATE, DEMONSTRATOR, EDGE, GOAL, PREDICTED, heat_rgba, rgb
 from ghosts_sim.errors import MissingExtraError
 from ghosts_sim.files import atomic_path
+
+if TYPE_CHECKING:
+    from ghosts.recordings.track import Tracked
 
 
 def require_rerun() -> Any:
@@ -107,3 +112,26 @@ def log_goal(estimate: GoalEstimate, step: int, rerun: Any = None) -> None:
     rerun.log("map/predicted", rerun.Points2D([goal], colors=rgb(PREDICTED), radii=0.2))
     rerun.log("confidence", rerun.Scalars(estimate.confidence))
     rerun.log("notes", rerun.TextDocument("\n".join(estimate.notes) or "all understood"))
+
+
+@contextmanager
+def robot_log(path: Path, instruction: str, rerun: Any = None) -> Iterator[Callable[[Tracked], None]]:
+    """Write a robot's images, way and estimates into a recording (.rrd), whole or not at all.
+
+    Yields:
+        What adds them, one after the other.
+    """
+    rerun = rerun or require_rerun()
+    with atomic_path(path) as temporary:
+        rerun.init("ghosts")
+        rerun.save(str(temporary))
+        rerun.log("instruction", rerun.TextDocument(instruction), static=True)
+
+        def add(tracked: Tracked) -> None:
+            log_goal(tracked.estimate, tracked.frame.time_ns // 1_000_000, rerun)
+            rerun.log("camera", rerun.Image(tracked.frame.rgb).compress(jpeg_quality=80))
+            way = [[(pose.x_m, -pose.y_m) for pose in tracked.walked]]
+            rerun.log("map/robot", rerun.LineStrips2D(way, colors=rgb(CANDIDATE), radii=0.03, draw_order=12.0))
+
+        yield add
+        rerun.disconnect()
