@@ -124,15 +124,6 @@ def test_out_of_memory_is_a_result(monkeypatch: pytest.MonkeyPatch, error: Excep
     assert (second.value, second.problem) == (4, None)
 
 
-def test_other_failures_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*arguments: Any, **settings: Any) -> None:
-        raise RuntimeError("shapes differ")
-
-    monkeypatch.setattr(ghosts_benchmarks.growth, "train", broken)
-    with pytest.raises(RuntimeError, match="shapes differ"):
-        next(measure_growth(SMALL, replace(RANGES, houses=(1,)), one_process(), iterations=1))
-
-
 def test_picture(tmp_path: Path) -> None:
     points = [Point(axis, value, value == 4, 8.0, 500.0, 0.02) for axis in AXES for value in (1, 4)]
     points.append(Point("batch", 64, False, None, None, None, "out of memory"))

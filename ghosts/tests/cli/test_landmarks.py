@@ -99,24 +99,6 @@ def test_buildings_without_training_paths_are_refused_before_the_work(
     assert not (tmp_path / "root").exists()
 
 
-def test_second_run_keeps_what_is_there(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "root"
-    ghosts(arguments(raw, out))
-    assert "copy" in capsys.readouterr().out
-    first = {file.name: file.read_bytes() for file in (out / "landmarks").iterdir()}
-    ghosts(arguments(raw, out))
-    assert "0 buildings written, 1 were up to date" in capsys.readouterr().out
-    assert {file.name: file.read_bytes() for file in (out / "landmarks").iterdir()} == first
-
-
-def test_says_what_to_copy(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "root"
-    ghosts(arguments(raw, out))
-    printed = capsys.readouterr().out
-    assert f"to {out / 'connectivity'}/" in printed
-    assert f"R2R_<split>.json files to {out / 'r2r'}/" in printed
-
-
 @pytest.mark.parametrize(
     ("break_it", "message"),
     [
