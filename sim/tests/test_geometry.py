@@ -129,6 +129,10 @@ def test_yaw_of_ros_counts_the_other_way_from_east(yaw: float, heading: float) -
     assert (pose.elevation_rad, pose.roll_rad) == pytest.approx((0.0, 0.0))
 
 
+def test_a_tiny_negative_heading_is_zero() -> None:
+    assert Pose.from_matrix(Pose(0.0, 0.0, 0.0, -1e-17).matrix).heading_rad == 0.0
+
+
 def test_roll_lowers_the_right_side_and_messages_have_fields() -> None:
     class Message:
         x, y, z, w = math.sin(0.2), 0.0, 0.0, math.cos(0.2)  # 0.4 rad about x, forward in a body frame

@@ -1,4 +1,4 @@
-"""Measure speed (`ghosts bench model|growth|simulator|prepare|houses|viewer`) or gains of data (`… buildings`)."""
+"""Measure speed (`ghosts bench model|growth|simulator|prepare|houses|viewer|rgbd`) or gains of data (`… buildings`)."""
 
 from __future__ import annotations
 
@@ -144,6 +144,24 @@ class Viewer(CommandOptions):
 
 
 @dataclass(frozen=True)
+class Rgbd(CommandOptions):
+    """Geometry, belief, speed and memory of the tracker on real RGB-D recordings."""
+
+    recordings: Annotated[Path, tyro.conf.arg(name="data")]  # `data` would be checked as a data root
+    """Folder with the recordings kitchen/, office/ and house/."""
+    run: Path = Path("landmarks-agent")
+    """The tracker's weights: a run on labels."""
+    minutes: Positive = 10.0
+    """Length of the long recording: the first one, to and fro."""
+    hz: Positive = 2.0
+    """Its frames per second."""
+    out: Path | None = None
+    """Also write the numbers here, as JSON."""
+    device: Literal["cpu"] = "cpu"
+    """Must be cpu."""
+
+
+@dataclass(frozen=True)
 class Buildings(CommandOptions):
     """Success against the number of training buildings, for runs that differ in --train.buildings."""
 
@@ -166,6 +184,7 @@ def main(arguments: list[str]) -> None:
         Model: model_rows,
         Growth: growth_rows,
         Viewer: viewer_rows,
+        Rgbd: rgbd_rows,
         Buildings: building_rows,
     }
     names = [kind.__name__.lower() for kind in measures]
@@ -271,6 +290,31 @@ def model_rows(options: Model) -> list[dict[str, Any]]:
         console.print("Parts are launched kernel by kernel; an iteration replays captured graphs (their pool: no MiB).")
     console.print("ms: median, best: fastest run. The authors': their released code on 2 idle CPU cores, same shapes.")
     return rows
+
+
+def rgbd_rows(options: Rgbd) -> list[dict[str, Any]]:
+    """Measure and print the tracker on recordings."""
+    from ghosts.run.tracker import load_tracker
+    from ghosts_benchmarks.rgbd import mass_in_view, read_recordings, replay, reprojection_m, share_in_cloud
+
+    recordings = read_recordings(options.recordings)
+    images, tracker = load_tracker("houses-agent", "houses-backbone"), load_tracker(options.run)
+    rows: list[dict[str, Any]] = []
+    for name, frames in recordings.items():
+        median_m, worst_m = reprojection_m(frames)
+        share = share_in_cloud(images, frames)
+        print(f"{name}: {len(frames)} frames, reprojection {100 * median_m:.1f} cm (worst pair {100 * worst_m:.1f} cm)")
+        print(f"  {share:.1%} of the observed cells hold points of the recording")
+        rows.append({"recording": name, "median_m": median_m, "worst_m": worst_m, "in_cloud": share})
+    for row in mass_in_view(tracker, recordings):
+        print(f"{row.recording}: {row.share:.0%} of the mass on observed or frontier cells: {row.instruction}")
+        rows.append(asdict(row))
+    frames = next(iter(recordings.values()))
+    long = replay(tracker, frames, max(2, round(60 * options.minutes * options.hz)))
+    before, after = long.memory_mb
+    print(f"{long.frames} frames ({options.minutes:g} min) with a belief after each: {long.seconds:.0f} s", end="")
+    print(f" ({long.cpu_s:.0f} s of processor time), {before:.0f} MB after a fifth of them, {after:.0f} MB at the end")
+    return [*rows, asdict(long)]
 
 
 def viewer_rows(options: Viewer) -> list[dict[str, Any]]:

@@ -91,6 +91,22 @@ def test_nowhere_is_more_mass_within_three_metres_than_at_the_position() -> None
     assert estimate.near(np.array([(1e4, 0.0), (POSE.x_m, -1e4)])).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("trust", "near_m", "looks", "advice"),
+    [(1.0, 0.0, 0, "stop"), (1.0, 30.0, 5, "go"), (0.4, 0.0, 1, "look"), (0.4, 0.0, 2, "ask")],
+)
+def test_advice_follows_confidence_and_place(trust: float, near_m: float, looks: int, advice: str) -> None:
+    robot = tracker()
+    estimate = robot.goal(robot.start("go ahead", POSE))
+    mass = np.zeros_like(estimate.mass)
+    mass[2, 3] = 1.0
+    at = (float(estimate.x_m[3]), float(estimate.y_m[2]))
+    goal = replace(estimate, mass=mass, position_m=at, confidence=0.99 * trust, trust=trust)
+    pose = Pose(at[0] + near_m, at[1], 1.5, 0.0)
+    assert goal.advice(pose, looks) == advice
+    assert goal.arrived(pose) == (near_m == 0.0 and trust == 1.0)
+
+
 def test_states_are_not_changed_by_later_calls() -> None:
     robot = tracker()
     first = robot.observe(robot.start("go ahead", POSE), *image(0), POSE, CAMERA)

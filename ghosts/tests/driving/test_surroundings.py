@@ -12,12 +12,13 @@ from driving.test_occupancy import views
 from ghosts.agent.frames import BoundingBox, Description
 from ghosts.agent.sensors import Detection, Views
 from ghosts.agent.tracker import GoalTracker
-from ghosts.driving.floor import find_floor
+from ghosts.driving.floor import find_floor, floor_up
 from ghosts.driving.surroundings import PLACE_M, Reader, Surroundings
-from ghosts.mapping.labels import CAPTION, DETECTION, FLOOR, VIEWPOINT, LabelSet, build_labels
+from ghosts.mapping.labels import FLOOR, VIEWPOINT
 from ghosts.run.tracker import load_tracker
 from ghosts_houses.body.ground import make_ground
 from ghosts_sim.errors import ConfigError
+from ghosts_sim.rotations import level
 from ghosts_sim.types import Intrinsics, Pose
 from handmade import handmade_house
 
@@ -38,14 +39,10 @@ def tracker() -> GoalTracker:
 
 
 def reader(tracker: GoalTracker) -> Reader:
-    """Of a model that also reads captions and detections."""
-    assert tracker.labels is not None
+    """How the shipped model reads what is around it."""
     assert isinstance(tracker.surroundings, Surroundings)
     assert tracker.surroundings.reader is not None
-    heard = [(CAPTION, "kitchen"), (DETECTION, "chair")]
-    labels = LabelSet((*tracker.labels.labels.labels, *build_labels([], heard=heard).labels[-2:]))
-    config = replace(tracker.surroundings.reader.config, captions=True, detections=True)
-    return Reader(replace(tracker.labels, labels=labels), config)
+    return tracker.surroundings.reader
 
 
 def names_at(seen: Surroundings, name: str) -> np.ndarray:
@@ -67,6 +64,14 @@ def test_the_floor_is_found_and_a_wrong_pose_tilts_it(around: Views) -> None:
     assert floor is not None
     assert floor.tilt_deg == pytest.approx(50.0, abs=2.0)
     odd = replace(around, rgb=None, depth_m=around.depth_m[:1], camera_to_world=wrong[None])
+    # A world that is not level is levelled by its floor.
+    turn = level((0.3, -0.2, 0.9))
+    up = floor_up(
+        around.depth_m[0],
+        np.block([[turn @ around.camera_to_world[0, :3, :3], np.zeros((3, 1))], [0, 0, 0, 1]]),
+        CAMERA,
+    )
+    assert up == pytest.approx(tuple(turn[:, 2]), abs=0.03)
     assert "the floor seems tilted by" in Surroundings().see(odd).notes[0]
 
 

@@ -34,9 +34,15 @@ def angles_of(rotation: Float[np.ndarray, "3 3"]) -> tuple[float, float, float]:
     roll."""
     elevation = math.asin(max(-1.0, min(1.0, rotation[2, 2])))
     if math.hypot(rotation[0, 2], rotation[1, 2]) < 1e-9:
-        return math.atan2(-rotation[1, 0], rotation[0, 0]) % (2.0 * math.pi), elevation, 0.0
-    heading = math.atan2(rotation[0, 2], rotation[1, 2]) % (2.0 * math.pi)
+        return _wrapped(math.atan2(-rotation[1, 0], rotation[0, 0])), elevation, 0.0
+    heading = _wrapped(math.atan2(rotation[0, 2], rotation[1, 2]))
     return heading, elevation, math.atan2(-rotation[2, 0], -rotation[2, 1])
+
+
+def _wrapped(angle_rad: float) -> float:
+    """From 0 to 2π, never 2π itself, to which a tiny negative angle is rounded."""
+    wrapped = angle_rad % (2.0 * math.pi)
+    return wrapped if wrapped < 2.0 * math.pi else 0.0
 
 
 def checked_rotation(matrix: Any) -> Float[np.ndarray, "3 3"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -12,13 +12,17 @@ from jaxtyping import Bool, Float, Int8
 from ghosts.belief.filter import FilterTrace
 from ghosts.belief.histogram import mass_near
 from ghosts_sim.errors import MissingExtraError
-from ghosts_sim.types import SUCCESS_M, Grid
+from ghosts_sim.types import SUCCESS_M, Grid, Pose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SURE = 0.5
 """An estimate with at least this confidence is sure: it is more likely right than wrong."""
+ARRIVED = 0.6
+"""A robot has arrived where the goal is at least so likely within 3 m (docs/robot.md has the numbers)."""
+LOOKS = 2
+"""After so many looks around without being sure, another one seldom helps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +89,21 @@ class GoalEstimate:
         At `position_m` it is the `confidence`; no place has more.
         """
         return self.mass_near(xy_m) * self.trust
+
+    def arrived(self, pose: Pose) -> bool:
+        """Whether a robot at a pose may stop: the goal is likely within 3 m (`ARRIVED`)."""
+        return bool(self.near(np.array([[pose.x_m, pose.y_m]]))[0] >= ARRIVED)
+
+    def advice(self, pose: Pose, looks: int) -> Literal["stop", "go", "look", "ask"]:
+        """What to do next: `stop` here, `go` to `position_m`, `look` around, or `ask` a person.
+
+        Args:
+            pose: where the robot is.
+            looks: how often it has looked around since the instruction was given.
+        """
+        if not self.sure:
+            return "look" if looks < LOOKS else "ask"
+        return "stop" if self.arrived(pose) else "go"
 
     def mass_near(self, xy_m: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, " n"]:
         """Mass of the belief within 3 m of places in the world, to half a cell."""

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ghosts_sim.geometry import pixel_rays
+from ghosts_sim.rotations import level
 from ghosts_sim.types import Intrinsics
 
 _STEP = 8
@@ -82,6 +83,28 @@ def find_floor(
         return None
     as_before = [item for item in found if usual_m is not None and abs(item[1].camera_m - usual_m) < _SAME_M]
     return max(as_before or found, key=lambda item: item[0])[1]
+
+
+def floor_up(
+    depth_m: Float[np.ndarray, "h w"], camera_to_world: Float[np.ndarray, "4 4"], camera: Intrinsics
+) -> tuple[float, float, float] | None:
+    """Which way is up in a world that is not level, by the floor in one image; None where no floor is seen.
+
+    `Pose.from_matrix(matrix, up=…)` takes it. The camera may be tilted and rolled by up to 60°.
+
+    Args:
+        depth_m: along the optical axis, 0 = no reading.
+        camera_to_world: its pose in that world.
+        camera: whose image it is.
+    """
+    turn = level(-camera_to_world[:3, 1])
+    upright = np.eye(4)
+    upright[:3, :3] = turn @ camera_to_world[:3, :3]
+    floor = find_floor(depth_m, upright, camera)
+    if floor is None:
+        return None
+    x, y, z = (turn.T @ floor.up).tolist()
+    return x, y, z
 
 
 def _with_normals(
