@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,7 @@ def silent_page(context: Any) -> Iterator[Any]:
     """A page whose console must stay silent."""
     found = context.new_page()
     found.add_init_script(FASTER)
+    found.add_init_script("try { localStorage.setItem('ghosts-experts', 'open'); } catch { /* a page of its own */ }")
     complaints: list[str] = []
     found.on("console", lambda item: complaints.append(item.text) if item.type in ("error", "warning") else None)
     found.on("pageerror", lambda error: complaints.append(str(error)))
@@ -146,6 +149,12 @@ def becomes(page: Any, selector: str, before: np.ndarray, other: bool = True) ->
     return False
 
 
+def signs(page: Any) -> list[str]:
+    """What the legend explains."""
+    found: list[str] = page.locator("[data-sign]").evaluate_all("all => all.map(x => x.dataset.sign)")
+    return found
+
+
 def choose(page: Any, name: str) -> None:
     """An episode from the list, found by its number."""
     page.click("#browse summary")
@@ -180,9 +189,10 @@ def test_a_visit(page: Any, address: str) -> None:
     page.select_option("#world", "combs")
     page.wait_for_selector("#message:has-text('comb3')")
     # On the evaluation's walk, which is neither the agent's nor drawn as if it were.
-    assert page.inner_text("[data-part=walker]").strip() == "agent"
+    assert "agent" in signs(page)
+    assert "guided" not in signs(page)
     page.select_option("#walk", "fixed walk")
-    page.wait_for_selector('[data-part=walker]:has-text("fixed walk (evaluation\'s)")')
+    page.wait_for_selector('[data-sign=guided]:has-text("fixed walk (evaluation\'s)")')
     choose(page, "301_1")
     page.wait_for_selector(".panobox", state="hidden")
     # Of a world of landmarks the map shows in which directions they lie.
@@ -240,7 +250,8 @@ def test_two_models(page: Any, address: str) -> None:
         ".some(([a, b, v, g]) => w > 8 && v > 8 && Math.abs(a - x) < v + w && Math.abs(b - y) < g + h)).length)"
     )
     assert crossing == [0, 0]
-    assert page.inner_text("[data-part=walker]").split() == ["agent", "walk", "of", "small"]
+    assert page.locator("[data-sign=guided]").inner_text() == "walk of small"
+    assert "agent" in signs(page)
     for part in ("words", "inside", "attention"):
         found = page.locator(f"[data-part={part}] section").evaluate_all("all => all.map(x => x.dataset.model)")
         assert found == ["small", "agent"], part
@@ -351,7 +362,9 @@ def test_the_keyboard_alone(page: Any, address: str) -> None:
     assert becomes(page, "canvas.pano", before)
     before = settled(page, "canvas.map")
     page.locator("canvas.map").hover()
+    page.keyboard.down("Control")
     page.mouse.wheel(0, -600)
+    page.keyboard.up("Control")
     assert becomes(page, "canvas.map", before)
     page.keyboard.press("0")
     assert becomes(page, "canvas.map", before, other=False)
@@ -475,12 +488,13 @@ def test_walking_by_oneself(page: Any, address: str) -> None:
     """Start over, step back, walk by hand, go back to one's own instruction, let the agent walk."""
     steps = "[data-part=stepnote]:has-text('{}')"
     page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
-    page.wait_for_selector("[data-part=outcome]:has-text('m from the goal')")
+    page.wait_for_selector("#message:has-text('Episode 302_0')")
     whole = page.inner_text("[data-part=stepnote]")
+    page.click("#toend")
+    page.wait_for_selector("[data-part=outcome]:has-text('m from the goal')")
     assert page.locator("[data-part=outcome] .badge").inner_text() in ("arrived ✓", "missed ✗")
     page.click("#again")
     page.wait_for_selector(steps.format("1 of 1"))
-    assert page.is_disabled("#undo")
     header = page.evaluate("Ghosts.shown_player.header")
     there = page.evaluate(
         "() => { const { map, scene } = Ghosts.shown_player.panes[0];"
@@ -489,15 +503,15 @@ def test_walking_by_oneself(page: Any, address: str) -> None:
     )
     assert len(header["walk"]) == 1
     page.locator("canvas.map").click(position={"x": there[0], "y": there[1]})
-    page.click("#here button:has-text('Walk here')")
+    page.click(".spot button:has-text('Walk here')")
     page.wait_for_selector(steps.format("2 of 2"))
-    assert page.inner_text("[data-part=walker]").strip() == "walk by hand"
+    assert page.locator("[data-sign=guided]").inner_text() == "walk by hand"
     page.click("#undo")
     page.wait_for_selector(steps.format("1 of 1"))
     page.fill("#text", "walk straight")
     page.keyboard.press("Enter")
     page.wait_for_selector("#current:has-text('Your own instruction: walk straight')")
-    assert page.inner_text("[data-part=walker]").strip() == "agent"
+    assert "agent" in signs(page)
     page.click("#toend")
     page.wait_for_selector("#message:has-text('Your instruction')")
     page.wait_for_selector(".numbers:has-text('stops')")
@@ -506,6 +520,195 @@ def test_walking_by_oneself(page: Any, address: str) -> None:
     page.click("#browse summary")
     page.click(".episode[data-episode='own']")
     page.wait_for_selector("#current:has-text('Your own instruction: walk straight')")
+
+
+def test_back_and_undo_return_to_what_was_shown(page: Any, address: str) -> None:
+    step = "[data-part=stepnote]:has-text('{} of 8')"
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0&f=1&k=0&t=2")
+    page.wait_for_selector(step.format(1))
+    assert page.is_disabled("#undo")
+    before = settled(page, "canvas.map")
+    for number in (2, 3):
+        page.click("#walkon")
+        page.wait_for_selector(step.format(number))
+    page.click("#undo")
+    page.wait_for_selector(step.format(2))
+    page.go_back()  # the browser's own button
+    page.wait_for_selector(step.format(1))
+    assert becomes(page, "canvas.map", before, other=False)
+    page.wait_for_selector("#undo:disabled")
+    # Another episode, other words: each is one step back.
+    choose(page, "301_1")
+    page.fill("#text", "walk straight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#current:has-text('Your own instruction: walk straight')")
+    page.wait_for_url("**x=walk+straight**")
+    page.go_back()
+    page.wait_for_selector("#current:has-text('301_1')")
+    page.wait_for_url("**e=301_1**")
+    page.click("#undo")
+    page.wait_for_selector("#current:has-text('302_0')")
+
+
+def test_typed_words_are_asked_before_anybody_walks(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
+    page.wait_for_selector(READY)
+    for button in ("#walkon", "#toend"):
+        page.fill("#text", f"walk to the chair {button}")
+        page.click(button)
+        page.wait_for_selector("#message:has-text('the walk starts over with them')")
+        page.wait_for_selector("[data-part=stepnote]:has-text('1 of 1')")
+        assert "chair" in page.inner_text(".words")
+        assert "off by" not in page.inner_text(".numbers")  # nobody showed where these words lead
+    # Nothing is cut off without a word.
+    page.fill("#text", "walk " * 300)
+    page.click("text=Ask")
+    page.wait_for_selector("#message.bad:has-text('at most 1000')")
+
+
+def test_a_changed_word_is_not_scored_by_the_old_goal(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
+    page.wait_for_selector(".numbers:has-text('off by')")
+    assert "goal" in signs(page)
+    page.locator(".word").first.click()
+    page.fill(".edit", "lamp")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-sign=goal]", state="detached")
+    assert "off by" not in page.inner_text(".numbers")
+
+
+def test_doubtful_words_are_told_before_the_answer(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
+    page.wait_for_selector(READY)
+    doubts = {"notes": [], "doubts": [["pool", "room"]]}
+    page.route("**/api/read", lambda route: route.fulfill(json=doubts))
+    asked: list[str] = []
+    page.on("request", lambda item: asked.append(item.post_data_json["text"]) if "/api/ask" in item.url else None)
+    page.fill("#text", "Walk to the pool")
+    page.click("text=Ask")
+    page.wait_for_selector("#doubt:has-text('“pool”. Did you mean “room”?')")
+    assert asked == []
+    assert page.inner_text("#current").startswith("302_0")
+    page.click("#doubt button:has-text('leave it out')")
+    page.wait_for_selector("#current:has-text('Walk to the')")
+    page.fill("#text", "Walk to the pool")
+    page.click("text=Ask")
+    page.click("#doubt button:has-text('Yes')")
+    page.wait_for_selector("#current:has-text('Walk to the pool')")
+    assert asked == ["Walk to the", "Walk to the pool"]
+
+
+def test_the_legend_names_what_is_drawn(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0&t=2&f=1&k=1")
+    page.wait_for_selector(READY)
+    assert {"belief", "predicted", "goal", "guided", "start", "demonstrator", "sight", "unseen"} <= set(signs(page))
+    assert {"likelihood", "heading", "agent"}.isdisjoint(signs(page))
+    page.check("[data-show=arrows]")
+    page.wait_for_selector("[data-sign=heading]")
+    page.select_option("[data-part=layer]", "likelihood")
+    page.wait_for_selector("[data-sign=likelihood]")
+    assert {"belief", "heading"}.isdisjoint(signs(page))
+    for name, gone in (("paths", "predicted"), ("graph", "candidate"), ("unseen", "unseen"), ("sight", "sight")):
+        page.uncheck(f"[data-show={name}]")
+        page.wait_for_selector(f"[data-sign={gone}]", state="detached")
+    # The circle that "sure" is about is as large as it says.
+    radii = page.evaluate(
+        "() => { const { map } = Ghosts.shown_player.panes[0], found = [], arc = map.context.arc;"
+        "map.context.arc = (...all) => { found.push(all[2] / map.scale); arc.apply(map.context, all); };"
+        "map.show.paths = true; map.paint(); delete map.context.arc; return found; }"
+    )
+    assert any(abs(radius - 3.0) < 1e-6 for radius in radii)
+
+
+def test_what_is_under_the_pointer(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0&t=2")
+    page.wait_for_selector(READY)
+    page.locator("canvas.map").scroll_into_view_if_needed()
+    page.hover("canvas.map", position={"x": 300, "y": 200})
+    page.wait_for_selector(".spot:has-text('% likely — click: look inside this cell')")
+    # The wheel scrolls the page, over map and panorama.
+    before, top = page.evaluate("Ghosts.shown_player.panes[0].map.scale"), page.evaluate("scrollY")
+    page.mouse.wheel(0, 120)
+    page.wait_for_function("top => scrollY > top", arg=top)
+    assert page.evaluate("Ghosts.shown_player.panes[0].map.scale") == before
+    page.mouse.wheel(0, -2000)
+    page.wait_for_function("() => scrollY === 0")
+    # A viewpoint from the list: what can be done there is said beside it, and the map stays where it is.
+    lies = "scrollY + document.querySelector('canvas.map').getBoundingClientRect().top"
+    before = page.evaluate(lies)
+    page.focus("[data-part=places]")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector(".spot.pinned button:focus:has-text('Walk here')")
+    assert page.evaluate(lies) == before
+    # A cell by the keyboard.
+    page.focus("canvas.map")
+    with page.expect_response("**/api/cell"):
+        page.keyboard.press("ArrowUp")
+    first = page.evaluate("Ghosts.shown_player.panes[0].told.row")
+    with page.expect_response("**/api/cell"):
+        page.keyboard.press("ArrowDown")
+    assert page.evaluate("Ghosts.shown_player.panes[0].told.row") == first - 1
+    page.wait_for_selector(".spot.pinned [role=status]:has-text('% likely')")
+    assert page.inner_text("[data-part=filternote]") == "t = 2 of 4"  # arrow keys were the map's
+    before = page.evaluate("Ghosts.shown_player.panes[0].map.scale")
+    page.keyboard.press("+")
+    assert page.evaluate("Ghosts.shown_player.panes[0].map.scale") > before
+
+
+def test_the_outcome_waits_for_the_walk(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
+    page.wait_for_selector(".line .curve[aria-label^='Best guess off by']")
+    assert page.inner_text("[data-part=outcome]") == ""
+    steps = int(page.inner_text("[data-part=stepnote]").split()[-1])
+    assert page.locator(".line .curve").count() == 3
+    box = page.locator(".line .curve").first.bounding_box()
+    page.locator(".line .curve").first.click(position={"x": box["width"] - 4, "y": 30})  # scrubs to the end
+    page.wait_for_selector(f"[data-part=stepnote]:has-text('{steps} of {steps}')")
+    page.wait_for_selector("[data-part=outcome] .badge")
+    truth = page.evaluate("Ghosts.shown_player.panes[0].map.frame.confidence")
+    assert f"Sure: {100 * truth:.0f} % at step {steps}" == page.locator(".line .curve").first.get_attribute(
+        "aria-label"
+    )
+
+
+def test_the_list_knows_how_walks_end(page: Any, address: str) -> None:
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
+    page.wait_for_selector("#average:has-text('are followed to their goal')")
+    arrived, total = (int(word) for word in page.inner_text("#average").replace(" of ", " ").split()[:2])
+    page.click("#browse summary")
+    for kind, count in (("arrived", arrived), ("missed", total - arrived)):
+        page.select_option("[data-part=ended]", kind)
+        page.wait_for_selector(f"[data-part=count]:has-text('{count} episode')")
+    page.select_option("[data-part=ended]", "")
+    page.select_option("[data-part=sort]", "worst")
+    page.wait_for_selector("li:nth-child(2) .badge")
+    page.fill("[data-part=find]", "301_1")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#current:has-text('301_1')")
+
+
+@pytest.mark.parametrize("where", ["viewer", "report"])
+def test_printing_keeps_colours(page: Any, address: str, report: Path, where: str) -> None:
+    """Bars over words, attention and legends are in the PDF without background graphics."""
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0" if where == "viewer" else report.as_uri())
+    page.wait_for_selector(READY)
+    tint = page.locator("table.attention td").first.evaluate("cell => getComputedStyle(cell).backgroundColor")
+    data, colours = page.pdf(print_background=False), set[tuple[int, ...]]()
+    for part in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", data, re.DOTALL):
+        with suppress(zlib.error):
+            for found in re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg", zlib.decompress(part)):
+                colours.add(tuple(round(255 * float(value)) for value in found))
+    assert tuple(map(int, re.findall(r"\d+", tint)))[:3] in colours
+
+
+def test_without_the_server_3d_says_so(desk: Any, address: str) -> None:
+    page = desk.new_page()
+    page.goto(f"{address}#w=combs&m=small&s=dev_unseen&e=302_0")
+    page.wait_for_selector(READY)
+    page.route("**/*", lambda route: route.abort())
+    page.evaluate("Ghosts.shown_player.panes[0].scene.kind = 'house', Ghosts.shown_solid.show(true)")
+    page.wait_for_selector("#message.bad:has-text('The server does not answer')")
+    page.close()
 
 
 def test_watching_a_run(page: Any, combs: Path, run: Path, agent: Path, tmp_path: Path) -> None:
@@ -619,6 +822,7 @@ def test_the_report_from_disk(page: Any, report: Path, library_of_photos: Librar
     page.hover("canvas.pano", position={"x": 60, "y": 80})
     page.mouse.up()
     assert becomes(page, "canvas.pano", before)
+    page.click(".drawn summary")
     last = page.inner_text("#title")
     page.keyboard.press("]")
     page.wait_for_function("told => document.getElementById('title').textContent === told", arg=first)

@@ -230,6 +230,17 @@ def test_the_browser_draws_it(houses: tuple[Library, Houses3D]) -> None:
         page.locator("canvas.solid").dblclick()
         home = settled(page, turned)
         np.testing.assert_array_equal(home, whole)
+        page.keyboard.press("ArrowRight")
+        turned = settled(page, whole)
+        page.keyboard.press("0")
+        np.testing.assert_array_equal(settled(page, turned), whole)
+        # All of the house is inside the picture, and its rooms have names.
+        script = """() => { const { view } = Ghosts.shown_solid.state, [[a, b, c], [d, e, f]] = view.box;
+          view.camera.updateMatrixWorld();
+          return [a, d].flatMap((x) => [b, e].flatMap((y) => [c, Math.min(f, c + 2.2)].flatMap((z) => {
+            const at = view.place([x, y, z]).project(view.camera); return [Math.abs(at.x), Math.abs(at.y)]; }))); }"""
+        assert 0.8 < max(page.evaluate(script)) <= 1.0
+        assert page.evaluate("Ghosts.shown_solid.state.view.signs.children.filter((item) => item.isSprite).length") > 2
         # The carpet is what the filter step changes, the storey what is cut away.
         page.evaluate("Ghosts.shown_player.go(0, 0)")
         start = settled(page, whole)
@@ -244,10 +255,20 @@ def test_the_browser_draws_it(houses: tuple[Library, Houses3D]) -> None:
         before = settled(page)
         slider.fill(slider.get_attribute("max"))
         settled(page, before)
-        page.wait_for_selector("#message:has-text('The drive ')")
+        # One truth at a time: the drive's outcome, numbers and camera in place of the walk's.
+        page.wait_for_selector("[data-part=driveoutcome]:has-text('The drive stops')")
+        page.wait_for_selector("canvas.eyes:visible")
+        for part in ("outcome", "numbers", "line", "actions", "pano", "stepnote"):
+            assert not page.locator(f"[data-part={part}]").is_visible(), part
+        page.click("text=Back to the walk")
+        page.wait_for_selector("[data-part=numbers]:visible")
+        page.wait_for_selector("canvas.eyes", state="hidden")
+        page.keyboard.press("0")
+        settled(page)
         page.uncheck("[data-part=solid]")
         page.wait_for_selector("canvas.map:visible")
         assert "v=3d" not in page.url
+        page.click("#experts summary")
         page.select_option("#world", "combs")
         page.wait_for_selector("#message:has-text('comb')")
         page.wait_for_selector("[data-part=solid]", state="hidden")

@@ -137,7 +137,31 @@ def test_episodes_are_sorted(client: TestClient) -> None:
     }
     assert lengths["shortest"] == sorted(lengths["listed"]) != lengths["listed"]
     assert lengths["longest"] == sorted(lengths["listed"], reverse=True)
-    assert client.get("/api/episodes", params={**where, "sort": "best"}).status_code == 422
+    assert client.get("/api/episodes", params={**where, "sort": "fairest"}).status_code == 422
+
+
+def test_how_walks_end(client: TestClient) -> None:
+    """A sample of the split, walked as pages walk it; the list can be asked by its outcome."""
+    where = {"world": "combs", "model": "small", "split": "dev_unseen"}
+    every = client.get("/api/episodes", params={**where, "sort": "worst"}).json()["episodes"]
+    left = [item["left_m"] for item in every]
+    assert left == sorted(left, reverse=True)
+    header = client.post("/api/pick", json={**where, "instr_id": every[0]["instr_id"]}).json()
+    line = client.post("/api/line", json=query(header)).json()
+    assert line[-1]["left_m"] == pytest.approx(left[0])
+    assert len(line) == len(header["walk"])
+    told = client.get("/api/ends", params={**where, "wait": True}).json()
+    arrived = [item["instr_id"] for item in every if item["left_m"] < 3.0]
+    assert (told["walked"], told["total"], told["arrived"]) == (len(every), len(every), len(arrived))
+    assert {item["instr_id"] for item in told["examples"]} <= set(arrived)
+    assert told["first"] in {"", *arrived}
+    kept = {kind: client.get("/api/episodes", params={**where, "ended": kind}).json() for kind in ("arrived", "missed")}
+    assert [kept["arrived"]["total"], kept["missed"]["total"]] == [len(arrived), len(every) - len(arrived)]
+
+
+def test_what_is_read_of_an_instruction(client: TestClient) -> None:
+    told = client.post("/api/read", json={"world": "combs", "model": "small", "text": "walk to the helicopter"}).json()
+    assert told == {"notes": ["2 of 4 words unknown: to, helicopter"], "doubts": []}
 
 
 def test_a_whole_record(client: TestClient) -> None:

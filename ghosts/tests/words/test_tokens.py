@@ -168,3 +168,18 @@ def test_how_far_a_text_is_understood() -> None:
     assert words.read("the snarfle the").trust == words.read("the the the").trust == 0.0
     met = TextRead(("hello",), (), ("hello",), (), 0)
     assert (met.trust, met.notes()) == (0.0, ["words that training never met: hello (read by its meaning)"])
+
+
+@pytest.mark.parametrize(
+    ("text", "doubts"),
+    [
+        ("go to the pool", (("pool", "room"),)),
+        ("wait by the settees", ()),  # a thesaurus knows them
+        ("go to the couchh", ()),  # misspelt
+    ],
+)
+def test_words_read_as_quite_other_ones_are_doubtful(text: str, doubts: tuple[tuple[str, str], ...]) -> None:
+    known = ("<pad>", "<unk>", "the", "to", "go", "room", "couch", "wait", "by", "door")
+    read = Vocabulary(known, open=True).read(text)
+    assert read.stand_ins
+    assert read.doubts == doubts

@@ -19,6 +19,7 @@ from ghosts.methods.build import build_model
 from ghosts.methods.hand_coded import hand_coded
 from ghosts.methods.hand_coded.settings import HandCodedModelConfig
 from ghosts.run.load import Run, find_checkpoint, load_run
+from ghosts.view.ends import Ends
 from ghosts.view.inspector import Inspector
 from ghosts.view.paint import Painting, paint
 from ghosts.view.panorama import equirect, jpeg, straight_ahead
@@ -66,6 +67,7 @@ class Library:
         self._stores = {
             name: root.panoramas(cache_bytes=_PANORAMA_BYTES) for name, root in self.roots.items() if root.has_images
         }
+        self.ends = lru_cache(maxsize=64)(self._ends)
         self.scene = lru_cache(maxsize=64)(self._scene)
         self.painting = lru_cache(maxsize=16)(self._painting)
         self.panorama = lru_cache(maxsize=256)(self._panorama)
@@ -165,8 +167,9 @@ class Library:
         return [f"{name} is the same file as {other}: they believe the same" for name, other in pairs]
 
     def splits(self, inspector: Inspector) -> list[str]:
-        """Splits of a world, unseen ones first."""
-        return sorted(inspector.data.splits, key=lambda name: ("unseen" not in name, name == TRAIN, name))
+        """Splits of a world that hold an episode, unseen ones first."""
+        held = [name for name in inspector.data.splits if inspector.data.examples(name)]
+        return sorted(held, key=lambda name: ("unseen" not in name, name == TRAIN, name))
 
     def episodes(self, inspector: Inspector, split: str, scan: str = "", find: str = "") -> list[Example]:
         """Episodes of a split, filtered by building and by words."""
@@ -176,6 +179,9 @@ class Library:
             for item in inspector.data.examples(split)
             if (not scan or item.scan == scan) and all(word in f"{item.instr_id} {item.text}".lower() for word in words)
         ]
+
+    def _ends(self, inspector: Inspector, split: str, scan: str) -> Ends:
+        return Ends(inspector, self.episodes(inspector, split, scan))
 
     def split_of(self, inspector: Inspector, split: str, instr_id: str) -> str:
         """The split that holds an episode, where none is named; otherwise the named one."""

@@ -20,7 +20,7 @@ from ghosts_sim.errors import ConfigError, GhostsError
 from ghosts_sim.metrics import NavScores
 from ghosts_sim.types import SUCCESS_M
 
-SCRIPTS = ("core", "heat", "layers", "map", "pano", "words", "inside", "episodes", "player", "report")
+SCRIPTS = ("core", "heat", "signs", "layers", "map", "pano", "words", "inside", "episodes", "player", "report")
 _PANORAMA_PX = 896
 
 

@@ -28,7 +28,28 @@ class AskEpisodes(BaseModel):
     find: Annotated[str, Field(max_length=200)] = ""
     offset: Annotated[int, Field(ge=0, le=10**6)] = 0
     limit: Annotated[int, Field(ge=1, le=200)] = 50
-    sort: Literal["listed", "shortest", "longest"] = "listed"
+    sort: Literal["listed", "shortest", "longest", "best", "worst"] = "listed"
+    ended: Literal["", "arrived", "missed"] = ""
+    """Only those of the sample whose walk ended so."""
+
+
+class AskEnds(BaseModel):
+    """How walks of a split end, in its address."""
+
+    world: Name
+    model: Name
+    split: Name
+    scan: Annotated[str, Field(max_length=80)] = ""
+    wait: bool = False
+    """Until there is one to open."""
+
+
+class Read(Strict):
+    """What a model makes of an instruction."""
+
+    world: Name
+    model: Name
+    text: Annotated[str, Field(min_length=1, max_length=MOST_TEXT)]
 
 
 class Pick(Strict):

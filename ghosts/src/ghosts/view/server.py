@@ -22,6 +22,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from ghosts import __version__
+from ghosts.view.ends import TRIES
 from ghosts.view.film import film_pictures, write_pictures
 from ghosts.view.guard import Guard
 from ghosts.view.house3d import Houses3D
@@ -32,13 +33,15 @@ from ghosts.view.panorama import data_address, png
 from ghosts.view.query import EpisodeQuery
 from ghosts.view.record_json import frame_to_json, header_to_json, to_json
 from ghosts.view.report import static_text
-from ghosts.view.requests import Ask, AskCell, AskEpisodes, AskFilm, AskFrame, Pick
+from ghosts.view.requests import Ask, AskCell, AskEnds, AskEpisodes, AskFilm, AskFrame, Pick, Read
 from ghosts_sim.errors import ConfigError, DataError, GhostsError, MissingExtraError, UnknownNameError
 
 MOST_THREADS = 4
 MOST_FILMS = 8
 """Films that are drawn or wait for it."""
 MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+LINE = ("confidence", "entropy_nats", "error_m", "left_m")
+"""What a page draws over the steps of a walk."""
 NameQuery = Annotated[str, Query(min_length=1, max_length=80)]
 
 
@@ -119,13 +122,37 @@ def _lists(app: FastAPI, library: Library) -> None:
         inspector = library.inspector(asked.world, asked.model)
         _known_split(library, inspector, asked.split)
         found = library.episodes(inspector, asked.split, asked.scan, asked.find)
-        if asked.sort != "listed":
+        ends, by_end = library.ends(inspector, asked.split, asked.scan), asked.sort in ("best", "worst")
+        if asked.ended or by_end:
+            ends.wait(lambda: False)
+            found = [item for item in found if ends.left_m.get(item.instr_id) is not None]
+            found = [item for item in found if not asked.ended or ends.arrived(item) == (asked.ended == "arrived")]
+        if by_end:
+            found.sort(key=lambda item: ends.left_m[item.instr_id] or 0.0, reverse=asked.sort == "worst")
+        elif asked.sort != "listed":
             found.sort(key=lambda item: len(item.text.split()), reverse=asked.sort == "longest")
         listed = [
-            {"split": asked.split, "instr_id": item.instr_id, "scan": item.scan, "text": item.text}
+            {
+                "split": asked.split,
+                "instr_id": item.instr_id,
+                "scan": item.scan,
+                "text": item.text,
+                "left_m": ends.left_m.get(item.instr_id),
+            }
             for item in found[asked.offset : asked.offset + asked.limit]
         ]
         return {"total": len(found), "episodes": listed}
+
+    @app.get("/api/ends")
+    def how_walks_end(asked: Annotated[AskEnds, Query()]) -> dict[str, Any]:
+        inspector = library.inspector(asked.world, asked.model)
+        _known_split(library, inspector, asked.split)
+        ends = library.ends(inspector, asked.split, asked.scan)
+        ends.start()
+        if asked.wait:
+            ends.wait(lambda: bool(ends.first) or len(ends.left_m) >= TRIES)
+        told = ends.told()
+        return told | {"examples": [{**item, "split": asked.split} for item in told["examples"]]}
 
     @app.get("/api/scene")
     def scene(world: NameQuery, scan: NameQuery) -> dict[str, Any]:
@@ -170,6 +197,20 @@ def _queries(app: FastAPI, library: Library) -> None:
     def ask(body: Ask) -> dict[str, Any]:
         inspector, query = _query(library, body)
         return header_to_json(inspector.header(query))
+
+    @app.post("/api/read")
+    def read(body: Read) -> dict[str, Any]:
+        found = library.inspector(body.world, body.model).data.vocabulary.read(body.text)
+        return {"notes": found.notes(), "doubts": found.doubts}
+
+    @app.post("/api/line")
+    async def line(body: Ask) -> list[dict[str, float | None]]:
+        return await to_thread.run_sync(lined, body, limiter=walks)
+
+    def lined(body: Ask) -> list[dict[str, float | None]]:
+        inspector, query = _query(library, body)
+        frames = (inspector.frame(query, step) for step in range(len(query.walk)))
+        return [{name: getattr(frame, name) for name in LINE} for frame in frames]
 
     @app.post("/api/walk")
     async def walk(body: Ask) -> dict[str, Any]:

@@ -121,6 +121,18 @@ class StandIns:
             last = last.before
         return [other if other not in (_NONE, word) else None for word, other in zip(words, reversed(hidden))]
 
+    def akin(self, word: str, other: str) -> bool:
+        """Whether a thesaurus, or the spelling, says that one may mean the other.
+
+        Example:
+            >>> known = StandIns(["couch", "room"])
+            >>> known.akin("settee", "couch"), known.akin("pool", "room")
+            (True, False)
+        """
+        kin, common = kin_of(word), len(_pairs(word) & _pairs(other))
+        spelt = 2.0 * common / (len(_pairs(word)) + len(_pairs(other)))
+        return spelt >= SPELT_ALIKE or any(base in kin for base in (other, *bases(other)))
+
     def _candidates(self, word: str) -> dict[str, float]:
         """Known words that one may stand for, with their logarithmic scores."""
         if word in self._often or word == STOP:

@@ -145,12 +145,14 @@ class Vocabulary:
         """What a model reads of a text, in words for people."""
         words = tokenise(text)
         unlisted = [pair for pair in zip(words[:max_tokens], self.stand_ins(words)) if not self._is_listed(pair[0])]
+        pairs = tuple(dict.fromkeys((word, other) for word, other in unlisted if other is not None))
         return TextRead(
             words=tuple(words[:max_tokens]),
             unknown=tuple(word for word, other in unlisted if self.id(other or word) == 1),
             new=tuple(word for word, other in unlisted if self.id(other or word) != 1),
-            stand_ins=tuple(dict.fromkeys((word, other) for word, other in unlisted if other is not None)),
+            stand_ins=pairs,
             cut=max(0, len(words) - max_tokens),
+            doubts=tuple(pair for pair in pairs if not self._stand_ins.akin(*pair)),
         )
 
 
@@ -192,6 +194,8 @@ class TextRead:
     """Those of them that are read as another word, each with that word; the others are read by their vector alone."""
     cut: int
     """Tokens after the last one it reads."""
+    doubts: tuple[tuple[str, str], ...] = ()
+    """Of the stand-ins those that neither a thesaurus nor the spelling suggests: that word only fits the others."""
 
     def notes(self) -> list[str]:
         """In words, where there is something to say."""

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from ghosts_sim.types import SUCCESS_M
+
 AGENT, DEMONSTRATOR, GOAL, PREDICTED, START = "#0072B2", "#E69F00", "#CC79A7", "#000000", "#009E73"
 GUIDED = "#6b6b6b"
 """Walks that the model did not choose itself: the evaluation's fixed walk, a visitor's, another model's."""
@@ -22,6 +24,24 @@ LIKELIHOOD = ((0.97, 0.97, 1.0), (0.62, 0.79, 0.88), (0.19, 0.51, 0.74), (0.03, 
 """Stops of a likelihood's colours: pale to dark blue."""
 MODELS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Of models beside each other in a plot."""
+SURE_M = SUCCESS_M
+"""Radius of the circle around the best guess: inside it lies what is called confidence."""
+LEGEND = {
+    "agent": ("walk", AGENT, "the agent and its way so far"),
+    "guided": ("walk", GUIDED, "a way that the agent did not choose"),
+    "demonstrator": ("dashes", DEMONSTRATOR, "the way that the words describe"),
+    "start": ("square", START, "start"),
+    "goal": ("star", GOAL, "where the words really lead"),
+    "predicted": ("cross", PREDICTED, "the model's best guess, and 3 m around it"),
+    "belief": ("heat", BELIEF, "likely end: the darker, the likelier"),
+    "likelihood": ("heat", LIKELIHOOD, "fits what should be seen here"),
+    "heading": ("wedge", INK, "heading: the longer, the likelier"),
+    "candidate": ("disc", CANDIDATE, "place to stand that the agent knows"),
+    "next": ("dots", AGENT, "next move"),
+    "sight": ("mark", SIGHT, "seen from here"),
+    "unseen": ("veil", UNSEEN, "not seen yet"),
+}
+"""What every sign means: shape, colour and words, for the legends of viewer, report, films and figures."""
 ROOM_TINTS = {
     "#f4f1ea": ("hallway", "stair hall"),
     "#efe8d8": ("stairs",),

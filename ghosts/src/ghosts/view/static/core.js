@@ -170,6 +170,25 @@ Ghosts.placeText = (scene, id) => {
   return room ? `the ${room}` : `viewpoint ${id.slice(0, 6)}…`;
 };
 
+// The room at a place of a storey; empty where none is known.
+Ghosts.roomAt = (scene, storey, x, y) => {
+  const inside = (corners) => corners.reduce((odd, [ax, ay], k) => {
+    const [bx, by] = corners[(k + 1) % corners.length];
+    return ay > y !== by > y && x < ax + ((y - ay) * (bx - ax)) / (by - ay) ? !odd : odd;
+  }, false);
+  return scene.shapes.find((shape) => shape.k === "room" && shape.t && shape.s === storey && inside(shape.p))?.t ?? "";
+};
+
+// Every place to stand with a name of its own: "bedroom 2".
+Ghosts.namedPlaces = (scene) => {
+  const count = {};
+  return scene.viewpoints.filter((point) => point.ok).map(({ id, r }) => {
+    const room = r || "viewpoint";
+    count[room] = (count[room] ?? 0) + 1;
+    return { id, room, number: count[room] };
+  }).map(({ id, room, number }) => [id, count[room] > 1 ? `${room} ${number}` : room]).sort((a, b) => a[1].localeCompare(b[1], "en", { numeric: true }));
+};
+
 // What the agent does next, in words.
 Ghosts.choiceText = (choice, scene) => {
   const value = Ghosts.valueText(choice, choice.chosen), place = Ghosts.placeText(scene, choice.chosen);

@@ -4,15 +4,21 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
   const ACTION_MS = 90, element = Ghosts.element, state = { on: false, view: null, key: "", house: "", drive: null, action: 0, timer: null };
   const box = element("input", { type: "checkbox", "data-part": "solid" }), label = element("label", { hidden: true, title: "the house in three dimensions" }, box, " 3D");
   const canvas = element("canvas", { class: "solid", tabindex: 0, "aria-label": "the house in three dimensions: arrow keys turn it, plus and minus zoom" });
-  const storeys = element("select", { "aria-label": "storey" }), eyes = element("input", { type: "checkbox", checked: true });
+  const storeys = element("select", { "aria-label": "storey" }), follow = element("input", { type: "checkbox", checked: true });
+  const eyes = element("canvas", { class: "eyes", hidden: true, role: "img", "aria-label": "what the driving agent sees" });
   const drive = element("button", { type: "button", "data-part": "drive", title: "the agent drives without a graph, 0.25 m or 15° at a time" }, "Drive");
   const play = element("button", { type: "button", "aria-label": "play the drive", title: "play the drive" }, "▶");
   const slider = element("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "action of the drive" }), note = element("output", { "data-part": "drivenote" });
   const driven = element("div", { class: "time", hidden: true }, play, element("label", {}, "Action ", slider), note);
+  const back = element("button", { type: "button", onclick: () => { forget(); say(""); refresh(); } }, "Back to the walk");
+  const outcome = element("p", { class: "outcome", role: "status", "data-part": "driveoutcome" }), numbers = element("tbody", { "data-part": "drivenumbers" });
+  const own = element("div", { hidden: true }, outcome, element("table", { class: "numbers" }, numbers), back);
   const panel = element("div", { class: "solid", hidden: true }, canvas,
-    element("div", { class: "toggles" }, element("label", {}, "Storey ", storeys), drive, element("label", {}, eyes, " its camera")), driven);
+    element("div", { class: "toggles" }, element("label", {}, "Storey ", storeys), drive, element("label", {}, follow, " follow")), driven);
   player.parts.layer.closest(".toggles").prepend(label);
   player.parts.maps.before(panel);
+  player.parts.pano.before(eyes);
+  player.parts.outcome.before(own);
 
   const pane = () => player.panes[0];
   const ground = (id) => { const { x, y, z } = pane().map.point(id); return [x, y, z - 1.5]; };
@@ -21,7 +27,8 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
 
   const open = async () => {
     if (state.view) return;
-    const three = await import("/static/vendor/three.module.min.js");
+    // A browser's own words for this are of no use to anybody.
+    const three = await import("/static/vendor/three.module.min.js").catch(() => Ghosts.ask("/static/vendor/three.module.min.js").then(() => { throw new Error("The browser could not load the 3D view; reload the page."); }));
     try {
       state.view ??= new Ghosts.House3D(three, canvas);
     } catch {
@@ -70,31 +77,40 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
 
   const paint = () => {
     const { map, header, scene } = pane(), { drive: told, action } = state, { AGENT, GUIDED, DEMONSTRATOR } = Ghosts.colours;
-    const own = told || header.walked_by === header.model, look = told?.looks.findLast((item) => item.action <= action);
+    const mine = Boolean(told) || header.walked_by === header.model, look = told?.looks.findLast((item) => item.action <= action);
     const pose = told ? told.poses[action] : [...ground(header.walk[player.step]), map.look ?? header.walk_heading_rad[player.step]];
     const walked = told ? told.poses.slice(0, action + 1) : Ghosts.route(scene, header.walk.slice(0, player.step + 1)).map(ground);
     const storey = /^\d+$/.test(storeys.value) ? +storeys.value : nearest(scene.storeys, pose[2]), level = scene.storeys[storey];
     const goal = look ?? (told ? null : map.frame), marks = [["start", told ? told.poses[0] : ground(header.walk[0])]];
-    const lines = [{ points: walked, colour: own ? AGENT : GUIDED }];
+    const lines = [{ points: walked, colour: mine ? AGENT : GUIDED }];
     if (header.path.length) {
       lines.push({ points: header.path.map(ground), colour: DEMONSTRATOR, dashed: true });
       marks.push(["goal", ground(header.path[header.path.length - 1])]);
     }
     if (goal) marks.push(["predicted", [...goal.goal_xy_m, level]]);
     look?.places.forEach(([x, y, z], k) => marks.push([k === look.chosen ? "chosen" : "place", [x, y, z]]));
+    const names = scene.shapes.filter((shape) => shape.k === "room" && shape.t && shape.s === storey).map(({ t, p, at }) => [t, [...(at ?? p.reduce((sum, [x, y]) => [sum[0] + x / p.length, sum[1] + y / p.length], [0, 0])), level + 0.4]]);
     state.view.show({
-      storeys: scene.storeys, storey, whole: storeys.value === "all", pose, lines, marks, own, carpet: told && !look ? null : carpet(look), camera: told && eyes.checked ? told.camera : null,
+      storeys: scene.storeys, storey, whole: storeys.value === "all", pose, lines, marks, names, own: mine, carpet: told && !look ? null : carpet(look), camera: told ? told.camera : null, eyes, follow: told && follow.checked,
     });
+    if (told) tell(look);
+  };
+
+  // How the drive stands: its own outcome, once it is there, and its own numbers.
+  const tell = (look) => {
+    const { poses, bumps, scores } = state.drive, last = poses.length - 1, { action } = state, ended = action === last && scores ? Ghosts.outcome(scores.distance_to_goal) : null;
+    outcome.replaceChildren(...(ended ? [Ghosts.badge(ended), ` The drive stops ${ended.left_m.toFixed(1)} m from the goal after ${last} actions, ${scores.path_length.toFixed(1)} m and ${bumps.length} bumps.`] : ["The agent drives by itself."]));
+    const rows = [["Sure to be within 3 m", look ? `${(100 * look.confidence).toFixed(0)} %` : "not looked around yet"], ["Looks around", state.drive.looks.filter((item) => item.action <= action).length], ["Bumps", bumps.filter((k) => k <= action).length]];
+    numbers.replaceChildren(...rows.map(([title, value]) => element("tr", {}, element("th", {}, title), element("td", {}, `${value}`))));
   };
 
   const go = (action) => {
     if (!state.drive) return;
-    const { poses, bumps, scores } = state.drive, last = poses.length - 1;
+    const { poses, bumps } = state.drive, last = poses.length - 1;
     state.action = Math.min(last, Math.max(0, action));
     slider.value = state.action;
     const hit = bumps.filter((k) => k <= state.action).length;
     note.textContent = `${state.action} of ${last}${hit ? `, ${hit} bump${hit > 1 ? "s" : ""}` : ""}`;
-    if (state.action === last && scores) say(`The drive ${scores.success ? "arrived" : "missed"}: it stops ${scores.distance_to_goal.toFixed(1)} m from the goal after ${last} actions, ${scores.path_length.toFixed(1)} m and ${bumps.length} bumps.`);
     paint();
   };
 
@@ -118,6 +134,14 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
     stop();
     state.drive = null;
     driven.hidden = true;
+    standIn();
+  };
+
+  // A drive's outcome, numbers and camera stand where the walk's stood: one of the two at a time.
+  const standIn = () => {
+    const shown = Boolean(state.on && state.drive);
+    player.root.classList.toggle("driven", shown);
+    own.hidden = eyes.hidden = !shown;
   };
 
   const ask = guarded(async () => {
@@ -133,6 +157,7 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
       state.drive = { ...told, key };
       slider.max = told.poses.length - 1;
       driven.hidden = false;
+      standIn();
       say(`It took ${told.poses.length - 1} actions and looked around ${told.looks.length} times.`);
       go(0);
       toggle();
@@ -148,16 +173,18 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
     player.parts.maps.hidden = on;
     player.root.classList.toggle("deep", on);
     if (!on) stop();
+    standIn();
     refresh();
   };
 
   box.addEventListener("change", () => { show(box.checked); onchange(); });
   storeys.addEventListener("change", refresh);
-  eyes.addEventListener("change", refresh);
+  follow.addEventListener("change", () => { if (!follow.checked) state.view?.orbit.reset(); refresh(); });
   drive.addEventListener("click", ask);
   play.addEventListener("click", toggle);
   slider.addEventListener("input", () => { stop(); go(+slider.value); });
   player.onrefresh = refresh;
+  player.onfit = () => { if (state.on) state.view?.orbit.reset(); return state.on; };
   const handle = { show, get on() { return state.on; }, state };
   Ghosts.shown_solid = handle; // for tests, and for those who look behind the page
   return handle;

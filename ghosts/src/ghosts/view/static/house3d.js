@@ -44,7 +44,14 @@ Ghosts.House3D = class {
     const { min, max } = told.accessors[POSITION];
     this.box = [[min[0], -max[2], min[1]], [max[0], -min[2], max[1]]];
     this.resize();
-    this.orbit.fit(...this.box, this.canvas.width / this.canvas.height);
+    this.fit();
+  }
+
+  // All of the storeys that are shown; the picture of the eyes is drawn on a canvas of its own.
+  fit(from = this.box[0][2], to = this.box[1][2]) {
+    const [[x0, y0], [x1, y1]] = this.box, { clientWidth: wide, clientHeight: high } = this.canvas;
+    this.fitted = [from, to];
+    this.orbit.fit([x0, y0, from], [x1, y1, to], wide / Math.max(1, high), (this.camera.fov * Math.PI) / 180);
   }
 
   clear() {
@@ -58,7 +65,8 @@ Ghosts.House3D = class {
   }
 
   // What lies in the house now. pose: [x, y, z on the ground, heading]; carpet: {image, header}; lines: [{points, colour, dashed}].
-  show({ storeys, storey, whole, pose, carpet, lines, marks, own, camera }) {
+  // names: [[text, [x, y, z]]]; eyes: a canvas for what its own camera sees; follow: the camera goes with it.
+  show({ storeys, storey, whole, pose, carpet, lines, marks, names, own, camera, eyes, follow }) {
     const T = this.three, level = storeys[storey] ?? 0, above = storeys[storey + 1];
     this.signs.traverse((item) => {
       item.geometry?.dispose();
@@ -68,13 +76,16 @@ Ghosts.House3D = class {
     this.signs.clear();
     // Walls end a little above the doors, so that one looks into the rooms.
     this.cut.constant = whole ? 1e3 : Math.min(level + 2.2, above === undefined ? Infinity : above - 0.4);
-    this.orbit.target[2] = level;
+    const range = whole ? [this.box[0][2], this.box[1][2]] : [level, level + 2.2];
+    if (String(range) !== String(this.fitted)) this.fit(...range);
+    if (follow) Object.assign(this.orbit, { target: pose.slice(0, 3), far: Math.min(this.orbit.far, 7) });
+    for (const [text, xyz] of names) this.name(text, xyz);
     if (carpet) this.lay(carpet, level + 0.03);
     for (const line of lines) this.line(line);
     for (const [kind, xyz] of marks) this.mark(kind, xyz);
     this.body = this.figure(pose, own);
     this.signs.add(this.body);
-    this.camera3 = camera;
+    Object.assign(this, { camera3: camera, eyesCanvas: eyes });
     if (camera) {
       const [x, y, z, heading] = pose, { up_m: up, elevation_rad: tilt } = camera, flat = Math.cos(tilt);
       this.eyes.fov = (camera.hfov_rad * 180) / Math.PI;
@@ -92,6 +103,22 @@ Ghosts.House3D = class {
     sheet.rotation.x = -Math.PI / 2;
     sheet.position.copy(this.place([left + (cols * cell) / 2, bottom + (rows * cell) / 2, z]));
     this.signs.add(sheet);
+  }
+
+  // A room's name, a little above its floor, turned to whoever looks.
+  name(text, xyz) {
+    const T = this.three, sheet = document.createElement("canvas"), c = sheet.getContext("2d"), size = 44;
+    c.font = `600 ${size}px system-ui, sans-serif`;
+    Object.assign(sheet, { width: c.measureText(text).width + 24, height: size + 20 });
+    Object.assign(c, { font: `600 ${size}px system-ui, sans-serif`, textBaseline: "middle", lineWidth: 10, lineJoin: "round", strokeStyle: "#ffffffe0", fillStyle: "#3b3b3b" });
+    c.strokeText(text, 12, sheet.height / 2);
+    c.fillText(text, 12, sheet.height / 2);
+    const map = Object.assign(new T.CanvasTexture(sheet), { colorSpace: T.SRGBColorSpace, generateMipmaps: false, minFilter: T.LinearFilter });
+    const sprite = new T.Sprite(new T.SpriteMaterial({ map, depthTest: false, clippingPlanes: [] }));
+    sprite.renderOrder = 9; // over the carpet
+    sprite.position.copy(this.place(xyz));
+    sprite.scale.set((0.42 * sheet.width) / sheet.height, 0.42, 1);
+    this.signs.add(sprite);
   }
 
   solid(geometry, colour) { return new this.three.Mesh(geometry, new this.three.MeshBasicMaterial({ color: colour })); }
@@ -157,24 +184,23 @@ Ghosts.House3D = class {
   paint() {
     const { renderer, canvas: { clientWidth: wide, clientHeight: high } } = this;
     if (!wide || !this.meshes.length) return;
+    if (this.camera3) this.look(renderer, Math.min(wide, high));
     this.camera.position.copy(this.place(this.orbit.eye));
     this.camera.lookAt(this.place(this.orbit.target));
-    renderer.setScissorTest(false);
     renderer.setViewport(0, 0, wide, high);
     renderer.clippingPlanes = [this.cut];
     renderer.render(this.scene, this.camera);
-    if (!this.camera3) return;
-    // What its own camera sees, in the corner; there the house is whole.
-    const side = Math.round(0.36 * Math.min(wide, high));
-    renderer.setScissorTest(true);
-    renderer.setScissor(8, 8, side + 4, side + 4);
-    renderer.setClearColor("#ffffff");
-    renderer.clear();
-    renderer.setScissor(10, 10, side, side);
-    renderer.setViewport(10, 10, side, side);
+  }
+
+  // What its own camera sees: the whole house, and nothing that only people are shown.
+  look(renderer, side) {
+    const c = this.eyesCanvas.getContext("2d"), ratio = renderer.getPixelRatio();
+    renderer.setViewport(0, 0, side, side);
     renderer.clippingPlanes = [];
-    this.body.visible = false;
+    this.signs.visible = false;
     renderer.render(this.scene, this.eyes);
-    this.body.visible = true;
+    this.signs.visible = true;
+    Object.assign(this.eyesCanvas, { width: 480, height: 480 });
+    c.drawImage(this.canvas, 0, this.canvas.height - side * ratio, side * ratio, side * ratio, 0, 0, 480, 480);
   }
 };

@@ -212,6 +212,16 @@ Ghosts.Layers = class {
     c.strokeRect(sx - 6, sy - 6, 12, 12);
     if (this.frame) {
       const [x, y] = this.screen(...this.frame.goal_xy_m);
+      // What is called "sure" is the belief inside this circle.
+      for (const [wide, tint, dash] of [[3.5, "#ffffffb0", []], [1.6, colours.PREDICTED, [5, 5]]]) {
+        c.beginPath();
+        c.arc(x, y, colours.SURE_M * this.scale, 0, 7);
+        c.setLineDash(dash);
+        c.lineWidth = wide;
+        c.strokeStyle = tint;
+        c.stroke();
+      }
+      c.setLineDash([]);
       for (const [wide, tint] of [[6, "#fff"], [3, colours.PREDICTED]]) {
         c.beginPath();
         for (const sign of [-1, 1]) {

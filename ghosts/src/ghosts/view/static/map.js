@@ -1,11 +1,11 @@
 "use strict";
-// The top-down map on a canvas. Drag to pan, wheel or pinch to zoom; layers.js draws what lies on it.
+// The top-down map on a canvas. Drag to pan, Ctrl + wheel or pinch to zoom; layers.js draws what lies on it.
 Ghosts.MapView = class extends Ghosts.Layers {
-  constructor(canvas, { onpick } = {}) {
+  constructor(canvas, calls = {}) {
     super();
-    Object.assign(this, { canvas, onpick, context: canvas.getContext("2d"), scene: null, header: null, frame: null });
+    Object.assign(this, calls, { canvas, context: canvas.getContext("2d"), scene: null, header: null, frame: null });
     Object.assign(this, { step: 0, t: 0, layer: "belief", storey: 0, painting: null, cell: null, centre: [0, 0], scale: 30 });
-    this.show = { graph: true, unseen: true, arrows: true, names: true, paths: true, choices: true, sight: true, photo: false };
+    this.show = { graph: true, unseen: true, arrows: false, names: true, paths: true, choices: true, sight: true, photo: false };
     this.pointers = new Map();
     this.listen();
     new ResizeObserver(() => this.resize()).observe(canvas);
@@ -26,16 +26,16 @@ Ghosts.MapView = class extends Ghosts.Layers {
     this.wanted = true;
     if (!this.scene || !this.canvas.width) return;
     const near = this.scene.viewpoints.filter((point) => point.ok && point.s === this.storey);
-    let points = near.map((point) => [point.x, point.y]);
-    if (this.header && points.length > 60) {
+    let points = [...near.map((point) => [point.x, point.y]), ...this.scene.shapes.filter((shape) => shape.s === this.storey && this.scene.kind === "house").flatMap((shape) => shape.p)];
+    if (this.header && near.length > 60) {
       const walked = [...this.header.walk, ...this.header.path].map((id) => this.point(id)).filter(Boolean);
       points = walked.map((point) => [point.x, point.y]);
       if (this.frame) points.push(...[-2, 2].map((d) => this.frame.goal_xy_m.map((value) => value + d)));
       if (points.length) points.push(...[-5, 5].flatMap((d) => points.slice(0, 1).map(([x, y]) => [x + d, y + d])));
     }
     if (!points.length) points = [[0, 0]];
-    const xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);
-    const [x0, x1, y0, y1] = [Math.min(...xs) - 2, Math.max(...xs) + 2, Math.min(...ys) - 2, Math.max(...ys) + 2];
+    const edge = this.scene.kind === "house" ? 1 : 2, xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);
+    const [x0, x1, y0, y1] = [Math.min(...xs) - edge, Math.max(...xs) + edge, Math.min(...ys) - edge, Math.max(...ys) + edge];
     this.centre = [(x0 + x1) / 2, (y0 + y1) / 2];
     this.scale = Math.min(this.canvas.width / this.ratio / (x1 - x0), this.canvas.height / this.ratio / (y1 - y0));
   }
@@ -64,39 +64,55 @@ Ghosts.MapView = class extends Ghosts.Layers {
       const box = this.canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
     };
+    // The mouse does not focus it: arrow keys stay the page's until somebody comes here by Tab.
+    this.canvas.addEventListener("mousedown", (event) => event.preventDefault());
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, at(event));
-      this.moved = 0;
+      if (this.pointers.size === 1) this.moved = 0;
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      const before = this.pointers.get(event.pointerId);
-      if (!before) return;
-      const now = at(event), others = [...this.pointers].filter(([id]) => id !== event.pointerId);
+      const before = this.pointers.get(event.pointerId), now = at(event);
+      if (!before) return event.pointerType === "mouse" && this.onhover?.(this.under(...now));
+      const [other] = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
       this.moved += Math.hypot(now[0] - before[0], now[1] - before[1]);
-      if (others.length) {
-        const other = others[0][1];
-        const grown = Math.hypot(now[0] - other[0], now[1] - other[1]) / Math.max(1, Math.hypot(before[0] - other[0], before[1] - other[1]));
-        this.zoom(grown, other[0], other[1]);
-      } else if (this.moved > 4) {
-        this.centre = [this.centre[0] - (now[0] - before[0]) / this.scale, this.centre[1] + (now[1] - before[1]) / this.scale];
-        this.wanted = false;
-        this.draw();
+      if (other) {
+        const apart = (place) => Math.max(1, Math.hypot(place[0] - other[0], place[1] - other[1]));
+        this.zoom(apart(now) / apart(before), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
       }
+      if (this.moved > 4) this.move((now[0] - before[0]) / (other ? 2 : 1), (now[1] - before[1]) / (other ? 2 : 1));
       this.pointers.set(event.pointerId, now);
     });
     const up = (event) => {
       const last = this.pointers.get(event.pointerId);
       this.pointers.delete(event.pointerId);
-      if (last && this.moved <= 4 && event.type === "pointerup") this.pick(...last);
+      if (last && this.moved <= 4 && event.type === "pointerup" && this.scene) this.onpick?.(this.under(...last));
     };
     this.canvas.addEventListener("pointerup", up);
     this.canvas.addEventListener("pointercancel", up);
+    this.canvas.addEventListener("pointerleave", () => this.onhover?.(null));
+    // The wheel alone scrolls the page.
     this.canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       this.zoom(Math.exp(-event.deltaY / 400), ...at(event));
     }, { passive: false });
     this.canvas.addEventListener("dblclick", () => { this.fit(); this.draw(); });
+    this.canvas.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] }[event.key];
+      if (event.ctrlKey || event.metaKey || event.altKey || !(step || ["+", "=", "-"].includes(event.key))) return;
+      if (step) this.onstep?.(step);
+      else this.zoom(event.key === "-" ? 1 / 1.25 : 1.25, this.canvas.width / this.ratio / 2, this.canvas.height / this.ratio / 2);
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  move(dx, dy) {
+    this.centre = [this.centre[0] - dx / this.scale, this.centre[1] + dy / this.scale];
+    this.wanted = false;
+    this.onhover?.(null);
+    this.draw();
   }
 
   zoom(factor, px, py) {
@@ -108,14 +124,14 @@ Ghosts.MapView = class extends Ghosts.Layers {
     this.draw();
   }
 
-  pick(px, py) {
-    if (!this.scene || !this.onpick) return;
+  // What lies at a place of the picture: a viewpoint where one is near.
+  under(px, py) {
     const near = this.scene.viewpoints
       .filter((point) => point.ok && point.s === this.storey)
       .map((point) => ({ point, far: Math.hypot(...this.screen(point.x, point.y).map((v, k) => v - [px, py][k])) }))
       .reduce((best, item) => (item.far < best.far ? item : best), { far: 14, point: null });
     const [x, y] = near.point ? [near.point.x, near.point.y] : this.world(px, py);
-    this.onpick({ x, y, viewpoint: near.point ? near.point.id : null });
+    return { x, y, viewpoint: near.point ? near.point.id : null };
   }
 
   draw() {

@@ -1,6 +1,6 @@
 "use strict";
 // A camera that circles around a place of the world (metres, z up). Drag turns it, with the right button, Shift or two
-// fingers it moves, the wheel zooms; so do the arrow keys, + and −. Double-click shows everything again.
+// fingers it moves, Ctrl + wheel zooms; so do the arrow keys, + and −. Double-click shows everything again.
 Ghosts.Orbit = class {
   constructor(canvas, onchange) {
     Object.assign(this, { canvas, onchange, target: [0, 0, 0], far: 15, turn: 0.5, tilt: 0.95, pointers: new Map(), home: null });
@@ -25,6 +25,7 @@ Ghosts.Orbit = class {
     });
     for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, (event) => this.pointers.delete(event.pointerId));
     canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       this.zoom(Math.exp(event.deltaY / 500));
     }, { passive: false });
@@ -63,10 +64,14 @@ Ghosts.Orbit = class {
     this.onchange();
   }
 
-  // From the south-west, high enough to look over the walls.
-  fit([x0, y0, z0], [x1, y1], ratio) {
-    const target = [(x0 + x1) / 2, (y0 + y1) / 2, z0], wide = Math.max(x1 - x0, y1 - y0, 4);
-    this.home = { target, far: (1.05 * wide) / Math.min(1, ratio), turn: 0.35, tilt: 1.0 };
+  // From the south-west, high enough to look over the walls, and so far that every corner is seen.
+  fit([x0, y0, z0], [x1, y1, z1], ratio, field) {
+    const [turn, tilt] = [0.35, 1.0], middle = [(x0 + x1) / 2, (y0 + y1) / 2, (z0 + z1) / 2], up = Math.tan(field / 2) * 0.94, side = up * ratio;
+    const [right, top, ahead] = [[Math.cos(turn), -Math.sin(turn), 0], [Math.sin(turn) * Math.sin(tilt), Math.cos(turn) * Math.sin(tilt), Math.cos(tilt)], [Math.sin(turn) * Math.cos(tilt), Math.cos(turn) * Math.cos(tilt), -Math.sin(tilt)]];
+    const along = (axis, corner) => axis.reduce((sum, part, k) => sum + part * (corner[k] - middle[k]), 0);
+    const corners = [x0, x1].flatMap((x) => [y0, y1].flatMap((y) => [z0, z1].map((z) => [x, y, z])));
+    const far = Math.max(4, ...corners.map((corner) => Math.max(Math.abs(along(right, corner)) / side, Math.abs(along(top, corner)) / up) - along(ahead, corner)));
+    this.home = { target: middle, far, turn, tilt };
     this.reset();
   }
 

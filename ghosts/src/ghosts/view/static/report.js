@@ -11,6 +11,7 @@
     return motions.get(motion);
   };
   const source = {
+    line: async (header) => record(header).frames,
     frame: async (header, step) => record(header).frames[step],
     kernel: async (header, step, t, { row, col }) => {
       const { motion } = record(header);
@@ -59,9 +60,10 @@
   const far = (item) => item.left_m ?? item.error_m ?? 0, orders = { best: (a, b) => far(a) - far(b), worst: (a, b) => far(b) - far(a), looked: (a, b) => open.has(b.name) - open.has(a.name) };
   const list = new Ghosts.EpisodeList($("episodes"), {
     sorts: [["looked", "those to look into first"], ["best", "best first"], ["worst", "worst first"], ["listed", "as listed"]],
-    load: async ({ find, sort, offset }) => {
+    ends: data.list.some(({ left_m }) => left_m !== null),
+    load: async ({ find, sort, offset, ended }) => {
       const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-      const found = data.list.filter(({ name, text, scan }) => words.every((word) => `${name} ${text} ${scan}`.toLowerCase().includes(word)));
+      const found = data.list.filter((item) => (!ended || Ghosts.outcome(item.left_m)?.good === (ended === "arrived")) && words.every((word) => `${item.name} ${item.text} ${item.scan}`.toLowerCase().includes(word)));
       if (orders[sort]) found.sort(orders[sort]);
       const shown = found.slice(offset, offset + 100).map((item) => ({ id: item.name, text: item.text, note: note(item), badge: Ghosts.outcome(item.left_m), closed: !open.has(item.name) }));
       return { total: found.length, episodes: shown };

@@ -29,7 +29,12 @@ Ghosts.saving = ({ player, source, say, guarded, question }) => {
     say("Record saved.");
   };
 
-  const savePicture = () => Ghosts.picture(player).toBlob((blob) => Ghosts.save(fileName("png"), blob));
+  const savePicture = async () => {
+    const blob = await new Promise((done) => Ghosts.picture(player).toBlob(done));
+    if (!blob) throw new Error("The browser could not make the picture; make the window smaller and try again.");
+    Ghosts.save(fileName("png"), blob);
+    say("Picture saved.");
+  };
 
   // By plain HTTP from another machine browsers offer no clipboard; the old way still works there.
   const copyLink = async () => {

@@ -35,7 +35,7 @@ Ghosts.Training = class {
   draw(told) {
     this.root.replaceChildren(Ghosts.element("summary", {}, "Training"), ...Object.entries(told).map(([model, { iteration, rows }]) => {
       const names = [...new Set(rows.flatMap(Object.keys))].filter((name) => !["iteration", "learning_rate", "episodes_per_s", "waiting"].includes(name));
-      return Ghosts.element("section", { "data-model": model }, Ghosts.element("h4", {}, `${model}: shown at iteration ${iteration}`), Ghosts.element("div", { class: "plots" }, ...names.map((name) => this.plot(name, rows.filter((row) => name in row))), ...this.table(this.walks.get(model))));
+      return Ghosts.element("section", { "data-model": model }, Ghosts.element("h4", {}, `${model}: shown at iteration ${iteration}`), Ghosts.element("div", { class: "plots" }, ...names.map((name) => [name, rows.filter((row) => name in row)]).map(([name, known]) => Ghosts.curve({ name, xs: known.map(({ iteration }) => iteration), ys: known.map((row) => row[name]), text: (value) => value.toPrecision(3), what: "iteration" })), ...this.table(this.walks.get(model))));
     }));
   }
 
@@ -48,24 +48,5 @@ Ghosts.Training = class {
       ...columns.map(({ ends }) => cell(ends.find(({ episode: { instr_id: id } }) => id === episode.instr_id)?.left_m))));
     const head = Ghosts.element("tr", {}, Ghosts.element("th", { scope: "col" }, "episode"), ...columns.map(({ iteration }) => Ghosts.element("th", { scope: "col" }, `iteration ${iteration}`)));
     return [Ghosts.element("table", { class: "walks" }, Ghosts.element("caption", {}, "Where walks end: metres from the goal"), head, ...rows)];
-  }
-
-  // One quantity over the iterations.
-  plot(name, rows) {
-    const svg = (tag, values, text = "") => {
-      const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
-      node.textContent = text;
-      return node;
-    };
-    const xs = rows.map(({ iteration }) => iteration), ys = rows.map((row) => row[name]), [low, high] = [Math.min(...ys), Math.max(...ys)];
-    const x = (value) => 8 + (204 * value) / Math.max(...xs, 1), y = (value) => 92 - 66 * (high > low ? (value - low) / (high - low) : 0.5);
-    const picture = svg("svg", { viewBox: "0 0 220 112", width: 220, height: 112, role: "img", "aria-label": `${name}: ${ys[ys.length - 1].toPrecision(3)} at iteration ${xs[xs.length - 1]}` });
-    picture.append(
-      svg("text", { x: 8, y: 16, "font-size": 12, "font-weight": 600 }, `${name} ${ys[ys.length - 1].toPrecision(3)}`),
-      svg("polyline", { points: rows.map((_, k) => `${x(xs[k]).toFixed(1)},${y(ys[k]).toFixed(1)}`).join(" "), fill: "none", stroke: Ghosts.colours.AGENT, "stroke-width": 1.8 }),
-      svg("text", { x: 212, y: 107, "font-size": 10, "text-anchor": "end" }, `iteration ${xs[xs.length - 1]}`),
-    );
-    return picture;
   }
 };

@@ -3,8 +3,16 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const VISITOR = "visitor", FIXED = "fixed walk", OWN = "own", STALE = new Error("a newer choice was made");
-  const state = { library: null, question: null, own: null, ticket: 0, scenes: new Map(), paintings: new Map(), ended: new Map() };
+  const state = { library: null, question: null, own: null, ticket: 0, scenes: new Map(), paintings: new Map(), ended: new Map(), accepted: new Set(), push: false };
+  const MOST_TEXT = 1000;
   $("player").innerHTML = Ghosts.playerMarkup();
+  $("player").querySelector("[data-part=actions]").append($("actions"));
+  const kept = (name, value) => { // a page that may keep nothing forgets this
+    try { return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value); } catch { return null; }
+  };
+  $("experts").open = kept("ghosts-experts") === "open";
+  $("player").querySelector(".drawn").open = $("experts").open;
+  $("experts").addEventListener("toggle", () => kept("ghosts-experts", $("experts").open ? "open" : ""));
 
   const say = (text, bad = false) => {
     $("message").textContent = text;
@@ -43,6 +51,7 @@
       world: header.world_id, model: header.model, scan: header.scan, text: header.text, heading_rad: header.start_heading_rad,
       walk: header.walk, path: header.path, instr_id: header.instr_id, walked_by: header.walked_by,
     }),
+    line: async (header) => (await Ghosts.ask("/api/line", source.body(header))).json(),
     frame: async (header, step) => (await Ghosts.ask("/api/frame", { ...source.body(header), step })).json(),
     kernel: async (header, step, t, { xy_m: [x_m, y_m] }) => {
       const told = await (await Ghosts.ask("/api/cell", { ...source.body(header), step, filter_step: t, x_m, y_m })).json();
@@ -68,8 +77,8 @@
     onword: (k, word) => chosen(async () => {
       const words = [...state.question.words];
       words[k] = word;
-      // On the same walk, to compare: it is the old words' walk.
-      await ask({ text: Ghosts.joinWords(words), walked_by: VISITOR }, place());
+      // On the same walk, to compare: it is the old words' walk. Where other words lead, nobody has shown.
+      await understood(Ghosts.joinWords(words), (text) => ask({ text, walked_by: VISITOR, path: [] }, place()));
     })(),
     onpick: (where) => offer(where),
     onwalk: (id) => chosen(walkTo)(id),
@@ -78,11 +87,13 @@
   });
 
   const list = new Ghosts.EpisodeList($("episodes"), {
-    sorts: [["listed", "as listed"], ["shortest", "shortest first"], ["longest", "longest first"]],
-    load: async ({ find, sort, offset }) => {
-      const values = { world: $("world").value, model: $("model").value, split: $("split").value, scan: $("scan").value, find, sort, offset, limit: 50 };
+    sorts: [["listed", "as listed"], ["shortest", "shortest first"], ["longest", "longest first"], ["best", "best first"], ["worst", "worst first"]],
+    ends: true,
+    load: async ({ find, sort, offset, ended }) => {
+      const values = { world: $("world").value, model: $("model").value, split: $("split").value, scan: $("scan").value, find, sort, offset, ended, limit: 50 };
+      if (ended || ["best", "worst"].includes(sort)) say("Walking some episodes to see how they end…");
       const told = await (await Ghosts.ask(`/api/episodes?${query(values)}`)).json();
-      return { total: told.total, episodes: told.episodes.map((item) => ({ ...item, id: item.instr_id, note: item.scan, badge: Ghosts.outcome(state.ended.get(endedKey(item.instr_id))) })) };
+      return { total: told.total, episodes: told.episodes.map((item) => ({ ...item, id: item.instr_id, note: item.scan, badge: Ghosts.outcome(state.ended.get(endedKey(item.instr_id)) ?? ($("walk").value ? null : item.left_m)) })) };
     },
     onpick: (item) => chosen(async () => {
       if (item.id !== OWN) {
@@ -116,18 +127,19 @@
       const twin = await tell("/api/ask", { ...source.body(sets[0].header), model: other });
       sets.push({ header: { ...twin, world_id: worldId }, source, scene: plan });
     }
-    Object.assign(state, { question: sets[0].header, whole });
+    Object.assign(state, { question: sets[0].header, whole, push: state.question !== null && state.following !== state.ticket });
     if (!header.instr_id) {
       if (state.own?.text !== header.text) { state.own = state.question; listAgain(); }
       state.own = state.question;
     }
-    $("here").hidden = true;
+    $("doubt").hidden = true;
     settle();
     const same = sets.length > 1 && [sets[0], sets[1]].some(({ header: one }, k) => world().models.find(({ id }) => id === one.model)?.same_as === sets[1 - k].header.model);
     const what = header.instr_id ? `Episode ${header.instr_id} in building ${header.scan}, ${header.words.filter((word) => /[^\p{P}]/u.test(word)).length} words.` : `Your instruction in building ${header.scan}.`;
     say(same ? `${what} ${sets[0].header.model} and ${sets[1].header.model} are the same file: they believe the same.` : what);
     await player.open(sets, where);
     remember();
+    if (state.sampled !== query(whereEnds())) sample().catch(() => {});
   };
 
   // The boxes say what is shown, whatever was asked for in between.
@@ -139,7 +151,6 @@
     $("walk").value = by === FIXED ? FIXED : "";
     $("current").textContent = id ? `${id}: ${text}` : `Your own instruction: ${text}`;
     list.mark(id || OWN);
-    $("undo").disabled = walk.length < 2;
     $("again").disabled = walk.length < 2 && player.step === 0;
   };
 
@@ -179,7 +190,40 @@
     await ask({ walk, walked_by: VISITOR, instr_id: state.question.instr_id }, { ...place(), step: walk.length - 1 });
   };
 
+  // What was typed and not yet asked: the walk starts over with these words.
+  const unasked = () => $("text").value.trim() !== state.question.text && $("text").value.trim() !== "";
+  const askTyped = async () => {
+    const text = $("text").value.trim();
+    if (!text) return say("Type an instruction first.", true);
+    if (text.length > MOST_TEXT) return say(`The instruction has ${text.length} characters; at most ${MOST_TEXT} can be asked. Shorten it.`, true);
+    const same = text === state.question.text;
+    await understood(text, (words) => ask({ text: words, ...(same ? { path: state.question.path, instr_id: state.question.instr_id } : { path: [] }), walk: state.question.walk.slice(0, 1), walked_by: $("model").value }, { step: 0 }));
+  };
+
+  // Words that would be read as quite other ones are told before the answer, and may be left out.
+  const understood = async (text, go) => {
+    const { doubts } = await tell("/api/read", { world: $("world").value, model: $("model").value, text }), new_ = doubts.filter((pair) => !state.accepted.has(pair.join(" ")));
+    if (!new_.length) return go(text);
+    const button = (words, work) => Ghosts.element("button", { type: "button", onclick: chosen(work) }, words);
+    const without = text.replace(/[\p{L}\p{N}]+/gu, (word) => (new_.some(([said]) => said === word.toLowerCase()) ? "" : word)).replace(/\s+/g, " ").trim();
+    settle();
+    $("text").value = text;
+    $("doubt").replaceChildren(
+      Ghosts.element("span", {}, `The model never learnt ${new_.map(([said]) => `“${said}”`).join(" and ")}. Did you mean ${new_.map(([, other]) => `“${other}”`).join(" … ")}?`),
+      button("Yes, ask so", () => { for (const pair of new_) state.accepted.add(pair.join(" ")); return go(text); }),
+      ...(/\p{L}/u.test(without) ? [button("No, leave it out", () => go(without))] : []),
+      Ghosts.element("button", { type: "button", onclick: () => { $("doubt").hidden = true; $("text").focus(); } }, "Change the words"));
+    $("doubt").hidden = false;
+    say("Not asked yet.");
+  };
+
   const walkOn = async () => {
+    if (unasked()) {
+      await askTyped();
+      if ($("doubt").hidden && !unasked()) say("These are new words: the walk starts over with them.");
+      return;
+    }
+    state.push = true;
     if (player.step < state.question.walk.length - 1) return player.go(player.step + 1, player.t);
     const frame = player.panes[0].map.frame;
     if (!frame) return;
@@ -192,11 +236,10 @@
 
   // The same question from its start, with nothing seen but what is seen there.
   const again = () => ask({ walk: state.question.walk.slice(0, 1), walked_by: $("model").value, instr_id: state.question.instr_id }, { step: 0 });
-  const undo = () => {
-    const walk = state.question.walk.slice(0, -1);
-    return ask({ walk, walked_by: state.question.walked_by, instr_id: state.question.instr_id }, { ...place(), step: Math.min(player.step, walk.length - 1) });
-  };
+  // What was shown before; the browser's own button does the same.
+  const undo = () => { if (history.state?.depth) history.back(); };
   const toTheEnd = () => {
+    if (unasked()) return walkOn();
     say("Walking…");
     return ask({ instr_id: state.question.instr_id }, { step: Infinity }, "/api/walk");
   };
@@ -204,15 +247,7 @@
   const startAt = (id) => ask({ walk: [id], path: [], walked_by: $("model").value, heading_rad: player.panes[0].map.look ?? state.question.walk_heading_rad[player.step], text: $("text").value || state.question.text }, { step: 0 });
 
   // What can be done with the place that was clicked.
-  const offer = (where) => {
-    $("here").hidden = !where.viewpoint;
-    if (!where.viewpoint) return;
-    $("here").replaceChildren(
-      Ghosts.element("span", {}, Ghosts.placeText(player.panes[0].scene, where.viewpoint)),
-      Ghosts.element("button", { type: "button", onclick: chosen(() => walkTo(where.viewpoint)) }, "Walk here"),
-      Ghosts.element("button", { type: "button", onclick: chosen(() => startAt(where.viewpoint)) }, "Start here"),
-    );
-  };
+  const offer = ({ viewpoint }) => (viewpoint ? [["Walk here", walkTo], ["Start here", startAt]] : []).map(([words, work]) => Ghosts.element("button", { type: "button", onclick: chosen(() => work(viewpoint)) }, words));
 
   const remember = () => {
     if (!state.question) return;
@@ -225,7 +260,12 @@
       Object.assign(values, { b: question.scan, x: question.text, h: question.start_heading_rad.toFixed(4), p: question.walk.join("."), d: question.path.join("."), y: question.walked_by });
       if (listed) Object.assign(values, { s: state.episode.split, i: question.instr_id });
     }
-    history.replaceState(null, "", `#${query(values)}`);
+    // What somebody chose can be gone back to; sliders do not fill the history.
+    const address = `#${query(values)}`, depth = history.state?.depth ?? 0;
+    if (state.push && address !== location.hash) history.pushState({ depth: depth + 1 }, "", address);
+    else history.replaceState({ depth }, "", address);
+    state.push = false;
+    $("undo").disabled = !history.state.depth;
     $("again").disabled = question.walk.length < 2 && player.step === 0;
   };
 
@@ -238,10 +278,23 @@
     await fresh(listAgain());
   };
 
+  // Opens on an instruction that is followed to its goal, where there is one.
   const first = async () => {
     await fresh(listAgain());
     if (!list.shown.length) return say("No episodes here: choose another split or building.", true);
-    await pick(list.shown[0]);
+    say("Looking for an instruction to show…");
+    const { first: id } = await tell(`/api/ends?${query({ ...whereEnds(), wait: true })}`);
+    await pick(list.shown.find((item) => item.instr_id === id) ?? (id ? { split: $("split").value, instr_id: id } : list.shown[0]));
+  };
+  const whereEnds = () => ({ world: $("world").value, model: $("model").value, split: $("split").value, scan: $("scan").value });
+
+  // How many of a fair sample arrive, beside what is shown, and three of them to try.
+  const sample = async () => {
+    const asked = (state.sampled = query(whereEnds())), { arrived, walked, total, examples } = await (await Ghosts.ask(`/api/ends?${asked}`)).json();
+    if (asked !== query(whereEnds())) return sample();
+    $("examples").replaceChildren(...examples.filter((item) => item.instr_id !== state.question.instr_id).slice(0, 3).map((item) => Ghosts.element("button", { type: "button", title: item.text, onclick: chosen(() => pick(item)) }, item.text)));
+    $("average").textContent = walked < total || !total ? "" : `${arrived} of ${total} instructions here are followed to their goal.`;
+    if (walked < total) setTimeout(() => sample().catch(() => {}), 1500);
   };
 
   const known = (kind, name, names) => {
@@ -250,6 +303,7 @@
 
   // Open what an address says, or the first episode where it says nothing.
   const follow = async (address) => {
+    state.following = state.ticket;
     const link = new URLSearchParams(new URL(address).hash.slice(1));
     known("world", link.get("w"), state.library.worlds.map(({ id }) => id));
     if (link.has("w")) $("world").value = link.get("w");
@@ -257,7 +311,7 @@
     known("model", link.get("m"), models);
     known("model", link.get("o"), models);
     known("split", link.get("s"), here.splits);
-    await chooseWorld({ split: link.get("s"), model: link.get("m"), other: link.get("o") });
+    await chooseWorld({ split: link.get("s"), model: link.get("m"), other: link.get("o"), scan: $("scan").value });
     $("walk").value = link.has("f") ? FIXED : "";
     solid.show(link.get("v") === "3d");
     const where = { step: +(link.get("k") ?? 0) || 0, t: link.has("t") ? +link.get("t") || 0 : undefined };
@@ -294,10 +348,7 @@
   $("other").addEventListener("change", chosen(() => show(state.question, place())));
   $("ask").addEventListener("submit", (event) => {
     event.preventDefault();
-    const text = $("text").value.trim();
-    if (!text) return say("Type an instruction first.", true);
-    const kept = text === state.question.text ? { path: state.question.path, instr_id: state.question.instr_id } : { path: [] };
-    chosen(() => ask({ text, ...kept, walk: state.question.walk.slice(0, 1), walked_by: $("model").value }, { step: 0 }))();
+    chosen(askTyped)();
   });
   $("text").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey) {
