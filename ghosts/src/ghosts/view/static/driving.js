@@ -18,7 +18,7 @@ Ghosts.solid = ({ player, source, say, guarded, onchange }) => {
   player.parts.layer.closest(".toggles").prepend(label);
   player.parts.maps.before(panel);
   player.parts.pano.before(eyes);
-  player.parts.outcome.before(own);
+  player.parts.numbers.closest("table").after(own);
 
   const pane = () => player.panes[0];
   const ground = (id) => { const { x, y, z } = pane().map.point(id); return [x, y, z - 1.5]; };

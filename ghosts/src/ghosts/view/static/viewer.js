@@ -261,9 +261,9 @@
       if (listed) Object.assign(values, { s: state.episode.split, i: question.instr_id });
     }
     // What somebody chose can be gone back to; sliders do not fill the history.
-    const address = `#${query(values)}`, depth = history.state?.depth ?? 0;
-    if (state.push && address !== location.hash) history.pushState({ depth: depth + 1 }, "", address);
-    else history.replaceState({ depth }, "", address);
+    const address = `#${query(values)}`, depth = history.state?.depth ?? 0, moved = address !== location.hash;
+    if (state.push && moved) history.pushState({ depth: depth + 1 }, "", address);
+    else if (moved || !history.state) history.replaceState({ depth }, "", address); // needlessly, it would cancel going back
     state.push = false;
     $("undo").disabled = !history.state.depth;
     $("again").disabled = question.walk.length < 2 && player.step === 0;
