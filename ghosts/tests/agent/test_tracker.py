@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from agent.makers import CAMERA, small_config, small_model
+from checks import unchecked
 from ghosts.agent.sensors import Detection, NamedLabels
 from ghosts.agent.tracker import GoalTracker
 from ghosts.mapping.backbone import SmallBackbone
@@ -63,6 +64,7 @@ def test_before_anything_is_seen_the_goal_is_near_the_start() -> None:
     robot = tracker()
     estimate = robot.goal(robot.start("go ahead", POSE))
     assert estimate.mass.sum() == pytest.approx(1.0, abs=1e-5)
+    assert len(repr(estimate)) < 300
     start = estimate.trajectory[0].sum(0)
     row, col = np.unravel_index(start.argmax(), start.shape)
     # A cell is 1 m wide, so its centre is at most 0.5 m away on each axis.
@@ -215,6 +217,14 @@ def test_a_detection_says_what_is_wrong_with_it() -> None:
 def test_an_instruction_needs_words(text: str) -> None:
     with pytest.raises(ConfigError, match=r"the instruction has no words, got .*; write a sentence"):
         tracker().start(text, POSE)
+
+
+def test_a_start_needs_a_pose() -> None:
+    with (
+        unchecked(),
+        pytest.raises(ConfigError, match=r"must be a ghosts_sim.types.Pose\(x_m, .*\), got None"),
+    ):
+        tracker().start("go ahead", None)  # type: ignore[arg-type]
 
 
 def test_unknown_words_cost_confidence_and_are_named() -> None:

@@ -62,7 +62,7 @@ def test_a_sound_root(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     value = json.loads(text)
     assert value["healthy"] is True
     assert value["inventory"]["pictured"] == [SCAN]
-    assert [task["ready"] for task in value["tasks"]] == [True, False, False, False, False]
+    assert [task["ready"] for task in value["tasks"]] == [True] + 7 * [False]  # what can be run comes first
 
 
 def cut(path: Path) -> None:
@@ -281,6 +281,7 @@ def test_no_root_at_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
             "a data root without its navigation graphs",
             "--connectivity FOLDER",
         ),
+        ("demo/world-1/connectivity/x", "no data root, but the folder of world-1", "demo/world-1"),
         ("a1/undistorted_depth_images/v_d0_0.png", "the raw Matterport3D release (1 scan)", "ghosts prepare --raw"),
     ],
 )
@@ -290,11 +291,12 @@ def test_a_folder_that_is_no_root_is_told_what_it_is(
     if make:
         (tmp_path / make).parent.mkdir(parents=True)
         (tmp_path / make).write_bytes(b"")
+    looked = tmp_path / "demo" if make.startswith("demo") else tmp_path
     with pytest.raises(SystemExit) as stop:
-        main(["doctor", "--data", str(tmp_path)])
+        main(["doctor", "--data", str(looked)])
     assert stop.value.code == 1
     text = capsys.readouterr().err
-    assert f"{tmp_path}: {what}" in text
+    assert f"{looked}: {what}" in text
     assert command in text
 
 
@@ -338,6 +340,15 @@ def test_landmarks(tmp_path: Path) -> None:
     assert "position_m" in finding.problem
     [task] = [task for task in found.tasks if task.name == "training, landmarks-filter"]
     assert (task.ready, task.lacks) == (False, "landmarks of comb2")
+
+
+def test_what_the_shipped_agent_can_be_tried_with(tmp_path: Path) -> None:
+    """A world of one house, as the demo makes it, has no training path and can be looked at all the same."""
+    root = make_landmark_root(tmp_path / "root")
+    for file in (root / "r2r").glob("*train*"):
+        file.unlink()
+    ready = [task.name for task in diagnose(root).tasks if task.ready]
+    assert ready == [f"{what}, landmarks-agent" for what in ("viewer", "report", "evaluation")]
 
 
 def test_tiles_that_are_damaged_or_out_of_date(tmp_path: Path) -> None:

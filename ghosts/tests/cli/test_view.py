@@ -88,7 +88,7 @@ def models(app: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "no data root to show; name --data ROOT"),
+        ([], "make that one with: ghosts demo; or name --data ROOT"),
         (["--data", "{combs}"], "no model to show; name --run RUN"),
         (["--data", "{combs}", "--run", "{combs}/none"], "no such run"),
         (["--data", "{photos}", "--run", "{run}"], "preset tiny needs landmarks/; this data root has images"),
@@ -127,3 +127,16 @@ def test_the_token_is_needed(
     main([*words, "--host", host, "--no-token"])
     assert "?token=" not in capsys.readouterr().out
     assert TestClient(called["app"], base_url=f"http://127.0.0.1:{port}").get("/api/library").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("count", "good"), [(4, [True, True, False, False]), (1, [True]), (30, [True] * 18 + [False] * 12)]
+)
+def test_the_demo_shows_a_fair_sample(count: int, good: list[bool]) -> None:
+    """Of 30 walks 18 arrive; as large a share of those that are shown does, and these come first."""
+    from ghosts.cli.demo import fair_sample
+
+    arrived = [number % 5 < 3 for number in range(30)]
+    chosen: list[Any] = fair_sample(list(range(30)), arrived, count)  # type: ignore[arg-type]
+    assert [arrived[number] for number in chosen] == good
+    assert len(set(chosen)) == count

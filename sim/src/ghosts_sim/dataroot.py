@@ -152,7 +152,9 @@ class DataRoot:
             DataError: there is no `scans/` folder.
         """
         if not self.has_images:
-            hint = f"make them with: ghosts prepare --raw SCANS --out {self.path}"
+            from ghosts_sim.remedy import PictureRecipe  # which reads data roots
+
+            hint = f"make them with: {PictureRecipe.of(self.path).command()}"
             raise DataError("no scans/ folder, so there are no images in this data root", file=self.path, hint=hint)
         return PanoramaStore(self.path / "scans", depth=depth, cache_bytes=cache_bytes)
 

@@ -78,6 +78,14 @@ class GoalEstimate:
     trace: FilterTrace
     """Motion kernels, predictions and likelihoods, for inspection."""
 
+    def __repr__(self) -> str:
+        """Without its arrays, which have thousands of numbers."""
+        x, y = self.position_m
+        about = f"position_m=({x:.1f}, {y:.1f}), confidence={self.confidence:.2f}"
+        return (
+            f"GoalEstimate({about}, trust={self.trust:.2f}, entropy_nats={self.entropy_nats:.2f}, notes={self.notes})"
+        )
+
     @property
     def sure(self) -> bool:
         """Whether the goal is more likely within 3 m of `position_m` than not."""

@@ -189,6 +189,8 @@ class GoalTracker:
             raise ConfigError(
                 f"the instruction has no words, got {instruction!r}; write a sentence, such as 'walk to the sofa'"
             )
+        if not isinstance(pose, Pose):
+            raise ConfigError(f"the pose must be a ghosts_sim.types.Pose(x_m, y_m, z_m, heading_rad), got {pose!r}")
         grid, here = self.model.config.mapper.grid, (pose.x_m, pose.y_m)
         briefing, origin = brief(self.vocabulary, instruction, here, pose.heading_rad, grid, self.device)
         return TrackerState(

@@ -48,7 +48,8 @@ def check_episodes(data: Path, split: str, names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             where = f"{data} (ghosts episodes --data {data} lists them)"
-            raise UnknownNameError("episode", name, nearest_episodes(name, known), where)
+            near = ", ".join(sorted(nearest_episodes(name, known))[:3])
+            raise UnknownNameError(f"unknown episode {name!r} in {where}; the nearest of {len(known)} are {near}")
 
 
 def names_of_runs(paths: Sequence[Path], taken: Collection[str] = ()) -> list[str]:

@@ -30,8 +30,8 @@ class Options:
     """Split of the episode; by default one of unseen buildings."""
     walk: Walk = "agent"
     """Walk to show: the model's own (agent), or the one on which `ghosts eval goal` scores all models (fixed)."""
-    step: int = -1
-    """Agent step that the figures show; by default the last."""
+    step: int = 0
+    """Agent step that the figures show, from 1, as the viewer counts; by default the last."""
     kind: tuple[Literal["png", "pdf", "svg"], ...] = ()
     """Format of the figures, png by default; repeat for more."""
     photo: bool = False
@@ -59,10 +59,11 @@ def main(arguments: list[str]) -> None:
     fixed = options.walk == "fixed"
     opened = open_episode(options.data, options.run, options.split, options.episode, fixed=fixed)
     record = opened.record
-    if not -len(record.frames) <= options.step < len(record.frames):
-        raise ConfigError(f"--step must lie in 0..{len(record.frames) - 1}, got {options.step}")
-    painting, written = opened.painting(options.step) if options.photo else None, []
-    for name, figure in episode_figures(record, opened.scene, options.step, painting).items():
+    if not 0 <= options.step <= len(record.frames):
+        raise ConfigError(f"--step must lie in 1..{len(record.frames)}, got {options.step}")
+    step = options.step - 1
+    painting, written = opened.painting(step) if options.photo else None, []
+    for name, figure in episode_figures(record, opened.scene, step, painting).items():
         for kind in options.kind or ("png",):
             written.append(options.out / f"{name}.{kind}")
             save_figure(figure, written[-1])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ghosts.cli._launch import launch
 from ghosts.cli._runs import FollowOptions, PragmaticOptions
 from ghosts_sim.cli._options import parse
 from ghosts_sim.cli._out import check_out_file
+from ghosts_sim.cli._progress import shown_progress
 from ghosts_sim.errors import ConfigError
 
 
@@ -81,7 +82,9 @@ def _write(options: Submit) -> None:
     examples = make_examples(root, episodes, run.reading.steps)
     how = Execution(launch(options.device), options.batch, symmetries=options.symmetries)
     speaker = options.pragmatist(root, how.device, scans)
-    paths = walk_split(run, data, examples, how, planner=options.planner, pragmatic=speaker)
+    with shown_progress("walks that have ended") as report:
+        how = replace(how, report=report)
+        paths = walk_split(run, data, examples, how, planner=options.planner, pragmatic=speaker)
     walked = {example.instr_id: path for example, path in zip(examples, paths)}
     count = write_submission(options.out, root, options.split, walked)
     print("".join(f"{note}\n" for note in unread(data.vocabulary, [example.text for example in examples])), end="")

@@ -16,6 +16,8 @@ from ghosts_sim.errors import ConfigError, MissingExtraError
 if TYPE_CHECKING:
     from ghosts.view.library import Library
 
+DEMO = Path("runs/demo/world-299")
+"""What `ghosts demo` makes."""
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Hosts that mean all addresses of this machine, and how it calls itself."""
 
@@ -23,7 +25,7 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 @dataclass(frozen=True)
 class Options(CommandOptions):
     data: tuple[Path, ...] = ()
-    """Data root; repeat for more."""
+    """Data root; repeat for more. By default the world of `ghosts demo`, with the shipped agent."""
     run: tuple[Path, ...] = ()
     """Folder of a run, a checkpoint, or shipped weights; repeat to compare models."""
     watch: tuple[Path, ...] = ()
@@ -53,9 +55,13 @@ def main(arguments: list[str]) -> None:
     # Imported here: torch takes seconds, and `--help` should not wait for it.
     from ghosts.view.library import Library, require_models
 
-    if options.data:  # a missing root is said first
-        require_models([*options.run, *options.watch])
-    library = Library(options.data, options.run, baseline=options.baseline, watch=options.watch)
+    data, run = options.data, options.run
+    if not data and DEMO.is_dir():
+        data, run = (DEMO,), run or (Path("houses-agent"),) if not options.watch else run
+    elif not data:
+        raise ConfigError(f"no data root to show, and no {DEMO}; make that one with: ghosts demo; or name --data ROOT")
+    require_models([*run, *options.watch])
+    library = Library(data, run, baseline=options.baseline, watch=options.watch)
     # Before the models are read, which takes a while; who comes meanwhile waits for the page.
     with _listen(options.host, options.port) as door:
         _serve(library, options, door)

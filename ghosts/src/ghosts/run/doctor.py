@@ -117,6 +117,12 @@ def _check_folder(path: Path) -> None:
     if (path / "scans").is_dir() or (path / "r2r").is_dir():
         hint = f"next: ghosts prepare --raw SCANS --out {path} --connectivity FOLDER --r2r FOLDER"
         raise DataError("a data root without its navigation graphs (connectivity/)", file=path, hint=hint)
+    inside = sorted(child for child in path.iterdir() if (child / "connectivity").is_dir())
+    if inside:
+        hint = f"next: ghosts doctor --data {inside[0]}"
+        raise DataError(
+            f"no data root, but the folder of {_names([item.name for item in inside])}", file=path, hint=hint
+        )
     try:
         scans = RawRelease([path]).scans
     except DataError:
@@ -220,11 +226,29 @@ def _tasks(
     lacks |= {name: _lacks_images(made, inventory, tiles, stale, name) for name in ("houses-filter", "paper")}
     goals = tuple(_train(path, name, paths if paths[0] else lack, select) for name, lack in lacks.items())
     command = f"ghosts train vln --preset paper-agent --data {path} --out runs/paper-agent{select}"
-    return (
-        _simulate(made, inventory),
-        *goals,
-        replace(goals[-1], name="navigation, paper-agent", command=command),
+    navigation = replace(goals[-1], name="navigation, paper-agent", command=command)
+    shipped = _shipped(path, made, inventory, tiles, stale)
+    return tuple(sorted((*shipped, _simulate(made, inventory), *goals, navigation), key=lambda use: not use.ready))
+
+
+def _shipped(
+    path: Path, made: PictureRecipe, inventory: Inventory, tiles: StoredTiles | None, stale: frozenset[str]
+) -> Iterator[Use]:
+    """What the shipped agents can be tried with: no training path is needed."""
+    pictured = bool(inventory.pictured) or not inventory.landmarked
+    run = "houses-agent" if pictured else "landmarks-agent"
+    lack = (
+        _lacks_images(made, inventory, tiles, stale, "houses-filter") if pictured else _lacks_landmarks(path, inventory)
     )
+    if not inventory.splits:
+        lack = ("any split of instructions", made.command())
+    split = next((name for name in ("val_unseen", "val_seen") if name in inventory.splits), "train")
+    for name, command in (
+        ("viewer", f"ghosts view --data {path} --run {run}"),
+        ("report", f"ghosts report --data {path} --run {run}"),
+        ("evaluation", f"ghosts eval vln --data {path} --run {run} --split {split}"),
+    ):
+        yield Use(f"{name}, {run}", command, not lack[0], *lack)
 
 
 def _simulate(made: PictureRecipe, inventory: Inventory) -> Use:

@@ -159,6 +159,8 @@ def _train(task: Task[Any, Any], fabric: Fabric, files: RunFiles, *, threads: in
         )
         task.model.load_state_dict(state.average, strict=False)
         return
+    if state.iteration:
+        fabric.print(f"{files.last}: resuming at iteration {state.iteration} of {config.iterations}")
     # Several processes exchange gradients while they are computed, which a graph would not wait for.
     if on_gpu and share.world == 1:
         task.train()

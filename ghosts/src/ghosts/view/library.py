@@ -209,7 +209,9 @@ class Library:
         """
         examples = {example.instr_id: example for example in inspector.data.examples(split)}
         if instr_id and instr_id not in examples:
-            raise UnknownNameError("episode", instr_id, nearest_episodes(instr_id, list(examples)), f"split {split}")
+            near = ", ".join(nearest_episodes(instr_id, examples)[:3])
+            text = f"unknown episode {instr_id!r} in split {split}"
+            raise UnknownNameError(f"{text}; the nearest of {len(examples)} are {near}" if near else text)
         if not examples:
             raise DataError(f"split {split} holds no episode", file=inspector.root.path, hint="choose another split")
         return inspector.query(examples[instr_id or next(iter(examples))], fixed=fixed)

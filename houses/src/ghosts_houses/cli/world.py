@@ -62,8 +62,8 @@ class Options(WorldConfig):
         require(0.005 <= self.texel <= 1.0, "--texel must lie in 0.005..1", self.texel)
 
 
-def main(arguments: list[str]) -> None:
-    """Run `ghosts world`."""
+def main(arguments: list[str], *, hint: bool = True) -> None:
+    """Run `ghosts world`; with a hint at what comes next."""
     options = parse(Options, "world", arguments, __doc__)
     if options.stats is not None:
         _print_statistics(options.stats)
@@ -76,6 +76,8 @@ def main(arguments: list[str]) -> None:
     else:
         check_out_folder(options.out)
         _make(options.out, options)
+        if hint and options.images:
+            print(f"next: ghosts tiles --data {options.out} --backbone houses-backbone")
 
 
 def _make(root: Path, options: Options) -> None:
