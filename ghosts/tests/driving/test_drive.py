@@ -232,7 +232,7 @@ def test_the_demo_drives_and_draws(
 ) -> None:
     driver, _ = agent(Chooser(lambda candidates: candidates.visited.float()))
     monkeypatch.setattr("ghosts.driving.drives.make_agent", lambda run, backbone: driver)
-    monkeypatch.setattr("ghosts_houses.cli.world.main", lambda arguments: None)
+    monkeypatch.setattr("ghosts_houses.cli.world.main", lambda arguments, hint: None)
     monkeypatch.setattr("ghosts_houses.task.simulator.TRAINED_CAMERA", SMALL)
     with unchecked():
         drive_demo(tmp_path, world, 6, 1, Console(width=200))
@@ -250,7 +250,7 @@ def test_a_drive_is_filmed(
     monkeypatch.setattr("ghosts.driving.drives.make_agent", lambda run, backbone, planner: driver)
     monkeypatch.setattr("ghosts_houses.task.simulator.TRAINED_CAMERA", SMALL)
     filmed: list[Drive] = []
-    monkeypatch.setattr("ghosts.view.drive_film.drive_pictures", lambda drive, report: filmed.append(drive))
+    monkeypatch.setattr("ghosts.view.drive_film.drive_pictures", lambda drive, scene, report: filmed.append(drive))
     monkeypatch.setattr("ghosts.view.film.write_pictures", lambda out, pictures, per_second: 7)
     film = ["--data", str(world), "--drive", "--out", str(tmp_path / "drive.gif")]
     with unchecked():

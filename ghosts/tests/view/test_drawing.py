@@ -32,7 +32,7 @@ from ghosts.view.report_scores import Listed, calibration_points, choose_episode
 from ghosts.view.rerun_log import log_goal, require_rerun, write_rerun
 from ghosts_houses.draw.canvas import new_figure, save_figure
 from ghosts_houses.draw.floor_plan import make_floor_plan, storey_levels
-from ghosts_houses.draw.style import AGENT, DEMONSTRATOR, GOAL, GUIDED
+from ghosts_houses.draw.style import AGENT, DEMONSTRATOR, GOAL, GUIDED, LEGEND
 from ghosts_houses.world import WorldConfig, load_house, make_world
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.errors import ConfigError, DataError, MissingExtraError
@@ -107,7 +107,9 @@ def test_a_belief_sequence(record: EpisodeRecord, scene: dict[str, Any]) -> None
     assert [axes.get_xlabel()[:5] for axes in figure.axes[:5]] == [f"t = {t}" for t in range(5)]
     # The first free place of the last row says what the signs mean.
     names = [text.get_text() for text in figure.axes[5].get_legend().get_texts()]
-    assert {"start", "true goal", "predicted goal", "fixed walk (evaluation's)"} < set(names)
+    table = {text for _, _, text in LEGEND.values()}  # the viewer's words
+    assert set(names) - table == {"fixed walk (evaluation's)"}
+    assert {LEGEND[name][2] for name in ("start", "goal", "predicted", "belief", "demonstrator")} < set(names)
     last = figure.axes[record.filter_steps]
     heat = next(image for image in last.images if image.get_zorder() == 3)
     left, bottom = corner_m(record.grid, record.origin_xy_m)
@@ -120,10 +122,12 @@ def test_a_belief_sequence(record: EpisodeRecord, scene: dict[str, Any]) -> None
 
 
 def test_only_the_agents_own_walk_is_blue(record: EpisodeRecord, scene: dict[str, Any]) -> None:
+    from matplotlib.patches import Circle
+
     for walked_by, colour, name in (
-        (record.model, AGENT, "agent and its path"),
+        (record.model, AGENT, "the agent and its way so far"),
         ("fixed walk", GUIDED, "fixed walk (evaluation's)"),
-        ("visitor", GUIDED, "a visitor's walk"),
+        ("visitor", GUIDED, "walk by hand"),
         ("other", GUIDED, "walk of other"),
     ):
         shown = replace(record, walked_by=walked_by)
@@ -131,6 +135,8 @@ def test_only_the_agents_own_walk_is_blue(record: EpisodeRecord, scene: dict[str
         draw_map(axes, scene, shown, 3, 4)
         assert {line.get_color() for line in axes.lines if line.get_linewidth() == 3.2} == {colour}
         assert walk_name(shown) == name
+        # The circle that confidence is about, and all of a house in the picture.
+        assert [patch.radius for patch in axes.patches if isinstance(patch, Circle)] == [3.0]
 
 
 def test_attention_and_inside(record: EpisodeRecord, scene: dict[str, Any]) -> None:

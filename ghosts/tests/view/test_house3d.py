@@ -29,6 +29,7 @@ from ghosts.view.house3d import Houses3D
 from ghosts.view.library import Library
 from ghosts.view.packed_arrays import unpack
 from ghosts.words.tokens import Vocabulary
+from ghosts_houses.draw.floor_plan import house_floor_plan
 from ghosts_houses.task.episode import ContinuousEpisode
 from ghosts_houses.task.simulator import HouseSimulator, SimulatorConfig
 from ghosts_sim.dataroot import DataRoot
@@ -162,22 +163,23 @@ def drive(home: Path, houses: tuple[Library, Houses3D]) -> Drive:
     return record_drive(agent, episode)
 
 
-def test_a_film_of_a_drive_shows_camera_map_and_belief(drive: Drive, tmp_path: Path) -> None:
+def test_a_film_of_a_drive_shows_camera_map_and_belief(drive: Drive, home: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from PIL import Image, ImageSequence
 
     shown: list[tuple[int, int]] = []
     steps = drive.episode.steps
     assert steps == 12 + 1  # two views, half a turn apart, and the stop
-    pictures = drive_pictures(drive, lambda *done: shown.append(done))
+    scene = house_floor_plan(drive.episode.simulator.house, DataRoot(home).graph(HOUSE))
+    pictures = drive_pictures(drive, scene, lambda *done: shown.append(done))
     count = write_pictures(tmp_path / "drive.gif", pictures, ACTIONS_A_SECOND)
     assert (shown[-1], count) == ((steps + 1, steps + 1), steps - 1 + 2 * 12)
     with Image.open(tmp_path / "drive.gif") as film:
         frames = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(film)]
-    half = frames[0].shape[1] // 2
-    assert (np.abs(frames[0] - frames[5])[:, :half] > 30).mean() > 0.02  # it turns
+    half = round(frames[0].shape[1] * 7.2 / 12.1)  # map, then camera and legend
+    assert (np.abs(frames[0] - frames[5])[:, half:] > 30).mean() > 0.02  # it turns
     # The belief lies on the map once it has looked around, and not before.
-    assert (np.abs(frames[5] - frames[-1])[:, half:] > 30).mean() > 0.02
+    assert (np.abs(frames[5] - frames[-1])[:, :half] > 30).mean() > 0.02
 
 
 def pixels(page: Any) -> np.ndarray:

@@ -50,7 +50,8 @@ def main(arguments: list[str]) -> None:
         return film_drive(options.data, options.run, options.split, options.episode, options.out)
     library, world, inspectors, split = open_world(options.data, options.run, options.split, options.episode)
     query = library.query(inspectors[0], split, options.episode, fixed=options.walk == "fixed")
-    records = [inspector.record(query) for inspector in inspectors]
+    with shown_progress("steps of the walk") as report:
+        records = [inspector.record(query, report) for inspector in inspectors]
     scene = library.scene(world, query.scan)
     painting = library.painting_at(world, query.scan, records[0].walk[-1]) if options.photo else None
     with shown_progress("drawing steps") as report:

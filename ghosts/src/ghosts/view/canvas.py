@@ -36,6 +36,8 @@ class MapLayers:
     """Whether rooms carry theirs."""
     graph: bool = True
     """Whether viewpoints and edges are drawn."""
+    arrows: bool = True
+    """Whether wedges show headings."""
     choices: bool = False
     """Whether the agent's next choice and its other candidates are drawn."""
     box: Box | None = None
@@ -52,8 +54,13 @@ def heat_of(frame: Frame, layer: str, t: int) -> np.ndarray:
 
 
 def view_box(record: EpisodeRecord, scene: dict[str, Any]) -> Box:
-    """What a figure of this episode should show."""
+    """What a figure of this episode should show; of a house the whole plan."""
     places = places_of(scene)
+    if scene["kind"] == "house":
+        storeys = {places[name]["s"] for name in record.walk}
+        corners = np.concatenate([shape["p"] for shape in scene["shapes"] if shape["s"] in storeys and shape["p"]])
+        (left, bottom), (right, top) = corners.min(0) - 0.7, corners.max(0) + 0.7
+        return float(left), float(right), float(bottom), float(top)
     points = [(places[name]["x"], places[name]["y"]) for name in {*record.walk, *record.path}]
     for frame in record.frames:
         mass = frame.beliefs[-1].sum(0)
@@ -81,7 +88,9 @@ def draw_map(
         draw_plan(axes, scene, storey, layers.names)
     _draw_unseen(axes, record, frame)
     likely = layers.layer == "likelihood" and t > 0
-    draw_heat(axes, heat_of(frame, layers.layer, t), record.grid, record.origin_xy_m, likely=likely)
+    heat = heat_of(frame, layers.layer, t)
+    heat = heat if layers.arrows else heat.sum(0, keepdims=True)
+    draw_heat(axes, heat, record.grid, record.origin_xy_m, likely=likely)
     if layers.graph:
         draw_graph(axes, scene, storey, frame.choice.candidates)
     _draw_paths(axes, scene, record, step)
@@ -170,9 +179,16 @@ def _draw_paths(axes: Any, scene: dict[str, Any], record: EpisodeRecord, step: i
     axes.plot(x, y, "o", color=colour, ms=6.5, mec="white", mew=1.0, zorder=8.5)
     if record.path:
         draw_demonstrator(axes, [places[name] for name in record.path])
-    axes.plot(
-        *record.frames[step].goal_xy_m, "x", color=style.PREDICTED, ms=6, mew=1.8, zorder=9, path_effects=outline(3.2)
-    )
+    draw_guess(axes, record.frames[step].goal_xy_m)
+
+
+def draw_guess(axes: Any, xy_m: tuple[float, float]) -> None:
+    """The best guess of the goal, and the circle that confidence is about."""
+    from matplotlib.patches import Circle
+
+    axes.plot(*xy_m, "x", color=style.PREDICTED, ms=6, mew=1.8, zorder=9, path_effects=outline(3.2))
+    around: dict[str, Any] = {"fill": False, "lw": 1.0, "path_effects": outline(2.4, "#ffffffb0")}
+    axes.add_patch(Circle(xy_m, style.SURE_M, ec=style.PREDICTED, ls=(0, (4, 4)), zorder=6.4, **around))
 
 
 def walk_colour(record: EpisodeRecord) -> str:
@@ -182,39 +198,52 @@ def walk_colour(record: EpisodeRecord) -> str:
 
 def walk_name(record: EpisodeRecord) -> str:
     """What a legend calls the walk."""
-    names = {record.model: "agent and its path", FIXED_WALK: "fixed walk (evaluation's)", VISITOR: "a visitor's walk"}
-    return names.get(record.walked_by, f"walk of {record.walked_by}")
+    own, names = style.LEGEND["agent"][2], {FIXED_WALK: "fixed walk (evaluation's)", VISITOR: "walk by hand"}
+    return own if record.own_walk else names.get(record.walked_by, f"walk of {record.walked_by}")
 
 
-def draw_legend(axes: Any, record: EpisodeRecord) -> None:
-    """What the signs of an episode's map mean, on axes of their own."""
+def draw_legend(axes: Any, signs: Sequence[str | tuple[str, str]]) -> None:
+    """What signs mean, on axes of their own: names of `style.LEGEND`, or with other words."""
     axes.set_axis_off()
-    signs = _signs(record)
-    axes.legend(handles=signs, loc="center left", fontsize=8, frameon=False, labelspacing=0.9, handlelength=2.2)
+    named = [(item, style.LEGEND[item][2]) if isinstance(item, str) else item for item in signs]
+    handles = [_sign(style.LEGEND[name][0], style.LEGEND[name][1], text) for name, text in named]
+    axes.legend(handles=handles, loc="upper left", fontsize=8, frameon=False, labelspacing=0.8, handlelength=2.2)
 
 
-def draw_signs(figure: Any, record: EpisodeRecord, bottom: float) -> None:
-    """The same in one line of a figure, the most important ones."""
-    place: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, bottom), "borderaxespad": 0.0}
-    how: dict[str, Any] = {"fontsize": 7, "frameon": False, "columnspacing": 1.2, "handletextpad": 0.4}
-    figure.legend(handles=_signs(record)[:5], ncol=5, handlelength=1.8, **place, **how)
+def signs_of(record: EpisodeRecord, layers: MapLayers = MapLayers()) -> list[str | tuple[str, str]]:
+    """What is drawn of an episode, in the order of the viewer's legend."""
+    frames, shown = record.frames, ["likelihood" if layers.layer == "likelihood" else "belief", "predicted"]
+    walker = "agent" if record.own_walk else "guided"
+    asked = (
+        ("demonstrator", bool(record.path)),
+        ("next", layers.choices and any(frame.choice.moves for frame in frames)),
+        ("candidate", layers.graph),
+        ("heading", layers.arrows and frames[0].beliefs.shape[1] > 1),
+        ("unseen", True),
+    )
+    goal = ["goal"] if record.path else []
+    return [*shown, *goal, (walker, walk_name(record)), "start", *(name for name, there in asked if there)]
 
 
-def _signs(record: EpisodeRecord) -> list[Any]:
+def _sign(kind: str, colour: Any, text: str) -> Any:
+    """A sign for a legend of matplotlib."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    pale, dark = style.BELIEF[1], style.BELIEF[3]
-    line, sign = ([0], [0]), dict[str, Any](ls="", mec="white", mew=0.8)
-    return [
-        Line2D(*line, color=walk_colour(record), lw=3.2, marker="o", ms=6.5, mec="white", label=walk_name(record)),
-        Line2D(*line, color=style.DEMONSTRATOR, lw=1.6, label="demonstrator's path", **dashes()),
-        Line2D(*line, color=style.START, marker="s", ms=7, label="start", **sign),
-        Line2D(*line, color=style.GOAL, marker="*", ms=13, label="true goal", **sign),
-        Line2D(*line, color=style.PREDICTED, marker="x", ms=6, mew=1.8, ls="", label="predicted goal"),
-        Line2D(*line, color=style.CANDIDATE, marker="o", ms=6, ls="", mec=style.AGENT, label="known viewpoint"),
-        Line2D(*line, color=style.INK, marker="^", ms=5, ls="", label="heading (longer: more of the cell)"),
-        Patch(facecolor=pale, label="belief: little"),
-        Patch(facecolor=dark, label="belief: much (square-root scale)"),
-        Patch(facecolor=style.UNSEEN, alpha=0.33, label="not yet observed"),
-    ]
+    if kind in ("heat", "veil"):
+        return Patch(
+            facecolor=colour[2] if kind == "heat" else colour, alpha=1.0 if kind == "heat" else 0.33, label=text
+        )
+    white = {"mec": "white", "mew": 0.8}
+    looks: dict[str, dict[str, Any]] = {
+        "walk": {"lw": 3.2, "marker": "o", "ms": 6.5, **white},
+        "dashes": {"lw": 1.6, **dashes()},
+        "square": {"marker": "s", "ms": 7, "ls": "", **white},
+        "star": {"marker": "*", "ms": 13, "ls": "", **white},
+        "cross": {"marker": "x", "ms": 6, "mew": 1.8, "ls": ""},
+        "disc": {"marker": "o", "ms": 6, "ls": "", "mec": style.AGENT},
+        "wedge": {"marker": "^", "ms": 5, "ls": ""},
+        "dots": {"lw": 1.4, "ls": ":"},
+        "mark": {"lw": 1.0, "marker": "s", "ms": 4},
+    }
+    return Line2D([0], [0], color=colour, label=text, **looks[kind])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from ghosts.view.canvas import MapLayers, draw_heat, draw_legend, draw_map, view_box
+from ghosts.view.canvas import MapLayers, draw_heat, draw_legend, draw_map, signs_of, view_box
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord, corner_m
 from ghosts_houses.draw import style
@@ -46,7 +46,7 @@ def belief_sequence(
             draw_map(axes, scene, record, step, t, layers)
             axes.set_xlabel(_step_words(record, t), fontsize=8, labelpad=3)
         elif t == count:
-            draw_legend(axes, record)
+            draw_legend(axes, signs_of(record, MapLayers(graph=False)))
         else:
             axes.set_axis_off()
     return figure

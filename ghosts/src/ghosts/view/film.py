@@ -9,6 +9,7 @@ import subprocess
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import cv2
 import numpy as np
 from jaxtyping import UInt8
 
-from ghosts.view.canvas import MapLayers, draw_legend, draw_map, draw_signs, view_box, walk_name
+from ghosts.view.canvas import Box, MapLayers, draw_legend, draw_map, signs_of, view_box, walk_name
 from ghosts.view.paint import Painting
 from ghosts.view.record import EpisodeRecord
 from ghosts_houses.draw import style
@@ -34,8 +35,10 @@ Ahead = Callable[[int], UInt8[np.ndarray, "y x 3"] | None]
 FRAMES_A_SECOND = 4
 _HOLD = 3
 """The last filter step, which is the prediction, is shown this many times as long."""
-_CAMERA_IN = 4.9
-"""Width of what the camera sees, beside the map."""
+SIDE_IN = 4.9
+"""Width of what the camera sees and of the legend, beside the map."""
+_TOP_IN = 0.32
+"""Above the first line of words, where the bars of its upper edge are."""
 _LETTER_IN, _LINE_IN = 0.0814, 0.3
 """Width of a letter of the instruction, and height of its lines."""
 
@@ -114,7 +117,7 @@ def film_pictures(
             parts = []
             for item, view in zip(records, views):
                 last, at = t >= item.filter_steps, min(t, item.filter_steps)
-                layers = MapLayers(painting=painting, names=painting is None, choices=last, box=box)
+                layers = MapLayers(painting=painting, names=painting is None, arrows=False, choices=last, box=box)
                 parts.append(_film_picture(item, scene, (step, at), layers, view, named=len(records) > 1))
             yield np.concatenate(parts, 1), _HOLD if t == steps else 1
             report(step + (t == steps), len(records[0].frames))
@@ -132,22 +135,19 @@ def _film_picture(
     """One picture: instruction with the words of this filter step, map with belief, what the numbers say."""
     (step, t), box = when, layers.box or view_box(record, scene)
     ratio = float(np.clip((box[3] - box[2]) / (box[1] - box[0]), 0.5, 1.0))
-    side = _CAMERA_IN if view is not None else 0.0
-    width, high = 7.2 + side, 7.0 * ratio
+    width, high = 7.2 + SIDE_IN, 7.0 * ratio
     lines = _lines(record.words, 7.2 if named else width)
-    height = 0.2 + _LINE_IN * len(lines) + high + 0.78
+    height = _TOP_IN + _LINE_IN * len(lines) + high + 0.78
     figure = new_figure(width, height, "drawing a film")
     figure.set_dpi(100)
     axes = figure.add_axes((0.1 / width, 0.74 / height, 7.0 / width, high / height))
+    tall = 0.0 if view is None else (SIDE_IN - 0.1) * view.shape[0] / view.shape[1]
     if view is not None:
-        tall = (side - 0.1) * view.shape[0] / view.shape[1]
-        place = (7.2 / width, (0.74 + high - tall) / height, (side - 0.1) / width, tall / height)
+        place = (7.2 / width, (0.74 + high - tall) / height, (SIDE_IN - 0.1) / width, tall / height)
         figure.add_axes(place, xticks=[], yticks=[]).imshow(view)
-        draw_legend(figure.add_axes((7.2 / width, 0.74 / height, 0.3, (high - tall) / height)), record)
-    else:
-        draw_signs(figure, record, 0.5 / height)
-    draw_map(axes, scene, record, step, t, layers)
-    axes.set_aspect("equal", adjustable="datalim")
+    beside = figure.add_axes((7.2 / width, 0.74 / height, 0.3, (high - tall - 0.1) / height))
+    draw_legend(beside, signs_of(record, replace(layers, choices=True)))
+    draw_map(axes, scene, record, step, t, replace(layers, box=fitted(box, 7.0 / high)))
     _write_words(figure, record, t, lines, (width, height))
     frame = record.frames[step]
     error = f", {frame.error_m:.1f} m from the goal" if frame.error_m is not None else ""
@@ -159,8 +159,16 @@ def _film_picture(
     elif t == record.filter_steps and frame.left_m is not None:
         ended = "arrived" if frame.left_m < SUCCESS_M else "missed"
         note += f"\n{ended}: the agent stops {frame.left_m:.1f} m from the goal"
-    figure.text(0.5, (0.44 if view is None else 0.6) / height, note, ha="center", va="top", fontsize=9, color=style.INK)
+    figure.text(0.5, 0.6 / height, note, ha="center", va="top", fontsize=9, color=style.INK)
     return even_picture(figure)
+
+
+def fitted(box: Box, ratio: float) -> Box:
+    """The smallest box around one whose width is `ratio` times its height."""
+    left, right, bottom, top = box
+    wide, high = max(right - left, ratio * (top - bottom)), max(top - bottom, (right - left) / ratio)
+    x, y = (left + right) / 2, (bottom + top) / 2
+    return x - wide / 2, x + wide / 2, y - high / 2, y + high / 2
 
 
 def even_picture(figure: Figure) -> UInt8[np.ndarray, "h w 3"]:
@@ -190,7 +198,7 @@ def _write_words(figure: Any, record: EpisodeRecord, t: int, lines: list[list[in
     step, height = _LETTER_IN / size[0], size[1]
     for line, numbers in enumerate(lines):
         length = sum(len(record.words[k]) + 1 for k in numbers) - 1
-        x, y = 0.5 - length * step / 2, 1 - (0.17 + _LINE_IN * line) / height
+        x, y = 0.5 - length * step / 2, 1 - (_TOP_IN - 0.03 + _LINE_IN * line) / height
         for k in numbers:
             wide = len(record.words[k]) * step
             for share, stops, low in ((action[k], style.BELIEF, -0.125), (seen[k], style.LIKELIHOOD, 0.085)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -176,9 +177,14 @@ class Inspector:
             frames=(),
         )
 
-    def record(self, query: EpisodeQuery) -> EpisodeRecord:
-        """The whole record: a frame for every agent step."""
-        computed = [self._compute(query, step) for step in range(len(query.walk))]
+    def record(
+        self, query: EpisodeQuery, report: Callable[[int, int], None] = lambda done, total: None
+    ) -> EpisodeRecord:
+        """The whole record: a frame for every agent step; `report` is told how many are there."""
+        computed = []
+        for step in range(len(query.walk)):
+            computed.append(self._compute(query, step))
+            report(step + 1, len(query.walk))
         frames = tuple(item.frame for item in computed)
         motion = motion_weights([item.trace for item in computed if item.trace is not None])
         return replace(self.header(query), frames=frames, motion=motion)
