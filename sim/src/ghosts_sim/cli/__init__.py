@@ -25,13 +25,13 @@ ELSEWHERE = {
     "ghosts-houses": ("world",),
     "ghosts": (
         *("backbone", "belief", "demo", "doctor", "episodes", "eval", "export", "film", "report", "runs", "speak"),
-        *("submit", "tiles", "train", "view", "weights"),
+        *("submit", "tiles", "track", "train", "view", "weights"),
     ),
 }
 """Commands of the distributions that build on this one, to say which is missing."""
 KINDS = {
     "try": ("demo", "view", "world"),
-    "look": ("belief", "doctor", "episodes", "film", "report", "runs", "weights"),
+    "look": ("belief", "doctor", "episodes", "film", "report", "runs", "track", "weights"),
     "train and score": ("backbone", "eval", "export", "speak", "submit", "train"),
     "data": ("landmarks", "mattersim", "prepare", "tiles"),
 }
