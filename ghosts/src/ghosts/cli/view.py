@@ -63,11 +63,11 @@ def main(arguments: list[str]) -> None:
     require_models([*run, *options.watch])
     library = Library(data, run, baseline=options.baseline, watch=options.watch)
     # Before the models are read, which takes a while; who comes meanwhile waits for the page.
-    with _listen(options.host, options.port) as door:
+    with listen(options.host, options.port) as door:
         _serve(library, options, door)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there.
 
     Raises:

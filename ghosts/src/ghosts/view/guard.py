@@ -40,10 +40,20 @@ class Guard:
         app: the application behind it.
         hosts: names besides localhost that are this server.
         token: what every request must show, in its address or, after the first one, in a cookie; nothing when empty.
+        most_bytes: of a request's body.
+        command: that started the server, for messages.
     """
 
-    def __init__(self, app: Any, hosts: frozenset[str] = frozenset(), token: str = "") -> None:
+    def __init__(
+        self,
+        app: Any,
+        hosts: frozenset[str] = frozenset(),
+        token: str = "",
+        most_bytes: int = MOST_BYTES,
+        command: str = "ghosts view",
+    ) -> None:
         self.app, self.hosts, self.token = app, LOCAL | hosts, token
+        self.most_bytes, self.command = most_bytes, command
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Handle one connection."""
@@ -55,7 +65,7 @@ class Guard:
         if called not in hosts:
             name = called if called.isascii() and called else "NAME"
             text = f"this server does not answer for {name!r}, only for localhost and what it was told; to call it so, "
-            await _refuse(send, 421, f"{text}start it with: ghosts view --allow-host {name}")
+            await _refuse(send, 421, f"{text}start it with: {self.command} --allow-host {name}")
             return
         origin = headers.get(b"origin")
         # Another port of this machine is another site; a proxy under an allowed name may call this one by another.
@@ -68,16 +78,16 @@ class Guard:
             await _refuse(send, 401, "this server asks for the token in the address that its terminal shows")
             return
         length = headers.get(b"content-length", "0")
-        if not length.isdigit() or int(length) > MOST_BYTES:
-            await _refuse(send, 413, f"a request may hold at most {MOST_BYTES} bytes")
+        if not length.isdigit() or int(length) > self.most_bytes:
+            await _refuse(send, 413, f"a request may hold at most {self.most_bytes} bytes")
             return
         try:
-            body = await asyncio.wait_for(_read(receive), ASK_S)
+            body = await asyncio.wait_for(_read(receive, self.most_bytes), ASK_S)
         except TimeoutError:
             await _refuse(send, 408, f"a request must be whole after {ASK_S:.0f} seconds")
             return
         if body is None:
-            await _refuse(send, 413, f"a request may hold at most {MOST_BYTES} bytes")
+            await _refuse(send, 413, f"a request may hold at most {self.most_bytes} bytes")
             return
         # No script reads the cookie, and no other site's page sends it.
         kept = f"{cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict".encode()
@@ -116,7 +126,7 @@ def _shows(token: str, cookie: str, scope: dict[str, Any], headers: dict[bytes, 
     return any(secrets.compare_digest(item.encode(), token.encode()) for item in shown)
 
 
-async def _read(receive: Any) -> bytes | None:
+async def _read(receive: Any, most_bytes: int) -> bytes | None:
     """The whole body, or None when it is too long (a chunked body does not say so beforehand)."""
     parts: list[bytes] = []
     size = 0
@@ -126,7 +136,7 @@ async def _read(receive: Any) -> bytes | None:
             return b"".join(parts)
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > MOST_BYTES:
+        if size > most_bytes:
             return None
         if not message.get("more_body", False):
             return b"".join(parts)

@@ -64,7 +64,7 @@ def make_app(
     _lists(app, library)
     _queries(app, library)
     _houses(app, library, houses or Houses3D(library))
-    _errors(app)
+    add_errors(app)
     return app
 
 
@@ -322,7 +322,9 @@ def _query(library: Library, body: Ask) -> tuple[Inspector, EpisodeQuery]:
     return inspector, EpisodeQuery(body.scan, body.text, body.heading_rad, walk, path, body.instr_id, body.walked_by)
 
 
-def _errors(app: FastAPI) -> None:
+def add_errors(app: FastAPI) -> None:
+    """Answer every error as JSON."""
+
     def answer(status: int, text: str) -> JSONResponse:
         return JSONResponse({"error": text}, status_code=status)
 
