@@ -25,7 +25,7 @@ _KEPT_NS = 10 * SECOND
 """How long moving transforms are remembered."""
 _COLOURS = {"rgb8": (3, (0, 1, 2)), "bgr8": (3, (2, 1, 0)), "rgba8": (4, (0, 1, 2)), "bgra8": (4, (2, 1, 0))}
 _COLOURS["mono8"] = _COLOURS["8UC1"] = (1, (0, 0, 0))
-_DEPTHS = {"16UC1": ("u2", 0.001), "mono16": ("u2", 0.001), "32FC1": ("f4", 1.0)}
+_DEPTHS = {"16UC1": ("u2", 1000.0), "mono16": ("u2", 1000.0), "32FC1": ("f4", 1.0)}
 _COMPRESSED_HEADER = 12
 """Bytes that compressed_depth_image_transport writes before the PNG."""
 
@@ -68,7 +68,7 @@ def depth_m(message: Any) -> Float32[np.ndarray, "h w"]:
     encoding = encoding_of(message)
     if encoding not in _DEPTHS:
         raise DataError("not a depth image", field="encoding", value=encoding, hint="give 16UC1 or 32FC1")
-    kind, metres = _DEPTHS[encoding]
+    kind, per_metre = _DEPTHS[encoding]
     if hasattr(message, "encoding"):
         values = _rows(message, kind, 1)[..., 0]
     else:
@@ -77,8 +77,10 @@ def depth_m(message: Any) -> Float32[np.ndarray, "h w"]:
         if start < 0 or kind != "u2":
             raise DataError("compressed depth that is no PNG in millimetres", field="format", value=message.format)
         values = np.asarray(_picture(data[start:])).astype(np.uint16)
-    found = values.astype(np.float32) * np.float32(metres)
-    return np.where(np.isfinite(found) & (values != np.iinfo(np.uint16).max if kind == "u2" else found > 0), found, 0)
+    found = values.astype(np.float32) / np.float32(per_metre)
+    # 65535 mm is what Kinect writes where it sees nothing.
+    seen = values != np.iinfo(np.uint16).max if kind == "u2" else np.isfinite(found) & (found > 0)
+    return np.where(seen, found, np.float32(0))
 
 
 def camera_of(info: Any) -> Intrinsics:
@@ -156,6 +158,13 @@ class Frames:
     def known(self, frame: str) -> bool:
         """Whether it has a place in another one."""
         return frame.strip("/") in self._fixed or frame.strip("/") in self._moving
+
+    def root(self, frame: str) -> str:
+        """The frame at the top of the tree."""
+        frame, steps = frame.strip("/"), 0
+        while (frame in self._moving or frame in self._fixed) and steps < 100:
+            frame, steps = self._parent(frame), steps + 1
+        return frame
 
     def newest_ns(self, frame: str) -> int:
         """Until when its place in the world is known; for ever where nothing moves."""
