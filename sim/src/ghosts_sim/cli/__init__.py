@@ -24,14 +24,15 @@ GROUP = "ghosts.commands"
 ELSEWHERE = {
     "ghosts-houses": ("world",),
     "ghosts": (
-        *("backbone", "belief", "demo", "doctor", "episodes", "eval", "export", "film", "report", "runs", "speak"),
-        *("submit", "tiles", "track", "train", "view", "weights"),
+        *("backbone", "belief", "demo", "doctor", "episodes", "eval", "export", "film", "report", "runs", "serve"),
+        *("speak", "submit", "tiles", "track", "train", "view", "weights"),
     ),
 }
 """Commands of the distributions that build on this one, to say which is missing."""
 KINDS = {
     "try": ("demo", "view", "world"),
-    "look": ("belief", "doctor", "episodes", "film", "report", "runs", "track", "weights"),
+    "look": ("belief", "doctor", "episodes", "film", "report", "runs", "weights"),
+    "on a robot": ("serve", "track"),
     "train and score": ("backbone", "eval", "export", "speak", "submit", "train"),
     "data": ("landmarks", "mattersim", "prepare", "tiles"),
 }
