@@ -12,11 +12,12 @@ from typing import Any
 
 import cv2
 import numpy as np
-from jaxtyping import Float
 
 from ghosts.agent.frames import BoundingBox, Description
 from ghosts.agent.tracker import GoalTracker
 from ghosts.driving.floor import floor_up
+from ghosts.recordings.frame import Choice, Frame
+from ghosts.recordings.open import open_recording
 from ghosts_sim.errors import DataError
 from ghosts_sim.geometry import lattice_cells, pixel_rays
 from ghosts_sim.types import Intrinsics, Pose
@@ -29,26 +30,18 @@ _SAME_M = 0.3
 _OVERLAP = 0.3
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """One RGB-D image of a recording."""
-
-    rgb: np.ndarray
-    depth_m: Float[np.ndarray, "h w"]
-    pose: Pose
-    camera: Intrinsics
-
-
 def read_recordings(data: Path) -> dict[str, list[Frame]]:
     """The recordings that a folder holds, of `kitchen`, `office` (7-Scenes) and `house` (a quaternion per line).
 
     Raises:
         DataError: it holds none.
     """
-    found = {}
-    for name in ("kitchen", "office"):
-        if (data / name / "camera-intrinsics.txt").is_file():
-            found[name] = _seven_scenes(data / name)
+    whole = Choice(hz=1000.0)
+    found = {
+        name: list(open_recording(data / name, whole).frames())
+        for name in ("kitchen", "office")
+        if (data / name).is_dir()
+    }
     if (data / "house" / "pose.txt").is_file():
         found["house"] = _house(data / "house")
     if not found:
@@ -56,54 +49,18 @@ def read_recordings(data: Path) -> dict[str, list[Frame]]:
     return found
 
 
-def _seven_scenes(folder: Path) -> list[Frame]:
-    k = np.loadtxt(folder / "camera-intrinsics.txt")
-    names = [file.name.split(".")[0] for file in sorted(folder.glob("*.pose.txt"))]
-    matrices = [np.loadtxt(folder / f"{name}.pose.txt") for name in names]
-    pictures = [_picture(next(folder.glob(f"{name}.color.*"))) for name in names]
-    depths = [_depth_m(folder / f"{name}.depth.png") for name in names]
-    rows, cols = depths[0].shape
-    camera = Intrinsics.from_k(k, cols, rows)
-    gravity = folder / "gravity-direction.txt"
-    up = -np.loadtxt(gravity) if gravity.is_file() else _up(depths, matrices, camera)
-    return [
-        Frame(rgb, depth, Pose.from_matrix(matrix, up), camera)
-        for rgb, depth, matrix in zip(pictures, depths, matrices, strict=True)
-    ]
-
-
 def _house(folder: Path) -> list[Frame]:
-    rows = np.loadtxt(folder / "pose.txt")
-    camera = Intrinsics.from_focal(640, 480, 518.0, 519.0, 325.5, 253.5)  # slambook2, chapter 5
-    pictures = [_picture(folder / "color" / f"{number + 1}.png") for number in range(len(rows))]
-    depths = [_depth_m(folder / "depth" / f"{number + 1}.pgm") for number in range(len(rows))]
-    up = _up(depths, [Pose.from_ros(row[:3], row[3:]).matrix for row in rows], camera)
-    return [
-        Frame(rgb, depth, Pose.from_ros(row[:3], row[3:], up=up), camera)
-        for rgb, depth, row in zip(pictures, depths, rows, strict=True)
-    ]
-
-
-def _up(depths: Sequence[np.ndarray], matrices: Sequence[np.ndarray], camera: Intrinsics) -> Any:
-    """Which way is up in a world that does not say: by the floor in the first frame that shows it."""
-    found = (floor_up(depth, matrix, camera) for depth, matrix in zip(depths, matrices, strict=True))
-    return next(up for up in found if up is not None)
-
-
-def _picture(file: Path) -> np.ndarray:
-    return _read(file)[..., ::-1]
-
-
-def _depth_m(file: Path) -> np.ndarray:
-    raw = _read(file)
-    return np.where(raw == 65535, 0, raw).astype(np.float32) / 1000.0
-
-
-def _read(file: Path) -> np.ndarray:
-    image = cv2.imread(str(file), cv2.IMREAD_UNCHANGED)
-    if image is None:
-        raise DataError("no picture, or a damaged one", file=file, hint="copy the recording again")
-    return image
+    """Of slambook2, chapter 5. Its world is the first camera's: the floor says which way is up."""
+    camera, up, frames = Intrinsics.from_focal(640, 480, 518.0, 519.0, 325.5, 253.5), None, []
+    for number, row in enumerate(np.loadtxt(folder / "pose.txt")):
+        rgb = cv2.imread(str(folder / "color" / f"{number + 1}.png"))
+        depth = cv2.imread(str(folder / "depth" / f"{number + 1}.pgm"), cv2.IMREAD_UNCHANGED)
+        if rgb is None or depth is None:
+            raise DataError(f"picture {number + 1} is missing", file=folder, hint="copy the recording again")
+        depth_m = depth.astype(np.float32) / 1000.0
+        up = up or floor_up(depth_m, Pose.from_ros(row[:3], row[3:]).matrix, camera)
+        frames.append(Frame(number, rgb[..., ::-1], depth_m, Pose.from_ros(row[:3], row[3:], up=up), camera))
+    return frames
 
 
 def reprojection_m(frames: Sequence[Frame]) -> tuple[float, float]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from driving.test_occupancy import views
-from ghosts.agent.frames import BoundingBox, Description
+from ghosts.agent.frames import BoundingBox, Description, to_views
 from ghosts.agent.sensors import Detection, Views
 from ghosts.agent.tracker import GoalTracker
 from ghosts.driving.floor import find_floor, floor_up
@@ -18,6 +21,7 @@ from ghosts.mapping.labels import FLOOR, VIEWPOINT
 from ghosts.run.tracker import load_tracker
 from ghosts_houses.body.ground import make_ground
 from ghosts_sim.errors import ConfigError
+from ghosts_sim.landmarks.captioners import read_lines
 from ghosts_sim.rotations import level
 from ghosts_sim.types import Intrinsics, Pose
 from handmade import handmade_house
@@ -97,6 +101,18 @@ def test_depth_gives_floor_ways_and_where_one_can_stand(around: Views, tracker: 
     assert Surroundings().occupancy() is None
 
 
+def test_a_robot_that_goes_far_keeps_what_is_near(around: Views, tracker: GoalTracker) -> None:
+    seen, spots = Surroundings(reader(tracker)).see(around), np.array([(4.5, 4.0), (1.0, 6.5)])
+    for away_m in (18.0, 40.0, 300.0):
+        far, away = around.camera_to_world.copy(), np.array([away_m, -away_m])
+        far[:, :2, 3] += away
+        there = seen.see(replace(around, camera_to_world=far))
+        assert there.standable(spots + away).tolist() == [True, False]
+        # What is 48 m behind is forgotten: there it is not known where one can stand.
+        assert there.standable(spots).tolist() == [True, away_m > 20.0]
+        assert len(names_at(there, VIEWPOINT)) >= 2
+
+
 def test_words_lie_where_the_camera_looks(around: Views, tracker: GoalTracker) -> None:
     start = Surroundings(reader(tracker))
     told = Description("a kitchen", (BoundingBox("chair", BOX), BoundingBox("stove", BOX)))
@@ -118,6 +134,26 @@ def test_words_lie_where_the_camera_looks(around: Views, tracker: GoalTracker) -
     moved[:, 0, 3] += PLACE_M + 0.1
     onward = seen.see(replace(around, camera_to_world=moved))
     assert (len(seen.places_m), len(onward.places_m), len(onward.said)) == (1, 2, 0)
+
+
+def test_words_are_read_as_those_of_training(tracker: GoalTracker) -> None:
+    """A camera without depth, 1.5 m up, is a viewpoint of R2R: the same pixels give the same points."""
+    camera, edges = Intrinsics(640, 480, math.radians(60.0)), (200.0, 100.0, 320.0, 420.0)
+    line: dict[str, Any] = {"viewpoint": "a", "heading": 60.0, "text": "a kitchen with a table", "boxes": []}
+    line["boxes"] = [{"label": "chair", "box": list(edges), "confidence": 0.8}]
+    views = read_lines(json.dumps(line).encode(), Path("lines"))["a"]
+    at = np.array([1.0, 2.0, 1.5])
+    expected = reader(tracker).pictures.points(views, at)
+    pose = Pose(*at.tolist(), math.radians(60.0))
+    told = {0: Description("a kitchen with a table", (BoundingBox("chair", edges, 0.8),))}
+    seen = Surroundings(reader(tracker)).see(to_views(None, None, pose, camera)[0], told)
+    points, _ = seen.points()
+    floor = reader(tracker).labels.labels.structure_id(FLOOR)
+    said = points.label_id != floor
+    assert points.label_id[said].tolist() == expected.label_id.tolist()
+    assert len(expected.label_id) > 8
+    np.testing.assert_allclose(points.xyz_m[said], expected.xyz_m, atol=1e-6)
+    np.testing.assert_allclose(points.weight[said], expected.weight)
 
 
 def test_a_place_is_one_observation(around: Views, tracker: GoalTracker) -> None:

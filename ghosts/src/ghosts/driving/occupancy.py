@@ -137,6 +137,20 @@ def _lowered(columns: UInt64[np.ndarray, "y x"], by: int) -> UInt64[np.ndarray, 
     return columns >> np.uint64(by) if by > 0 else columns << np.uint64(-by)
 
 
+def centred(space: Space, x_m: float, y_m: float) -> Space:
+    """The same space around another place, if that lies a third of its side away; what is left behind is forgotten."""
+    moved = np.array(space.cell(x_m, y_m)) - _SIDE // 2
+    if np.abs(moved).max() < _SIDE // 3:
+        return space
+    to = tuple(slice(max(0, -by), max(0, min(_SIDE, _SIDE - by))) for by in moved.tolist())
+    of = tuple(slice(max(0, by), max(0, min(_SIDE, _SIDE + by))) for by in moved.tolist())
+    kept = {name: np.zeros_like(getattr(space, name)) for name in ("columns", "below", "blocked")}
+    for name, values in kept.items():
+        values[to] = getattr(space, name)[of]
+    first_m = space.first_m + CELL_M * np.array([moved[1], moved[0], 0.0])
+    return replace(space, first_m=first_m, **kept)
+
+
 def bump(space: Space, x_m: float, y_m: float) -> Space:
     """Remember that something unseen is at a place."""
     blocked = space.blocked.copy()

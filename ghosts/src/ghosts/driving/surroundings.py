@@ -24,7 +24,7 @@ from ghosts.agent.frames import Description
 from ghosts.agent.sensors import NamedLabels, Views, box_depth_m
 from ghosts.config import LandmarkConfig
 from ghosts.driving.floor import Floor, find_floor
-from ghosts.driving.occupancy import CELL_M, Space, reach, see, standable
+from ghosts.driving.occupancy import CELL_M, Space, centred, reach, see, standable
 from ghosts.driving.places import Exploration, Place, find_places
 from ghosts.mapping.labels import DETECTION, DOWN, FLOOR, UP, VIEWPOINT
 from ghosts.mapping.landmark_views import LandmarkView
@@ -142,7 +142,7 @@ class Surroundings:
         ground_m = eyes_m - camera_m
         last = self.places_m[-1]
         places = (*self.places_m[:-1], (last[0], last[1], ground_m)) if self.camera_m != camera_m else self.places_m
-        space = self.space or Space.around(Pose(x_m, y_m, eyes_m, 0.0), camera_m)
+        space = centred(self.space or Space.around(Pose(x_m, y_m, eyes_m, 0.0), camera_m), x_m, y_m)
         feet_m = space.feet_m
         space = see(space, _thinned(views), ground_m, _LEAST)
         if any(math.dist(foot[:2], (x_m, y_m)) < 2 * CELL_M for foot in feet_m[-20:]):

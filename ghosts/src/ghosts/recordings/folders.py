@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 from jaxtyping import Float
 
+from ghosts.driving.floor import floor_up
 from ghosts.recordings.frame import Choice, Frame, Recording
 from ghosts_sim.errors import DataError
 from ghosts_sim.files import listed, read_text
@@ -29,7 +30,8 @@ _TOGETHER_S = 0.02
 def open_seven_scenes(folder: Path, choice: Choice) -> Recording:
     """A folder with frame-000000.color.png (or .jpg), .depth.png and .pose.txt.
 
-    `camera-intrinsics.txt` holds K, and `gravity-direction.txt` (where the world is not level) where gravity points.
+    `camera-intrinsics.txt` holds K, `gravity-direction.txt` where gravity points. Without it, the floor in the first
+    image that shows one says which way is up.
     """
     poses = listed(folder, "frame-*.pose.txt")
     calibration, gravity = folder / "camera-intrinsics.txt", folder / "gravity-direction.txt"
@@ -38,13 +40,13 @@ def open_seven_scenes(folder: Path, choice: Choice) -> Recording:
         hint = "write the 3 × 3 matrix K of the camera there, or give it with --k"
         matrix = _table(calibration, (3, 3), hint)
         k = (float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 2]), float(matrix[1, 2]))
-    up = -_table(gravity, (3,)) if gravity.is_file() else np.array([0.0, 0.0, 1.0])
-    missing = () if gravity.is_file() else ("gravity-direction.txt: the world is taken to be level, with z up",)
+    known_up = -_table(gravity, (3,)) if gravity.is_file() else None
+    missing = () if gravity.is_file() else ("gravity-direction.txt: the first floor in sight says which way is up",)
     numbers = [int(file.name[6:12]) for file in poses]
     found = (f"7-Scenes: {len(poses)} frames", f"K = {' '.join(f'{value:g}' for value in k)}")
 
     def frames() -> Iterator[Frame]:
-        due = -math.inf
+        due, up = -math.inf, known_up
         for number, file in zip(numbers, poses):
             when_ns = round(number / SEVEN_SCENES_HZ * 1e9)
             matrix = _table(file, (4, 4))
@@ -59,7 +61,13 @@ def open_seven_scenes(folder: Path, choice: Choice) -> Recording:
                 raise DataError("no such file", file=folder / f"{stem}.color.png", hint="copy the recording again")
             rgb, depth = _colours(colour), _depth(folder / f"{stem}.depth.png")
             depth_m = np.where(depth == _NO_READING, 0.0, depth / 1000.0).astype(np.float32)
-            yield Frame(when_ns, rgb, depth_m, Pose.from_matrix(matrix, up), _camera(k, rgb))
+            camera = _camera(k, rgb)
+            if up is None:
+                floor = floor_up(depth_m, matrix, camera)
+                if floor is None:  # nothing is level before the floor was seen
+                    continue
+                up = np.array(floor)
+            yield Frame(when_ns, rgb, depth_m, Pose.from_matrix(matrix, up), camera)
 
     return Recording(found, frames, (numbers[-1] - numbers[0]) / SEVEN_SCENES_HZ, missing)
 
