@@ -57,6 +57,7 @@ def load_tracker(
                 f"{run} reads {model.config.mapper.features} features, but {backbone} gives {features.channels}; "
                 "name the backbone it was trained on"
             )
+        features = features.to(device)
     assert reading.vocabulary is not None, "a run knows its words"
     names = NamedLabels(labels, reading.landmarks.vectors) if labels is not None else None
     if names is None and perception is not None:
