@@ -159,6 +159,19 @@ def test_how_walks_end(client: TestClient) -> None:
     assert [kept["arrived"]["total"], kept["missed"]["total"]] == [len(arrived), len(every) - len(arrived)]
 
 
+def test_a_walk_in_words(combs: Path, photos: Path, run: Path, pictured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library, told = Library([combs, photos], [run, pictured]), list[Any]()
+    monkeypatch.setattr(library, "_speakers", lambda world: (world, world))  # the shipped one takes seconds
+    monkeypatch.setattr("ghosts.view.library.describe", lambda *given: told.append(given[2:]) or "Go on.")
+    client = TestClient(make_app(library), base_url=LOCAL)
+    worlds = {item["id"]: item["describes"] for item in client.get("/api/library").json()["worlds"]}
+    assert worlds == {"combs": True, "photos": False}
+    header = pick(client)
+    body = query(header, walk=header["walk"][:2])
+    assert client.post("/api/describe", json=body).json() == {"text": "Go on."}
+    assert told == [(header["scan"], header["walk"][:2], header["start_heading_rad"])]
+
+
 def test_what_is_read_of_an_instruction(client: TestClient) -> None:
     told = client.post("/api/read", json={"world": "combs", "model": "small", "text": "walk to the helicopter"}).json()
     assert told == {"notes": ["2 of 4 words unknown: to, helicopter"], "doubts": []}

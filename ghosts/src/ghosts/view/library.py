@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
-from ghosts.data.dataset import DataShelf
+from ghosts.data.dataset import Dataset, DataShelf
 from ghosts.data.examples import TRAIN, Example
 from ghosts.methods.build import build_model
 from ghosts.methods.hand_coded import hand_coded
 from ghosts.methods.hand_coded.settings import HandCodedModelConfig
 from ghosts.run.load import Run, find_checkpoint, load_run
+from ghosts.run.speak import describe
 from ghosts.view.ends import Ends
 from ghosts.view.inspector import Inspector
 from ghosts.view.paint import Painting, paint
@@ -26,6 +27,7 @@ from ghosts.view.panorama import equirect, jpeg, straight_ahead
 from ghosts.view.query import EpisodeQuery
 from ghosts.view.record import EpisodeRecord
 from ghosts.view.watch import Watched
+from ghosts.weights import shipped
 from ghosts_houses.draw.floor_plan import make_floor_plan, places_of
 from ghosts_sim.dataroot import DataRoot
 from ghosts_sim.episodes import nearest_episodes
@@ -33,7 +35,7 @@ from ghosts_sim.errors import ConfigError, DataError, GhostsError, UnknownNameEr
 from ghosts_sim.store import PanoramaStore
 
 _PANORAMA_BYTES = 96 << 20
-HAND_CODED = "hand-coded"
+HAND_CODED, SPEAKER = "hand-coded", "landmarks-speaker"
 
 
 class Library:
@@ -58,7 +60,8 @@ class Library:
         self._files = {name: find_checkpoint(path).resolve() for name, path in zip(_names(runs), runs)}
         self._watched = dict(zip(list(self._runs)[len(runs) - len(watched) :], watched))
         self._stamps = {name: item.stamp for name, item in self._watched.items()}
-        self._shelf = DataShelf(len(roots) * len(runs))
+        self._shelf = DataShelf(len(roots) * (len(runs) + 1))
+        self._speakers = lru_cache(maxsize=len(roots))(self._speaker)
         self.models = [*self._runs, *([HAND_CODED] if baseline and HAND_CODED not in self._runs else [])]
         """Names."""
         self._inspectors: dict[tuple[str, str], Inspector | GhostsError] = {}
@@ -179,6 +182,28 @@ class Library:
             for item in inspector.data.examples(split)
             if (not scan or item.scan == scan) and all(word in f"{item.instr_id} {item.text}".lower() for word in words)
         ]
+
+    def can_describe(self, world: str) -> bool:
+        """Whether the shipped speaker can put walks of a world into words: it reads labels."""
+        return self.root(world).path.joinpath("landmarks").is_dir() and SPEAKER in shipped()
+
+    def describe(self, world: str, query: EpisodeQuery) -> str:
+        """The walk of a query in words, by the shipped speaker.
+
+        Raises:
+            GhostsError: it cannot read this world, or the walk has one viewpoint alone.
+        """
+        if not self.can_describe(world):
+            raise ConfigError(f"{SPEAKER} describes walks of worlds with landmarks/, which {world} has not")
+        ids = self.root(world).graph(query.scan).ids
+        with self._reading:
+            run, data = self._speakers(world)
+            return describe(run, data, query.scan, [ids[row] for row in query.walk], query.heading_rad)
+
+    def _speaker(self, world: str) -> tuple[Run, Dataset]:
+        run = load_run(Path(SPEAKER))
+        run.model.eval()
+        return run, self._shelf.get(self.roots[world], run.reading)
 
     def _ends(self, inspector: Inspector, split: str, scan: str) -> Ends:
         return Ends(inspector, self.episodes(inspector, split, scan))

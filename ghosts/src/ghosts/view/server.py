@@ -102,7 +102,14 @@ def _lists(app: FastAPI, library: Library) -> None:
         for world, model in library.pairs():
             inspector = library.inspector(world, model)
             entry = worlds.setdefault(
-                world, {"id": world, "models": [], "scans": inspector.data.scans, "splits": library.splits(inspector)}
+                world,
+                {
+                    "id": world,
+                    "models": [],
+                    "scans": inspector.data.scans,
+                    "splits": library.splits(inspector),
+                    "describes": library.can_describe(world),
+                },
             )
             about = {
                 "id": model,
@@ -211,6 +218,13 @@ def _queries(app: FastAPI, library: Library) -> None:
         inspector, query = _query(library, body)
         frames = (inspector.frame(query, step) for step in range(len(query.walk)))
         return [{name: getattr(frame, name) for name in LINE} for frame in frames]
+
+    @app.post("/api/describe")
+    async def describe(body: Ask) -> dict[str, str]:
+        return await to_thread.run_sync(described, body, limiter=walks)
+
+    def described(body: Ask) -> dict[str, str]:
+        return {"text": library.describe(body.world, _query(library, body)[1])}
 
     @app.post("/api/walk")
     async def walk(body: Ask) -> dict[str, Any]:

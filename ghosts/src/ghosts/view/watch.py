@@ -24,14 +24,14 @@ class Watched:
 
     @property
     def checkpoint(self) -> Path:
-        """The best weights so far; before anything was scored, the last ones.
+        """The newest weights, whether they are the best so far or not.
 
         Raises:
             DataError: there are none yet.
         """
-        for name in (BEST, LAST):
-            if (self.folder / name).is_file():
-                return self.folder / name
+        there = [self.folder / name for name in (BEST, LAST) if (self.folder / name).is_file()]
+        if there:
+            return max(there, key=lambda file: file.stat().st_mtime_ns)
         hint = "wait for its first checkpoint, or name another with --watch"
         raise DataError("no checkpoint in this folder yet", file=self.folder, hint=hint)
 

@@ -146,6 +146,7 @@
   const settle = () => {
     if (!state.question) return;
     const { text, instr_id: id, model, walk, walked_by: by } = state.question;
+    $("describe").hidden = !world()?.describes;
     $("text").value = text;
     if ([...$("model").options].some(({ value }) => value === model)) $("model").value = model;
     $("walk").value = by === FIXED ? FIXED : "";
@@ -358,6 +359,15 @@
   });
   $("walkon").addEventListener("click", chosen(walkOn));
   $("toend").addEventListener("click", chosen(toTheEnd));
+  // The way so far in words, ready to be asked.
+  $("describe").addEventListener("click", chosen(async () => {
+    const walk = state.question.walk.slice(0, player.step + 1);
+    if (walk.length < 2) return say("Walk somewhere first: a way has two viewpoints or more.", true);
+    say("Putting the way into words…");
+    const { text } = await tell("/api/describe", { ...source.body(state.question), walk });
+    $("text").value = text;
+    say(`The speaker says: “${text}” Ask, and see whether it leads there.`);
+  }));
   $("again").addEventListener("click", chosen(again));
   $("undo").addEventListener("click", chosen(undo));
   $("random").addEventListener("click", chosen(() => {
