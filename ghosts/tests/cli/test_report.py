@@ -73,7 +73,7 @@ def test_one_file_under_two_names_is_said(
     main(["report", "--data", str(combs), *both, "--episode", "301_2", "--out", str(out)])
     line = "small' is the same file as small: they believe the same"
     assert line in capsys.readouterr().out
-    assert html.escape(line) in out.read_text(encoding="utf-8").split("<main>")[0]
+    assert html.escape(line) in out.read_text(encoding="utf-8").split("</main>")[0]
 
 
 def test_chosen_episodes_and_records(
@@ -163,7 +163,7 @@ def test_a_film_of_two_models(combs: Path, baseline: Path, tmp_path: Path) -> No
         (["film", "--out", "x.avi"], "a film is written as .mp4 or .gif"),
         (["report", "--split", "nowhere"], "unknown split 'nowhere'"),
         (["report", "--episode", "nobody"], "unknown episode 'nobody'"),
-        (["belief", "--out", "x", "--step", "99", "--walk", "fixed"], "--step must lie in 0..7"),
+        (["belief", "--out", "x", "--step", "99", "--walk", "fixed"], "--step must lie in 1..8"),
     ],
 )
 def test_wrong_words_are_named(

@@ -186,17 +186,19 @@ _PAGE = """<!doctype html>
 </style>
 </head>
 <body class="report">
-<header class="bar"><h1>{title}</h1><span>{about}</span></header>
+<header class="bar"><h1>{title}</h1><p class="lead">Where would somebody who follows these words end? <b>Orange = likely.</b></p></header>
 <main>
 {headline}
-<h2>Episodes</h2>
-<div id="episodes"></div>
 <p id="message" role="status" class="bad"></p>
 <div class="which"><button id="before" title="[" aria-label="episode before">‹</button>
 <button id="after" title="]" aria-label="next episode">›</button><h2 id="title"></h2></div>
 <p id="related" class="related"></p>
+<blockquote id="said"></blockquote>
 <div id="player"></div>
+<h2>All instructions</h2>
+<div id="episodes"></div>
 {evaluation}
+<p>{about}</p>
 <footer>Keys: ← → filter step · ↑ ↓ agent step · space play filter · p play walk · [ ] other episode · a d look left, right · 0 whole map.</footer>
 </main>
 <script type="application/json" id="data">{data}</script>

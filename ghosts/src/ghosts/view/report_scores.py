@@ -74,9 +74,8 @@ def headline_html(arrived: Mapping[str, tuple[int, int]], scores: Mapping[str, G
         if name not in arrived
     ]
     words = (
-        "<b>Arrived</b>: the agent stops less than 3 m, by the shortest walk, from where the instruction leads. "
-        "<b>Belief</b>: where the model thinks the instruction leads; the darker, the likelier. "
-        "✕ is the best guess, the place with most of the belief within 3 m. <b>Sure to be within 3 m</b> is how much."
+        "<b>Arrived</b>: the agent stops less than 3 m, by the shortest walk, from where the words lead. ✕ is its best "
+        "guess of that place; <b>sure</b> is how much of the orange lies within 3 m of it."
     )
     return f"<section class='headline'>{''.join(lines)}<p>{words}</p></section>"
 

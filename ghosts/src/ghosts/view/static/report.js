@@ -41,6 +41,7 @@
     const { step = episode.models[0].walk.length - 1, t } = where;
     list.mark(episode.name);
     $("title").textContent = `Episode ${episode.name.replace(/^episode /, "")}: ${episode.note}`;
+    $("said").textContent = `“${episode.models[0].text}”`;
     related();
     await player.open(episode.models.map(({ frames: _, motion: __, ...header }, k) => ({
       header: { ...header, number, model_number: k }, source, scene: data.scenes[header.scan],
@@ -57,7 +58,7 @@
   // Every instruction of the evaluation; those that can be looked into are buttons.
   const open = new Map(data.episodes.map(({ name }, k) => [name, k]));
   const note = ({ name, error_m: off }) => [open.has(name) ? data.episodes[open.get(name)].note : "", off === null ? "" : `fixed walk: predicted ${off.toFixed(1)} m off`].filter(Boolean).join(" · ");
-  const far = (item) => item.left_m ?? item.error_m ?? 0, orders = { best: (a, b) => far(a) - far(b), worst: (a, b) => far(b) - far(a), looked: (a, b) => open.has(b.name) - open.has(a.name) };
+  const far = (item) => item.left_m ?? item.error_m ?? 0, orders = { best: (a, b) => far(a) - far(b), worst: (a, b) => far(b) - far(a), looked: (a, b) => (open.get(a.name) ?? Infinity) - (open.get(b.name) ?? Infinity) || 0 };
   const list = new Ghosts.EpisodeList($("episodes"), {
     sorts: [["looked", "those to look into first"], ["best", "best first"], ["worst", "worst first"], ["listed", "as listed"]],
     ends: data.list.some(({ left_m }) => left_m !== null),
