@@ -164,9 +164,12 @@ def test_figures_are_written_in_all_kinds(record: EpisodeRecord, scene: dict[str
         save_figure(attention_figure(record), tmp_path / "x.doc")
 
 
-def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path) -> None:
+def test_films(record: EpisodeRecord, scene: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     short = replace(record, frames=record.frames[:1], walk=record.walk[:1])
     pictures = list(film_pictures([short], scene))
+    assert caplog.text == ""  # matplotlib has nothing to say about limits
+    # The bars over words, and all else, keep off the frame's upper edge.
+    assert all((picture[:8] == 255).all() for picture, _ in pictures)
     assert [hold for _, hold in pictures] == [1, 1, 1, 1, 3]
     assert len({picture.shape for picture, _ in pictures}) == 1
     assert np.abs(pictures[0][0].astype(int) - pictures[-1][0]).max() > 60
