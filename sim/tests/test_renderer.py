@@ -83,10 +83,10 @@ def test_data_root_errors(tmp_path: Path) -> None:
         data.episodes("trian")
     with pytest.raises(UnknownNameError, match="unknown scan"):
         data.graph("nowhere")
-    with pytest.raises(DataError, match="no scans/ folder.*ghosts prepare --raw"):
+    with pytest.raises(DataError, match=r"no scans/ folder.*ghosts prepare --raw"):
         data.panoramas()
     (tmp_path / "root" / "world.json").write_text('{"command": "ghosts world --out DIR --houses 3"}')
-    with pytest.raises(DataError, match="no scans/ folder.*ghosts world --out .*root --houses 3"):
+    with pytest.raises(DataError, match=r"no scans/ folder.*ghosts world --out .*root --houses 3"):
         data.panoramas()
 
 
