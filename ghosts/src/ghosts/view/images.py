@@ -24,6 +24,11 @@ ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--
 """Software draws, three dimensions too."""
 _PATIENCE_MS, _REST_MS = 120_000, 2000
 """How long a page may take, and how long it gets to draw what came last."""
+_WHOLE = """() => {
+  const { panes: [{ scene }], pano } = Ghosts.shown_player, average = document.getElementById("average");
+  return (!scene.images || pano.source) && (!average || average.textContent);
+}"""
+"""The panorama is there, and in the viewer how many instructions arrive."""
 
 
 def remake_images(
@@ -150,6 +155,7 @@ def _photograph(
                 report.resolve().as_uri() if of_report else f"{served.address}#{urlencode({**shown, **shot.link})}"
             )
             page.wait_for_selector("[data-part=stepnote]:has-text('of ')")
+            page.wait_for_function(_WHOLE)
             if shot.driven:
                 _drive(page)
             page.wait_for_timeout(_REST_MS)
