@@ -9,14 +9,15 @@ import random
 import runpy
 import sys
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
 STEPS = 12
+Drive = Callable[[Path], Any]
+"""Runs a program of a checkout and returns what it saw."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,24 @@ def _windows() -> None:
     cv2.waitKey = lambda *_: next(keys)
 
 
+class _Absent(types.ModuleType):
+    """A package that is not installed and whose work nothing here asks for; it has every name."""
+
+    __path__ = ()  # a package's
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
 def _packages(*names: str) -> Callable[[], None]:
     def apply() -> None:
         for name in names:
             if importlib.util.find_spec(name) is None:
-                sys.modules[name] = types.ModuleType(name)
+                sys.modules[name] = _Absent(name)
+                if "." in name:
+                    setattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2], sys.modules[name])
 
     return apply
 
@@ -63,16 +77,20 @@ def _packages(*names: str) -> Callable[[], None]:
 NODE = Change("networkx ≥ 2.4: `Graph.node` is `Graph.nodes`", _graph_node)
 COPY = Change("NumPy ≥ 2: `np.array(…, copy=False)` is `np.asarray(…)`", _array_without_copy)
 WINDOWS = Change("windows: opencv-python instead of its headless form (here: stand-ins)", _windows)
-FEATURES = Change("its own packages (here: stand-ins for h5py and jsonlines)", _packages("h5py", "jsonlines"))
+
+
+def absent(*names: str) -> Change:
+    """Packages of its own that read features, which are made up here."""
+    return Change(f"its own packages (here: stand-ins for {', '.join(names)})", _packages(*names))
 
 
 def plain(value: Any) -> Any:
     """The same as JSON can write it."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def places(locations: Any) -> list[Any]:
@@ -146,40 +164,95 @@ def panoramas(checkout: Path) -> Any:
     return seen
 
 
-def duet(checkout: Path) -> Any:
-    """DUET's R2R environment, with 64 simulators."""
-    sys.path.insert(0, str(checkout / "map_nav_src"))
-    env = importlib.import_module("r2r.env")
-    data = [
-        {**item, "instr_id": f"{item['path_id']}_0", "instruction": item["instructions"][0], "instr_encoding": [1]}
-        for item in json.loads(Path("tasks/R2R/data/R2R_train.json").read_text())
+def episodes() -> list[dict[str, Any]]:
+    """One of a single instruction for each path, as DUET and its successors read them."""
+    paths = json.loads(Path("tasks/R2R/data/R2R_train.json").read_text())
+    text = {"instr_encoding": [1], "raw_idx": 0}
+    return [
+        {**item, "instr_id": f"{item['path_id']}_0", "instruction": item["instructions"][0], **text} for item in paths
     ]
-    features = types.SimpleNamespace(get_image_feature=lambda *_: np.zeros((36, 4), np.float32))
-    batch = env.R2RNavBatch(features, data, "connectivity", batch_size=64)
-    seen, draw, observations = [], random.Random(0), batch.reset()
-    for _ in range(STEPS):
-        seen += [[shown(item), item["position"], item["candidate"], item["distance"]] for item in observations]
-        for number, item in enumerate(observations):
-            to = draw.choice(item["candidate"])
-            where = ([item["scan"]], [to["viewpointId"]], [draw.uniform(0, 6)], [0])
-            batch.env.sims[number].newEpisode(*where)
-        observations = batch.step(actions(batch._get_obs(), draw))
-    return seen
+
+
+def features() -> dict[str, np.ndarray]:
+    """Those of every viewpoint of the episodes' scans: zeros."""
+    views = np.zeros((36, 4), np.float32)
+    scans = sorted({item["scan"] for item in episodes()})
+    return {f"{scan}_{item['image_id']}": views for scan in scans for item in records(scan)}
+
+
+def records(scan: str) -> list[dict[str, Any]]:
+    """A scan's connectivity file."""
+    found: list[dict[str, Any]] = json.loads(Path(f"connectivity/{scan}_connectivity.json").read_text())
+    return found
+
+
+def duet(
+    folder: str, kind: str = "R2RNavBatch", more: Callable[[Any], tuple[Any, ...]] = lambda env: (), count: int = 64
+) -> Drive:
+    """The R2R environment of DUET and its kin.
+
+    Args:
+        folder: where it lies.
+        kind: name of its class.
+        more: what its constructor takes beside the graphs; it may also replace what reads features.
+        count: of simulators.
+    """
+
+    def drive(checkout: Path) -> Any:
+        sys.path.insert(0, str(checkout / folder))
+        env = importlib.import_module("r2r.env")
+        made_up = types.SimpleNamespace(get_image_feature=lambda *_: np.zeros((36, 4), np.float32))
+        batch = getattr(env, kind)(made_up, episodes(), "connectivity", *more(env), batch_size=count)
+        seen, draw, observations = [], random.Random(0), batch.reset()
+        for _ in range(STEPS):
+            seen += [[shown(item), item.get("position"), item["candidate"], item["distance"]] for item in observations]
+            for number, item in enumerate(observations):
+                to = draw.choice(item["candidate"])
+                where = ([item["scan"]], [to["viewpointId"]], [draw.uniform(0, 6)], [0])
+                batch.env.sims[number].newEpisode(*where)
+            observations = batch.step(actions(batch._get_obs(), draw))
+        return seen
+
+    return drive
+
+
+def _candidates(env: Any) -> tuple[str]:
+    """NavGPT-2 reads candidates from a file: made from the graphs."""
+    made = {}
+    for scan in {item["scan"] for item in episodes()}:
+        rows = records(scan)
+        for row in rows:
+            near = [(k, item) for k, item in enumerate(rows) if row["unobstructed"][k] and item["included"]]
+            made[f"{scan}_{row['image_id']}"] = {
+                item["image_id"]: [k % 36, k % 36, 1.0, 0.1 * k, 0.0, item["pose"][3:12:4]] for k, item in near
+            }
+    Path("candidates.json").write_text(json.dumps(made))
+    return ("candidates.json",)
+
+
+def _maps(env: Any) -> tuple[()]:
+    """GridMM projects depth and patches of every view onto a map."""
+    folder = Path("../datasets/R2R/features")
+    folder.mkdir(parents=True, exist_ok=True)
+    where = {
+        f"{scan}_{row['image_id']}": dict(zip("xyz", row["pose"][3:12:4]))
+        for scan in {item["scan"] for item in episodes()}
+        for row in records(scan)
+    }
+    (folder / "viewpoint_info.json").write_text(json.dumps(where))
+    depth, patches = np.full((36, 128, 128), 8000, np.uint16), np.zeros((12, 50, 768), np.float16)
+    env.DepthFeaturesDB = lambda file: types.SimpleNamespace(get_image_feature=lambda *_: depth)
+    env.SemanticFeaturesDB = lambda file: types.SimpleNamespace(get_image_feature=lambda *_: patches)
+    return ()
 
 
 def envdrop(checkout: Path) -> Any:
-    """EnvDrop's R2R environment."""
+    """The R2R environment of EnvDrop and its kin."""
     sys.path.insert(0, str(checkout / "r2r_src"))
     sys.argv = ["r2r"]
     env = importlib.import_module("env")
-    data = json.loads(Path("tasks/R2R/data/R2R_train.json").read_text())
-    views = np.zeros((36, 4), np.float32)
-    features = {
-        f"{scan}_{item['image_id']}": views
-        for scan in sorted({item["scan"] for item in data})
-        for item in json.loads(Path(f"connectivity/{scan}_connectivity.json").read_text())
-    }
-    batch = env.R2RBatch(features, batch_size=16, splits=["train"])
+    words = types.SimpleNamespace(tokenize=str.split, convert_tokens_to_ids=len, encode_sentence=lambda text: [1])
+    batch = env.R2RBatch(features(), batch_size=16, splits=["train"], tokenizer=words)
     seen, draw, observations = [], random.Random(0), batch.reset()
     for _ in range(STEPS):
         seen += [[shown(item), item["candidate"], item["teacher"], item["distance"]] for item in observations]
@@ -187,13 +260,61 @@ def envdrop(checkout: Path) -> Any:
     return seen
 
 
+def self_monitoring(checkout: Path) -> Any:
+    """Self-Monitoring's panoramic R2R environment, which turns and moves until it is where it is told."""
+    sys.path.insert(0, str(checkout / "tasks" / "R2R-pano"))
+    env = importlib.import_module("env")
+    options = types.SimpleNamespace(follow_gt_traj=True, img_fc_use_angle=True, teleporting=False)
+    batch = env.R2RPanoBatch(options, features(), (640, 480, 60), batch_size=16, splits=["train"])
+    names = ("instr_id", "viewpoint", "viewIndex", "heading", "elevation", "feature", "step", "navigableLocations")
+    seen, draw, observations = [], random.Random(0), batch.reset()
+    for _ in range(STEPS):
+        seen += [[*(item[name] for name in names), item["gt_viewpoint_idx"]] for item in observations]
+        scans = [item["scan"] for item in observations]
+        chosen = [draw.choice(sorted(item["navigableLocations"])) for item in observations]
+        observations = batch.step(scans, chosen, [draw.uniform(0, 6) for _ in scans])
+    return seen
+
+
 def speaker_follower(checkout: Path) -> Any:
-    """Speaker-Follower's R2R environment: panoramic actions along shortest paths, with beams."""
+    """The R2R environment of Speaker-Follower: panoramic actions along shortest paths, with beams."""
     sys.path.insert(0, str(checkout / "tasks" / "R2R"))
     env = importlib.import_module("env")
     batch = env.R2RBatch([env.NoImageFeatures()], batch_size=8, splits=["train"], beam_size=2)
     walks, moves = batch.shortest_paths_to_goals(batch.reset(), STEPS)
     return [[[shown(item), item["adj_loc_list"]] for item in walk] for walk in walks] + moves
+
+
+def fast(checkout: Path) -> Any:
+    """FAST's, which is the same and expects to lie in `tasks/R2R` of the simulator, with its data."""
+    for path in checkout.glob("*.py"):
+        link = Path("tasks", "R2R", path.name)
+        if not link.exists():
+            link.symlink_to(path)
+    return speaker_follower(Path.cwd())
+
+
+def hm3d(checkout: Path) -> Any:
+    """HM3DAutoVLN's first step: what can be seen from each place of HM3D's graphs (a walk on an irregular grid)."""
+    place = np.random.default_rng(0).uniform(-0.5, 0.5, (24, 3)) + [(2 * (k % 6), 2 * (k // 6), 0) for k in range(24)]
+    near = np.linalg.norm(place[:, None] - place, axis=-1) < 3
+    rows = [
+        {
+            "image_id": f"{number:06d}",
+            "pose": [0, 0, 0, x, 0, 0, 0, y, 0, 0, 0, z, 0, 0, 0, 1],
+            "included": True,
+            "unobstructed": [bool(other and k != number) for k, other in enumerate(near[number])],
+            "height": 1.5,
+        }
+        for number, (x, y, z) in enumerate(place.tolist())
+    ]
+    graphs = Path("hm3d")
+    graphs.mkdir(exist_ok=True)
+    (graphs / "scans.txt").write_text("00000-house\n")
+    (graphs / "00000-house_connectivity.json").write_text(json.dumps(rows))
+    step = runpy.run_path(str(checkout / "hm3d_data_gen" / "step00_create_nav_graphs.py"))
+    step["create_scanvp_candidates"]("hm3d", "seen.json")
+    return json.loads(Path("seen.json").read_text())
 
 
 @dataclass(frozen=True)
@@ -204,21 +325,50 @@ class Program:
     repository: str
     version: int
     """Of MatterSim's interface."""
-    drive: Callable[[Path], Any]
+    drive: Drive
     tolerance: float
     """Of the comparison with the original: its angles have single precision, means of pictures its rounding."""
     changes: tuple[Change, ...] = ()
 
 
 _ORIGINAL = "peteanderson80/Matterport3DSimulator"
+_READERS = absent("h5py", "jsonlines")
 PROGRAMS = {
     "r2r": Program("R2R: agents and evaluation", _ORIGINAL, 2, r2r_agents, 1e-6, (NODE,)),
     "driver": Program("driver with a window", _ORIGINAL, 2, driver, 0.5, (WINDOWS,)),
     "ghosts": Program("Chasing Ghosts: sweeps", "batra-mlp-lab/vln-chasing-ghosts", 2, panoramas, 0.5, (NODE, COPY)),
-    "duet": Program("DUET: environment", "cshizhe/VLN-DUET", 2, duet, 1e-6, (FEATURES,)),
-    "driver-v1": Program("driver of 2018 with a window", f"{_ORIGINAL}, tag v0.1", 1, driver, 0.5, (WINDOWS,)),
-    "envdrop": Program("EnvDrop: environment", "airsplay/R2R-EnvDrop", 1, envdrop, 1e-6),
-    "speaker-follower": Program(
-        "Speaker-Follower: environment", "ronghanghu/speaker_follower", 1, speaker_follower, 1e-6
+    "duet": Program("DUET", "cshizhe/VLN-DUET", 2, duet("map_nav_src"), 1e-6, (_READERS,)),
+    "hamt": Program("HAMT", "cshizhe/VLN-HAMT", 2, duet("finetune_src", "R2RBatch"), 1e-6, (_READERS,)),
+    "scalevln": Program("ScaleVLN", "wz0919/ScaleVLN", 2, duet("VLN-DUET/map_nav_src"), 1e-6, (_READERS,)),
+    "navgpt2": Program(
+        "NavGPT-2",
+        "GengzeZhou/NavGPT-2",
+        2,
+        duet("map_nav_src", more=_candidates),
+        1e-6,
+        (absent("lmdb", "msgpack", "msgpack_numpy"),),
     ),
+    "gridmm": Program(
+        "GridMM",
+        "MrZihan/GridMM",
+        2,
+        duet("map_nav_src", more=_maps, count=2),
+        1e-6,
+        (absent("h5py", "jsonlines", "imutils"),),
+    ),
+    "hm3d": Program("HM3DAutoVLN: step00", "cshizhe/HM3DAutoVLN", 2, hm3d, 1e-6, (absent("habitat_sim"),)),
+    "driver-v1": Program("driver of 2018 with a window", f"{_ORIGINAL}, tag v0.1", 1, driver, 0.5, (WINDOWS,)),
+    "envdrop": Program("EnvDrop", "airsplay/R2R-EnvDrop", 1, envdrop, 1e-6),
+    "vlnbert": Program("Recurrent-VLN-BERT", "YicongHong/Recurrent-VLN-BERT", 1, envdrop, 1e-6),
+    "prevalent": Program("PREVALENT", "weituo12321/PREVALENT_R2R", 1, envdrop, 1e-6),
+    "speaker-follower": Program("Speaker-Follower", "ronghanghu/speaker_follower", 1, speaker_follower, 1e-6),
+    "self-monitoring": Program(
+        "Self-Monitoring",
+        "chihyaoma/selfmonitoring-agent",
+        1,
+        self_monitoring,
+        1e-6,
+        (NODE, absent("tensorboardX")),
+    ),
+    "fast": Program("FAST", "Kelym/FAST", 1, fast, 1e-6, (absent("nltk", "nltk.corpus"),)),
 }

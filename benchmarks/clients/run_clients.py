@@ -67,10 +67,10 @@ def make_workspace(folder: Path) -> None:
             for face in range(6):
                 cv2.imwrite(str(strips / f"{name}_skybox{face}_sami.jpg"), colour[:, 64 * face : 64 * (face + 1)])
     (graphs / "scans.txt").write_text("\n".join([*scans, *HARD_CODED]), encoding="utf-8")
-    data = folder / "tasks" / "R2R" / "data"
-    data.mkdir(parents=True)
-    for split in ("train", "val_seen", "val_unseen"):
-        (data / f"R2R_{split}.json").write_text(json.dumps(episodes), encoding="utf-8")
+    for data in ("data", "tasks/R2R/data", "tasks/R2R-pano/data"):  # programs look in different places
+        (folder / data).mkdir(parents=True, exist_ok=True)
+        for split in ("train", "val_seen", "val_unseen"):
+            (folder / data / f"R2R_{split}.json").write_text(json.dumps(episodes), encoding="utf-8")
 
 
 def run(name: str, checkout: Path, module: Path, workspace: Path) -> tuple[Any, str]:
@@ -79,7 +79,7 @@ def run(name: str, checkout: Path, module: Path, workspace: Path) -> tuple[Any, 
     environment = {**os.environ, "EGL_PLATFORM": "surfaceless", "PYTHONPATH": os.pathsep.join(searched)}
     (workspace / "src").unlink(missing_ok=True)
     (workspace / "src").symlink_to(checkout.absolute() / "src")  # the older original reads its shaders there
-    words = [sys.executable, str(Path(__file__).resolve()), "--child", name, str(checkout.absolute())]
+    words = [sys.executable, str(Path(__file__).resolve()), "--child", name, str(checkout.absolute()), str(module)]
     done = subprocess.run(words, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:]
@@ -87,8 +87,12 @@ def run(name: str, checkout: Path, module: Path, workspace: Path) -> tuple[Any, 
     return json.loads(done.stdout), ""
 
 
-def child(name: str, checkout: Path) -> None:
+def child(name: str, checkout: Path, module: Path) -> None:
     """Run one program here and print what it saw."""
+    import MatterSim
+
+    if Path(MatterSim.__file__).parent != module:
+        raise ImportError(f"no module MatterSim for this Python in {module}")
     program = programs.PROGRAMS[name]
     for change in program.changes:
         change.apply()
@@ -99,7 +103,7 @@ def child(name: str, checkout: Path) -> None:
 
 def differing(ours: Any, theirs: Any) -> float:
     """Largest difference of two numbers; infinite where something else differs."""
-    if isinstance(ours, float | int) and isinstance(theirs, float | int):
+    if isinstance(ours, (float, int)) and isinstance(theirs, (float, int)):
         return abs(ours - theirs)
     if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
         return max((differing(ours[key], theirs[key]) for key in ours), default=0.0)
@@ -115,10 +119,10 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, metavar="CHECKOUT", help=f"{program.title}: {program.repository}")
     parser.add_argument("--against", type=Path, metavar="BUILD", help="folder of a build of the original (newer)")
     parser.add_argument("--against-v1", type=Path, metavar="BUILD", help="folder of a build of its tag v0.1")
-    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(options.child[0], Path(options.child[1]))
+        child(options.child[0], *map(Path, options.child[1:]))
         return
     print("| program | interface | works | as on the original | changes |\n| --- | --- | --- | --- | --- |")
     failed = False
