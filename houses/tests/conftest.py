@@ -14,6 +14,12 @@ from roots import _private_cache, golden, navigation, root  # noqa: F401 (fixtur
 from shared import _shared  # noqa: F401 (a fixture)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Beside these tests alone there is nobody else who skips them."""
+    if item.get_closest_marker("gpu") and not pytest.importorskip("torch").cuda.is_available():
+        pytest.skip("needs a CUDA device")
+
+
 @pytest.fixture(scope="session")
 def handmade() -> House:
     """The hand-made house."""

@@ -116,17 +116,22 @@ def _nearest_room(room: np.ndarray) -> np.ndarray:
     return np.maximum(room, 0)
 
 
+def _along(field: Array, axis: int, start: int, stop: int | None) -> Array:
+    """Part of an array along one of its last axes."""
+    index = [slice(None)] * field.ndim
+    index[axis] = slice(start, stop)
+    return field[tuple(index)]
+
+
 def _blur(field: Array, radius: int) -> Array:
     """Mean over a cube of 2·radius + 1 voxels, edges repeated; last three axes."""
     xp = library(field)
     for axis in (-1, -2, -3):
-        before, after = (slice(None),) * (field.ndim + axis), (slice(None),) * (-1 - axis)
-        first, last = field[(*before, slice(0, 1), *after)], field[(*before, slice(-1, None), *after)]
+        length, first, last = field.shape[axis], _along(field, axis, 0, 1), _along(field, axis, -1, None)
         padded = xp.concatenate([first] * radius + [field] + [last] * radius, axis)
-        length = field.shape[axis]
-        total = padded[(*before, slice(0, length), *after)] + 0.0
+        total = _along(padded, axis, 0, length) + 0.0
         for k in range(1, 2 * radius + 1):
-            total += padded[(*before, slice(k, k + length), *after)]
+            total += _along(padded, axis, k, k + length)
         field = total / (2 * radius + 1)
     return field
 
