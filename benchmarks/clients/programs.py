@@ -35,6 +35,8 @@ def _graph_node() -> None:
 
 
 def _array_without_copy() -> None:
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        return
     original = np.array
 
     def array(*arguments: Any, copy: bool | None = True, **options: Any) -> np.ndarray:
