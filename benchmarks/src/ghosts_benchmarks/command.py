@@ -1,4 +1,5 @@
-"""Measure speed (`ghosts bench model|growth|simulator|prepare|houses|viewer|rgbd`) or gains of data (`… buildings`)."""
+"""Measure speed (`ghosts bench model|growth|simulator|prepare|houses|viewer|rgbd|tracker`), or gains of data
+(`… buildings`)."""
 
 from __future__ import annotations
 
@@ -162,6 +163,20 @@ class Rgbd(CommandOptions):
 
 
 @dataclass(frozen=True)
+class Tracker(CommandOptions):
+    """Time and memory of a robot's tracker, per instruction, observation and belief, on one thread."""
+
+    perception: bool = False
+    """Also with BLIP and DETR (needs ghosts[perception], and their weights)."""
+    repeats: Count = 20
+    """How often each is measured; the median counts."""
+    out: Path | None = None
+    """Also write the numbers here, as JSON."""
+    device: Literal["cpu"] = "cpu"
+    """Must be cpu."""
+
+
+@dataclass(frozen=True)
 class Buildings(CommandOptions):
     """Success against the number of training buildings, for runs that differ in --train.buildings."""
 
@@ -184,6 +199,7 @@ def main(arguments: list[str]) -> None:
         Model: model_rows,
         Growth: growth_rows,
         Viewer: viewer_rows,
+        Tracker: tracker_rows,
         Rgbd: rgbd_rows,
         Buildings: building_rows,
     }
@@ -328,6 +344,22 @@ def viewer_rows(options: Viewer) -> list[dict[str, Any]]:
         table.add_row(row.what, f"{1e3 * row.median_s:,.0f}", f"{1e3 * row.worst_s:,.0f}", str(row.questions))
     Console().print(table)
     return [asdict(row) for row in rows]
+
+
+def tracker_rows(options: Tracker) -> list[dict[str, Any]]:
+    """Measure and print a robot's tracker."""
+    from ghosts_benchmarks.tracker import measure_tracker, peak_mb
+
+    table = Table("tracker", "", "median CPU ms", "best CPU ms", "MB of tensors")
+    rows = []
+    for row in measure_tracker(options.perception, options.repeats):
+        cost = row.cost
+        figures = (f"{1e3 * cost.seconds:,.0f}", f"{1e3 * cost.fastest_s:,.0f}", f"{cost.peak_bytes / 1e6:,.0f}")
+        table.add_row(row.tracker, row.what, *figures)
+        rows.append({"tracker": row.tracker, "what": row.what, **asdict(cost)})
+    Console().print(table)
+    print(f"One thread, views of 640 × 480 pixels in a generated house; the process held {peak_mb():,.0f} MB at most.")
+    return rows
 
 
 def building_rows(options: Buildings) -> list[dict[str, Any]]:
