@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from checks import unchecked
@@ -14,9 +15,12 @@ def test_every_tracker_is_measured_and_its_table_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = []
-    monkeypatch.setattr(
-        "ghosts.run.perception.load_perception", lambda: lambda rgb: asked.append(1) or Description("a sofa")
-    )
+
+    def describe(rgb: np.ndarray) -> Description:
+        asked.append(rgb.shape)
+        return Description("a sofa")
+
+    monkeypatch.setattr("ghosts.run.perception.load_perception", lambda: describe)
     out = tmp_path / "tracker.json"
     with unchecked():
         command.main(["tracker", "--perception", "--repeats", "1", "--out", str(out)])

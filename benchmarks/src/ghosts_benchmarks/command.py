@@ -357,7 +357,7 @@ def tracker_rows(options: Tracker) -> list[dict[str, Any]]:
         figures = (f"{1e3 * cost.seconds:,.0f}", f"{1e3 * cost.fastest_s:,.0f}", f"{cost.peak_bytes / 1e6:,.0f}")
         table.add_row(row.tracker, row.what, *figures)
         rows.append({"tracker": row.tracker, "what": row.what, **asdict(cost)})
-    Console().print(table)
+    Console(width=max(Console().width, 100)).print(table)
     print(f"One thread, views of 640 × 480 pixels in a generated house; the process held {peak_mb():,.0f} MB at most.")
     return rows
 
