@@ -36,7 +36,7 @@ class NativeHook(BuildHookInterface):
         if not compile_native(library.with_name("native.c"), library):
             if os.environ.get("GHOSTS_REQUIRE_KERNEL"):  # of wheels that others install
                 raise SystemExit("native.c does not compile")
-            self.app.display_warning("no C compiler: ghosts-sim draws with OpenCV, at half the speed")
+            self.app.display_warning("no C compiler: ghosts-sim draws with OpenCV, at a third to a half of the speed")
         else:
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data.update(pure_python=False, tag=f"py3-none-{platform}")

@@ -86,7 +86,7 @@ def test_installations_build_it_where_they_can(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("CC", "false")
     made.initialize("standard", data)
     assert data == {"artifacts": []}
-    assert said == 2 * ["no C compiler: ghosts-sim draws with OpenCV, at half the speed"]
+    assert said == 2 * ["no C compiler: ghosts-sim draws with OpenCV, at a third to a half of the speed"]
     monkeypatch.setenv("GHOSTS_REQUIRE_KERNEL", "1")
     with pytest.raises(SystemExit, match="does not compile"):
         made.initialize("standard", data)

@@ -1,6 +1,6 @@
 """The compiled kernel that draws views (`native.c`), where installing the package built it. OpenCV draws elsewhere.
 
-It takes half of OpenCV's time. Both are within one level of the original simulator's colours.
+It takes a third to a half of OpenCV's time. Both are within one level of the original simulator's colours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OpenCV draws views where the compiled kernel of `native` is missing, in twice the time."""
+"""OpenCV draws views where the compiled kernel of `native` is missing, in two to three times the time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 warnings.warn(
     "ghosts-sim has no compiled kernel here (it needs a C compiler at installation, and AVX2 or a 64-bit ARM): OpenCV "
-    "draws, at half the speed" + (", rounding to 1/32 texel" if int(cv2.__version__.split(".")[0]) < 5 else ""),
+    "draws, at a third to a half of its speed"
+    + (", rounding to 1/32 texel" if int(cv2.__version__.split(".")[0]) < 5 else ""),
     stacklevel=2,
 )
 
