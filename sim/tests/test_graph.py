@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,27 @@ def test_cache_gives_the_same_graph_and_survives_damage(tmp_path: Path) -> None:
     stored.write_bytes(stored.read_bytes()[:100])
     np.testing.assert_array_equal(load_graph(path, cache).distance_m, first.distance_m)
     assert stored.stat().st_size > 100  # repaired
+
+
+def test_caches_of_other_shapes_or_with_a_password_are_made_again(tmp_path: Path) -> None:
+    path, cache = write(tmp_path, connectivity_records(5)), tmp_path / "cache"
+    first = load_graph(path, cache)
+    (stored,) = (cache / "graphs").iterdir()
+    sound = stored.read_bytes()
+    with np.load(stored) as file:
+        arrays = {name: file[name] for name in file.files}
+    for name in arrays:
+        for shape in ((-1,), (1, -1)):
+            np.savez(stored, **{**arrays, name: arrays[name].reshape(shape)})
+            again = load_graph(path, cache)
+            assert (again.ids, again.distance_m.shape, again.path(0, 4)) == (first.ids, (5, 5), first.path(0, 4))
+    # The flag that says so, before each member and in the zip file's list.
+    locked = bytearray(sound)
+    for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        for found in re.finditer(mark, sound):
+            locked[found.start() + place] |= 1
+    stored.write_bytes(locked)
+    assert load_graph(path, cache).path(0, 4) == first.path(0, 4)
 
 
 def test_a_changed_file_is_not_served_from_the_cache(tmp_path: Path) -> None:

@@ -90,6 +90,8 @@ HOUSES = WorldConfig(houses=2, seed=0, paths=3, faces=16, storeys=(1, 1), rooms=
 WORLD = "world --out {out}/houses --houses 2 --seed 0 --paths 3 --faces 16 --storeys 1 1 --rooms 5 6 --no-images"
 WORLD += " --workers 1"
 AGENT = "--run {work}/agent.safetensors"
+SUBMIT = f"submit {AGENT} {DATA} --split val_seen --out {{out}}/x.json"
+REPORT = f"report {AGENT} --data {{work}}/combs --split val_seen --examples 2 --show 1 --out {{out}}/x.html"
 WEIGHTS = "weights --out {out}/x.safetensors --file {work}/"
 DOCTOR, PHOTOS = "doctor --data {work}/combs", "doctor --data {work}/photos"
 PHOTO = "photos/scans/houseA/matterport_skybox_images/*_skybox"
@@ -116,11 +118,8 @@ PAIRS = (
     slow(TRAINED, f"train vln --preset tiny-agent {TRAIN} --warm-start {{work}}/{TRAINED}"),
     Pair("agent.safetensors", f"{VLN} {AGENT}"),
     Pair("agent.safetensors", f"export {AGENT} --out {{out}}/x.safetensors"),
-    Pair("agent.safetensors", f"submit {AGENT} {DATA} --split val_seen --out {{out}}/x.json"),
-    Pair(
-        "agent.safetensors",
-        f"report {AGENT} --data {{work}}/combs --split val_seen --examples 2 --show 1 --out {{out}}/x.html",
-    ),
+    Pair("agent.safetensors", SUBMIT),
+    Pair("agent.safetensors", REPORT),
     Pair("speaker.safetensors", SPEAK),
     Pair(f"run/{BEST}", "runs --folder {work}/run"),
     slow(f"run/{LAST}", GOAL, copied="run"),

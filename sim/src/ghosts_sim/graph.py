@@ -285,8 +285,23 @@ def _from_cache(scan: str, stored: Path) -> NavGraph | None:
             check_bytes(sum(member.file_size for member in arrays.zip.infolist()), stored)
             values = {name: arrays[name] for name in arrays.files}
         ids = tuple(str(name) for name in values.pop("ids"))
-        return NavGraph(scan, ids, **values)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile, EOFError, DataError):
+        graph = NavGraph(scan, ids, **values)
+        n = len(ids)
+        shapes = [(n, 3), (n, 3, 3), (n,), (n,), *[(n, n)] * 4]
+        fit = [getattr(graph, item.name).shape for item in fields(graph)[2:]] == shapes
+        return graph if fit else None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        BadZipFile,
+        EOFError,
+        IndexError,
+        RuntimeError,
+        DataError,
+    ):
         return None  # missing or damaged: it is computed again and replaced
 
 

@@ -33,6 +33,7 @@ def main(arguments: list[str]) -> None:
     options = parse(Options, "backbone", arguments, __doc__)
     check_out_file(options.out, "a backbone", (".safetensors",))
     if options.out.is_file():
+        options.out.with_suffix(".state.safetensors").unlink(missing_ok=True)  # of a run that was killed at its end
         hint = "remove it to train again, or choose another --out"
         raise DataError("the file is there already", file=options.out, hint=hint)
     # Imported here: torch takes seconds, and wrong options should not wait for it.

@@ -86,9 +86,10 @@ def train_backbone(task: BackboneTask, fabric: Fabric, out: Path) -> None:
     files = RunFiles(out.with_suffix(".state.safetensors"), out.with_suffix(".log.jsonl"))
     train(task, fabric, files)
     views = held_out_views(task.settings, len(task.panoramas))
+    scores = task.scores or task.score(fabric)  # a run that goes on after the last iteration scores no more
     scale_features(task.model, task.panoramas, views, task.settings.batch)
     if fabric.is_global_zero:
-        about = {"config": asdict(task.settings), "scores": task.scores, "houses": list(task.houses)}
+        about = {"config": asdict(task.settings), "scores": scores, "houses": list(task.houses)}
         save_backbone(out, task.model, list(LABELS), about)
         files.last.unlink(missing_ok=True)
 
