@@ -112,7 +112,10 @@ SETTINGS = {
     "features": (lambda s: s["model"]["mapper"].update(features=10**8), "do not fit the settings"),
     "kernel": (lambda s: s["model"]["mapper"].update(kernel=100_001), "do not fit the settings"),
     "rows": (lambda s: s["model"]["mapper"].update(rows=20_000), "mapper.rows must be at most 1024"),
-    "vocabulary": (lambda s: s["model"]["language"].update(vocabulary=1 << 40), "no model can be made|do not fit"),
+    "vocabulary": (
+        lambda s: s["model"]["language"].update(vocabulary=1 << 40),
+        r"language\.vocabulary must lie in 3\.\.",
+    ),
     "levels": (
         lambda s: s["model"]["filter"]["observation"].update(levels=70_000),
         "observation.levels must lie in 1..64",

@@ -49,7 +49,7 @@ from ghosts_sim.types import Grid, Intrinsics, Pose
 X = Path("x")
 NAN = float("nan")
 WRONG: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
-    (LanguageConfig, {"vocabulary": 2}, "language.vocabulary must be at least 3, got 2"),
+    (LanguageConfig, {"vocabulary": 2}, "language.vocabulary must lie in 3..1000000, got 2"),
     (LanguageConfig, {"hidden": 0}, "language.hidden must be at least 1, got 0"),
     (LanguageConfig, {"position": 3}, "language.position must be even and at least 2, got 3"),
     (LanguageConfig, {"dropout": 1.0}, "language.dropout must lie in [0, 1), got 1.0"),

@@ -181,3 +181,12 @@ def test_a_command_goes_on_where_it_was_stopped(
         if not sound or status or differ:
             wrong.append((how, number, ended, status, sorted(differ), told[-700:], again.errors()[-300:]))
     assert not wrong, f"{len(wrong)} of {len(stops)} stops: {wrong}"
+
+
+def test_a_log_and_tensorboard_on_a_full_disk(work: Path, tmp_path: Path) -> None:
+    """TensorBoard writes in a thread, whose traceback nobody would catch."""
+    words = [word.format(work=work, out=tmp_path) for word in f"{GOAL} --tensorboard".split()]
+    process = Forked(partial(stopped, words, tmp_path, "full at", 150))
+    assert process.end() == 1
+    assert "Traceback" not in process.errors()
+    assert "run/log.jsonl: cannot be written (File too large)" in process.errors()

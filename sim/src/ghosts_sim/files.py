@@ -45,7 +45,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
             remove_leftovers(path.parent)
         handle, temporary = _locked_temporary(path)
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
     try:
         yield temporary
         with open(temporary, "rb") as written:
@@ -56,7 +56,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         # Of what the system refuses, a full or read-only disk is what a user can change; a network's error is not ours.
         if error.errno not in _OF_DISKS:
             raise
-        raise _unwritable(path, error) from None
+        raise unwritable(path, error) from None
     finally:
         temporary.unlink(missing_ok=True)
         os.close(handle)
@@ -109,7 +109,8 @@ _OF_DISKS = (
 )
 
 
-def _unwritable(path: Path, error: OSError) -> DataError:
+def unwritable(path: Path, error: OSError) -> DataError:
+    """What to say where the system does not let a file be written."""
     space = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     hint = ("free some space, or " if space else "") + "choose another place (--out; GHOSTS_CACHE for the cache)"
     return DataError(f"cannot be written ({error.strerror})", file=path, hint=hint)

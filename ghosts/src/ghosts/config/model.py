@@ -27,7 +27,7 @@ Side = Annotated[Count, Bound(f"must be at most {MOST_CELLS}", lambda value: val
 class LanguageConfig(Config, part="language"):
     """Instruction encoder and latent decoder."""
 
-    vocabulary: Annotated[int, at_least(3)] = 1000
+    vocabulary: Annotated[int, within(3, 1_000_000)] = 1000
     """Number of word ids, padding and unknown included."""
     embedding: Count = 300
     """Word embedding size."""

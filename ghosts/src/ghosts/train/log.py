@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from ghosts.config import OptimiserConfig
 from ghosts_sim.errors import DataError, MissingExtraError
-from ghosts_sim.files import is_finite, parse_json, read_text, write_text
+from ghosts_sim.files import is_finite, parse_json, read_text, unwritable, write_text
 
 _ASIDE = "move the file elsewhere; the same command then goes on with a new log"
 
@@ -70,6 +71,8 @@ def tensorboard_writer(folder: Path, start: int) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise MissingExtraError("tensorboard", "log", "--tensorboard") from None
+    # Its thread keeps what the system says, and the next row raises it; the traceback would be printed at once.
+    threading.excepthook = lambda told: None if told.exc_type is OSError else threading.__excepthook__(told)
     return SummaryWriter(str(folder), purge_step=start + 1)
 
 
@@ -173,13 +176,16 @@ class Log:
     def _write(self, row: dict[str, Any]) -> None:
         if not self._fabric.is_global_zero:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self._path, "a", encoding="utf-8") as log:
-            log.write(json.dumps(row) + "\n")
-        if self._writer is not None:
-            for name, value in row.items():
-                if name != "iteration":
-                    self._writer.add_scalar(name.replace(" ", "/"), value, row["iteration"])
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self._path, "a", encoding="utf-8") as log:
+                log.write(json.dumps(row) + "\n")
+            if self._writer is not None:
+                for name, value in row.items():
+                    if name != "iteration":
+                        self._writer.add_scalar(name.replace(" ", "/"), value, row["iteration"])
+        except OSError as error:
+            raise unwritable(self._path, error) from None
 
 
 @contextmanager

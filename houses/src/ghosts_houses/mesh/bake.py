@@ -61,7 +61,10 @@ def bake(house: House, texel_m: float = TEXEL_M, device: object = "cpu", folder:
     image = _read(path, atlas)
     if image is None:
         image = bake_atlas(house, prepare(house, device), faces, atlas)
-        with suppress(DataError), atomic_path(path) as temporary:  # without a cache it is baked every time
+        with (
+            suppress(DataError, SafetensorError),
+            atomic_path(path) as temporary,
+        ):  # without a cache it is baked every time
             save_file({"image": image}, temporary)
     return Baked(house, faces, atlas, image)
 
