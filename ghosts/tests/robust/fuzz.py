@@ -66,7 +66,7 @@ EXTREMES = (
     "1e400",
     "1e-300",
     "[/b]",
-    "\ud800",
+    "\udcff",
     "/dev/null/x",
     "0x10",
     "٣",
@@ -327,7 +327,7 @@ def fuzz(arguments: list[str]) -> int:
     total: Counter[str] = sum(fuzzer.counts.values(), Counter())
     for name, counts in fuzzer.counts.items():
         print(f"{name}: {dict(counts)}")
-    print("\n".join(fuzzer.told))
+    print("\n".join(fuzzer.told).encode(errors="backslashreplace").decode())
     bad = total.total() - sum(total[kind] for kind in GOOD)
     print(f"{total.total()} tries of seed {options.seed}: {dict(total)}; most memory {fuzzer.most_bytes / 1e9:.2f} GB")
     if bad or options.keep:
