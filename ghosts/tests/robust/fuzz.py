@@ -87,6 +87,8 @@ class Fuzzer:
     def __init__(self, folder: Path, seed: int, pairs: Sequence[Pair]) -> None:
         self.folder, self.work, self.out = folder, folder / "work", folder / "out"
         self.seed, self.pairs = seed, pairs
+        # Of a process that ran other tests before; it is no memory of a command.
+        self.had_bytes = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
         os.environ["GHOSTS_CACHE"] = str(self.work / "cache")
         for module in pkgutil.walk_packages(ghosts.__path__, "ghosts."):
             importlib.import_module(module.name)
@@ -263,7 +265,7 @@ class Fuzzer:
             _child(do, printed)
         _, status, usage = os.wait4(child, 0)
         code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-        return code, printed.read_text(errors="replace"), usage.ru_maxrss << 10
+        return code, printed.read_text(errors="replace"), max(0, (usage.ru_maxrss << 10) - self.had_bytes)
 
 
 def _limit() -> None:
