@@ -229,7 +229,13 @@ class Surroundings:
         if self.space is None:
             return []
         here = self.places_m[-1]
-        near = [place for place in self.places_m if math.dist(place[:2], here[:2]) < _NEAR_M]
+        near: list[tuple[float, float, float]] = []
+        for place in reversed(self.places_m):  # a robot that goes to and fro begins at the same places again
+            if math.dist(place[:2], here[:2]) < _NEAR_M and all(
+                math.dist(place, other) > PLACE_M / 2 for other in near
+            ):
+                near.append(place)
+        near.reverse()
         feet_m = tuple(foot for foot in self.space.feet_m if math.dist(foot[:2], here[:2]) < 2 * _NEAR_M)
         known = reach(replace(self.space, feet_m=feet_m), *here, _BODY_M, _TALL_M, _NEAR_M)
         places = find_places(known, near, _EXPLORATION)
