@@ -201,6 +201,9 @@ def test_errors_say_what_is_missing(source: LandmarkSource, tmp_path: Path) -> N
     (bare / "connectivity").mkdir(parents=True)
     with pytest.raises(DataError, match="ghosts landmarks --connectivity FOLDER --bbox FOLDER --regions FOLDER --out"):
         LandmarkSource(DataRoot(bare), source.labels)
+    (bare / "world.json").write_text("{}")
+    with pytest.raises(DataError, match=r"ghosts world --out \S+ --landmarks --no-images"):
+        LandmarkSource(DataRoot(bare), source.labels)
 
 
 @pytest.mark.parametrize("change", ["extra", "missing"])

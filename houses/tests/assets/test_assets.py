@@ -23,7 +23,7 @@ from ghosts_houses.mesh.bake import Baked
 from ghosts_houses.mesh.faces import visible_faces
 from ghosts_houses.plan.slots import HouseSize
 from ghosts_sim.errors import ConfigError, UnknownNameError
-from made import house
+from made import house, small_world
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,18 @@ def test_the_command_writes_a_house_of_the_size_asked_for(tmp_path: Path) -> Non
         expected = make_house(7, size)
     assert len(list(ET.parse(path).iter("geom"))) == len(expected.primitives)
     assert len(expected.rooms) in size.rooms
+
+
+def test_where_vlnce_looks_for_scenes_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = small_world()
+    file = root / "world.json"
+    monkeypatch.setattr("ghosts_houses.task.vlnce.write_vlnce", lambda *_: (file, file))
+    world_command.main(["--export", "vlnce", "--of", str(root), "--out", str(tmp_path / "episodes")])
+    told = capsys.readouterr().out
+    assert "SCENES/ghosts/SCAN/SCAN.glb" in told
+    assert f"ghosts world --export glb --of {root} --out SCENES/ghosts" in told
 
 
 def test_what_cannot_be_exported_is_told(tmp_path: Path) -> None:

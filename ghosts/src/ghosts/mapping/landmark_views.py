@@ -24,6 +24,7 @@ from ghosts_sim.geometry import heading_of
 from ghosts_sim.graph import NavGraph
 from ghosts_sim.landmarks.captions import SceneCaptions, load_captions
 from ghosts_sim.landmarks.format import UNPLACED, SceneLandmarks, load_scene
+from ghosts_sim.remedy import landmarks_command
 from ghosts_sim.senses import SECTORS
 
 _Part = tuple[int, Float[np.ndarray, "_ 3"], float]
@@ -63,8 +64,7 @@ class LandmarkSource:
 
     def __init__(self, root: DataRoot, labels: LabelSet, config: LandmarkConfig | None = None) -> None:
         if not root.has_landmarks:
-            sources = "--connectivity FOLDER --bbox FOLDER --regions FOLDER"
-            hint = f"make them with: ghosts landmarks {sources} --out {root.path}"
+            hint = f"make them with: {landmarks_command(root.path)}"
             raise DataError("no landmarks/ folder in this data root", file=root.path, hint=hint)
         self.root, self.labels, self.config = root, labels, config or LandmarkConfig()
         self._scenes: dict[str, SceneLandmarks] = {}

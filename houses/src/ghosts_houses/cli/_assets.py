@@ -79,3 +79,7 @@ def _episodes(root: Path | None, out: Path | None) -> None:
     for split in opened.splits:
         for path in write_vlnce(opened, houses, split, out):
             print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    scenes = f"ghosts world --export glb --of {root} --out SCENES/ghosts"
+    print(
+        f"the episodes' scenes are SCENES/ghosts/SCAN/SCAN.glb (VLN-CE: data/scene_datasets); make them with: {scenes}"
+    )
