@@ -46,6 +46,25 @@ def baked(folder: Path, exact: ExactRenderer) -> Renderer:
         return make_renderer("baked", house(SEED), texel_m=0.1, folder=folder)
 
 
+def test_torch_bakes_with_one_thread_on_a_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, used = pytest.importorskip("torch", reason="NumPy shades with one thread"), list[int]()
+
+    def note(made: House, *_: Any) -> np.ndarray:
+        used.append(torch.get_num_threads())
+        return np.zeros((1, 1, 3), np.uint8)
+
+    monkeypatch.setattr("ghosts_houses.mesh.bake.prepare", lambda made, device: None)
+    monkeypatch.setattr("ghosts_houses.mesh.bake.bake_atlas", note)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with unchecked():
+            bake(house(SEED), 0.5, torch.device("cpu"), tmp_path)
+        assert (used, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("name", ["baked", "fast"])
 def test_depth_labels_and_colours_are_near_the_exact_ones(
     name: str, exact: ExactRenderer, baked: Renderer, folder: Path

@@ -7,7 +7,8 @@ of the room, for formats that know nothing but a texture.
 from __future__ import annotations
 
 import hashlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -60,13 +61,30 @@ def bake(house: House, texel_m: float = TEXEL_M, device: object = "cpu", folder:
     path = (folder or cache_dir() / "baked") / f"{house.name}-{_key(house, texel_m)}.safetensors"
     image = _read(path, atlas)
     if image is None:
-        image = bake_atlas(house, prepare(house, device), faces, atlas)
+        with _one_thread(device):
+            image = bake_atlas(house, prepare(house, device), faces, atlas)
         with (
             suppress(DataError, SafetensorError),
             atomic_path(path) as temporary,
         ):  # without a cache it is baked every time
             save_file({"image": image}, temporary)
     return Baked(house, faces, atlas, image)
+
+
+@contextmanager
+def _one_thread(device: object) -> Iterator[None]:
+    """One thread of torch's where it shades on a CPU: on two busy cores two threads took 22 s for a bake, one 6 s."""
+    if getattr(device, "type", "") != "cpu":
+        yield
+        return
+    import torch  # here: only a device of its own asks for it
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _key(house: House, texel_m: float) -> str:
