@@ -151,7 +151,7 @@ def test_beyond_reads_three_values_a_step_and_what_weighs_for_stopping() -> None
     assert [len(policy.deeper), policy.hidden.out_features] == [2, 7]
     best = segment_max(features[:, 15], EPISODE, 3)  # relative to the episode's best candidate
     assert_close(best, torch.zeros(3))
-    total = torch.zeros(3).index_add(0, EPISODE, policy.choose(features, EPISODE, 3).exp())
+    total = torch.zeros(3).index_add(0, EPISODE, policy.choose(features, EPISODE, 3)[0].exp())
     assert_close(total, torch.ones(3))
 
 

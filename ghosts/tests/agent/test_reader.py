@@ -7,7 +7,7 @@ import torch
 
 from ghosts.agent.candidates import Candidates
 from ghosts.agent.policy import Policy
-from ghosts.agent.reader import Scene, looked_at, seen_at
+from ghosts.agent.reader import UNSURE, Scene, looked_at, seen_at
 from ghosts.belief.histogram import pose_belief
 from ghosts.config import PolicyConfig
 from ghosts_sim.errors import ConfigError
@@ -74,6 +74,14 @@ def test_a_closed_gate_leaves_the_belief_alone():
     torch.nn.init.constant_(reads.reader.gate.bias, -100.0)
     shut = [reads(candidates(), beliefs(), torch.zeros(2, 2), GRID, scene(seed)) for seed in (0, 1)]
     assert torch.equal(*shut)
+
+
+def test_the_share_of_what_was_read_is_told():
+    reads, some = policy(), candidates()
+    features = reads.features(some, beliefs(), torch.zeros(2, 2), GRID, scene())
+    _, shares = reads.choose(features, some.episode, 2, scene().words)
+    assert shares is not None
+    assert torch.allclose(shares, torch.sigmoid(torch.full((2,), UNSURE)))  # before training
 
 
 def test_words_of_other_episodes_play_no_part():

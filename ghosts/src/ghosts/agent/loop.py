@@ -135,6 +135,8 @@ class Scores:
     """What the policy read of each; None for the planner."""
     values: Float[Tensor, " k"]
     """Log-probability (policy) or worth (planner) of each."""
+    read: Float[Tensor, " w"] | None = None
+    """Share of what was read in each walker's values, beside the belief; None for a policy that does not read."""
 
 
 @dataclass(frozen=True)
@@ -267,17 +269,17 @@ class GhostAgent:
         start_xy_m = start_xy_m.index_select(0, torch.from_numpy(belief.walkers).to(start_xy_m.device))
         # Sums of small masses: half precision would blur them.
         with torch.autocast(mass.device.type, enabled=False):
-            features = None
+            features, read = None, None
             if self.planner is not None:
                 values = self.planner(candidates, mass, start_xy_m, belief.grid)
             else:
                 scene = self._scene(carry, belief)
                 features = self.model.policy.features(candidates, mass, start_xy_m, belief.grid, scene)
                 words = scene.words if scene is not None else None
-                values = self.model.policy.choose(features, candidates.episode, len(mass), words)
+                values, read = self.model.policy.choose(features, candidates.episode, len(mass), words)
         table = on_slots(places.filled & active[:, None], values)
         may_go_on = places.visited.sum(1, keepdims=True) < self.step_limit
-        return Scores(candidates, features, values), np.where(may_go_on | places.visited, table, -np.inf)
+        return Scores(candidates, features, values, read), np.where(may_go_on | places.visited, table, -np.inf)
 
     def _scene(self, carry: Carry[P], belief: Belief) -> Scene | None:
         """What a policy that reads looks at besides the belief."""

@@ -120,7 +120,7 @@ class Policy(nn.Module):
         """Log-probability of choosing each candidate, normalised over each episode's candidates."""
         features = self.features(candidates, beliefs, start_xy_m, grid, scene)
         words = scene.words if scene is not None else None
-        return self.choose(features, candidates.episode, len(beliefs), words)
+        return self.choose(features, candidates.episode, len(beliefs), words)[0]
 
     def features(
         self,
@@ -151,8 +151,9 @@ class Policy(nn.Module):
         count: int,
         words: Float[Tensor, "b t d"] | None = None,
         owner: Int[Tensor, " n"] | None = None,
-    ) -> Float[Tensor, " k"]:
-        """Log-probabilities from features, normalised over the candidates of each of `count` episodes.
+    ) -> tuple[Float[Tensor, " k"], Float[Tensor, " n"] | None]:
+        """Log-probabilities from features, normalised over the candidates of each of `count` episodes; and for a
+        policy that reads, the share of the reader in each episode's.
 
         Args:
             features: of each candidate.
@@ -168,14 +169,14 @@ class Policy(nn.Module):
         hidden = torch.relu(self.hidden(self.norm(features[:, : self.believed])))
         for layer in self.deeper:
             hidden = torch.relu(layer(hidden))
-        logits = self.logit(hidden)[:, 0]
+        logits, gate = self.logit(hidden)[:, 0], None
         if self.reader is not None:
             assert words is not None, "a policy that reads knows the words"
             owner = torch.arange(count, device=words.device) if owner is None else owner
             read, gate = self.reader(features, words.to(features.dtype), owner, episode)
             share = gate[episode.long()]
             logits = (1.0 - share) * logits + share * read
-        return segment_log_softmax(logits, episode, count)
+        return segment_log_softmax(logits, episode, count), gate
 
 
 def policy_loss(

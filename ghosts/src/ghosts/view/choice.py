@@ -34,7 +34,8 @@ def choice_of(
         # A planner that is sure lifts all visited viewpoints by 1; what is shown is their worth.
         worth = replace(agent.planner, config=replace(agent.planner.config, sure=1.0))
         return _choice(graph, first, action, "planner", worth(scores.candidates, belief.mass, start_xy_m, belief.grid))
-    return _choice(graph, first, action, "policy", scores.values.exp())
+    choice = _choice(graph, first, action, "policy", scores.values.exp())
+    return choice if scores.read is None else replace(choice, read=float(scores.read[0]))
 
 
 def choose_by_mass(

@@ -33,6 +33,8 @@ class Choice:
     moves: tuple[str, ...]
     """Viewpoints walked through, up to the first that was never visited; empty where it stays."""
     stops: bool
+    read: float | None = None
+    """Share of what a policy that reads saw and read in these values; the rest is the belief's."""
 
 
 @dataclass(frozen=True, eq=False)

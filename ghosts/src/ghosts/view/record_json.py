@@ -220,4 +220,6 @@ def _choice(value: dict[str, Any]) -> Choice:
             raise DataError("expected viewpoints", field=f"choice.{name}", value=value[name], hint=EXPORT)
     names: dict[str, Any] = {name: tuple(value[name]) for name in ("visited", "moves")}
     candidates = {str(name): _number(worth, "choice.candidates") for name, worth in value["candidates"].items()}
+    read = value.get("read")
+    names["read"] = None if read is None else _number(read, "choice.read")
     return Choice(value["by"], candidates, chosen=str(value["chosen"]), stops=bool(value["stops"]), **names)

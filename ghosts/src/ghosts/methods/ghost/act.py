@@ -116,9 +116,8 @@ class NavigationTask(WalkTask["NavBatch | Choices"]):
         """The filter's loss plus the weighted policy's; the policy's alone where the filter does not learn."""
         if isinstance(batch, Choices):
             with torch.autocast(batch.features.device.type, enabled=False):
-                chosen = self.model.policy.choose(
-                    batch.features, batch.episode, len(batch.target), batch.words, batch.owner
-                )
+                steps = len(batch.target)
+                chosen, _ = self.model.policy.choose(batch.features, batch.episode, steps, batch.words, batch.owner)
                 loss = policy_loss(chosen, batch.target)
         else:
             loss = self._joint(batch)

@@ -193,7 +193,9 @@ Ghosts.namedPlaces = (scene) => {
 Ghosts.choiceText = (choice, scene) => {
   const value = Ghosts.valueText(choice, choice.chosen), place = Ghosts.placeText(scene, choice.chosen);
   const what = choice.stops ? (choice.moves.length ? `goes back to ${place} and stops` : "stops here") : `walks towards ${place}`;
-  return `${what} (${{ policy: "probability", planner: "worth", mass: "goal mass" }[choice.by]} ${value})`;
+  // A policy that reads weighs what it saw and read against the belief.
+  const from = choice.read == null ? "" : `, ${Math.round(100 * (1 - choice.read))} % from the belief and ${Math.round(100 * choice.read)} % from reading the map`;
+  return `${what} (${{ policy: "probability", planner: "worth", mass: "goal mass" }[choice.by]} ${value}${from})`;
 };
 
 // Whether a key is the page's: not with Ctrl, Alt or Cmd, and not one that the focused control takes itself.
