@@ -118,6 +118,9 @@ def test_from_zip_files_to_a_trained_model(downloads: Path, tmp_path: Path, caps
         "training, houses-filter": False,
         "training, paper": True,
         "navigation, paper-agent": True,
+        "viewer, houses-agent": False,
+        "report, houses-agent": False,
+        "evaluation, houses-agent": False,
     }
 
     # The preset has 96 × 96 cells and 6 viewpoints per episode, which takes half a minute on two cores.

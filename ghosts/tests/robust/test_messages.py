@@ -36,7 +36,7 @@ MISTAKES = [
     (["train", "goal", "--train.batc", "3"], 2, ["--train.batc", "--train.batch"]),
     (["doctor", "--data", "{missing}"], 1, ["{missing}: no such folder", "ghosts world --out"]),
     (["doctor", "--data", "{empty}"], 1, ["an empty folder", "ghosts world --out", "ghosts prepare --raw"]),
-    (["view"], 1, ["--data ROOT", "ghosts world --out ROOT"]),
+    (["view"], 1, ["no data root to show", "ghosts demo", "--data ROOT"]),
     (["prepare", "--raw", "{missing}", "--out", "{empty}"], 1, ["{missing}", "--raw the folder"]),
     (["weights", "--file", "{missing}"], 1, ["{missing}: no such file", "download https://"]),
     (["eval", "goal", "--run", "{missing}", "--data", "{root}"], 1, ["{missing}: no such run", "ghosts train goal"]),

@@ -252,7 +252,7 @@ def test_the_outcome_comes_first(record: EpisodeRecord, scene: dict[str, Any]) -
     shown = [Shown(f"{number}_0", "chosen", (item,)) for number, item in enumerate([*ends, record])]
     page = build_report("t", "a", shown, Assets({record.scan: scene}))
     assert page.index("<b>2 of 3 arrived</b> <span>small, walking by itself</span>") < page.index('id="player"')
-    assert "stops less than 3 m, by the shortest walk, from where the instruction leads" in page
+    assert "stops less than 3 m, by the shortest walk, from where the words lead" in page
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert [item["left_m"] for item in data["list"]] == [0.5, 2.9, 3.1, None]
     walks = NavScores(("7_0", "8_0"), {"SR": np.array([0.0, 1.0])})

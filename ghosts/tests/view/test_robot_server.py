@@ -41,7 +41,8 @@ def address(here: GoalTracker) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     app = make_robot_app(here, token="secret")
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, http=Visitor, log_level="error"))
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, http=Visitor, loop="asyncio", log_level="error")
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

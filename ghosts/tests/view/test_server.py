@@ -534,7 +534,12 @@ def test_connections_are_counted_and_time_out(library: Library, monkeypatch: pyt
         port = listening.getsockname()[1]
         server = connections.Server(
             connections.uvicorn.Config(
-                make_app(library), http=connections.Visitor, log_level="critical", port=port, lifespan="on"
+                make_app(library),
+                http=connections.Visitor,
+                loop="asyncio",
+                log_level="critical",
+                port=port,
+                lifespan="on",
             )
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

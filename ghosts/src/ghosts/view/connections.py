@@ -46,7 +46,7 @@ class Visitor(H11Protocol):
     def _wait(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
-        self._waiting = asyncio.get_running_loop().call_later(ASK_S, self._hang_up)
+        self._waiting = self.loop.call_later(ASK_S, self._hang_up)
 
     def _hang_up(self) -> None:
         # A cycle is a request whose headers are there; its body is waited for by the guard.
@@ -106,6 +106,7 @@ def serve(app: Any, door: socket.socket, host: str, port: int) -> None:
         host=host,
         port=port,
         http=Visitor,
+        loop="asyncio",  # uvloop, where it is installed, calls a connection without a running loop
         log_level="warning",
         access_log=False,
         callback_notify=give_back,

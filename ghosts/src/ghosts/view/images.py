@@ -80,7 +80,7 @@ class Served:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         app = make_app(library, **how)
-        config = uvicorn.Config(app, host="127.0.0.1", port=self.port, http=Visitor, log_level="error")
+        config = uvicorn.Config(app, host="127.0.0.1", port=self.port, http=Visitor, loop="asyncio", log_level="error")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
