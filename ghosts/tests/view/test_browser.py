@@ -556,6 +556,7 @@ def test_typed_words_are_asked_before_anybody_walks(page: Any, address: str) -> 
     for button in ("#walkon", "#toend"):
         page.fill("#text", f"walk to the chair {button}")
         page.click(button)
+        page.wait_for_url(f"**chair+%23{button[1:]}**")  # these words are answered, not those before
         page.wait_for_selector("#message:has-text('the walk starts over with them')")
         page.wait_for_selector("[data-part=stepnote]:has-text('1 of 1')")
         assert "chair" in page.inner_text(".words")
