@@ -40,7 +40,7 @@ lowest: $(VENV)/.ready $(UV)
 	echo 'torch; python_version < "3"' > $(LOWEST)/without-torch.txt
 	$(UV) pip install --quiet --python $(LOWEST) --resolution lowest-direct --only-binary numpy --only-binary pillow --overrides $(LOWEST)/without-torch.txt $(OURS) --group dev "httpx>=0.27"
 	$(BIN)/python -c 'import pathlib, torch; print(pathlib.Path(torch.__file__).parents[1])' > $$(echo $(LOWEST)/lib/python3*/site-packages)/torch.pth
-	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal --ignore=ghosts/tests/view/test_browser.py --ignore=ghosts/tests/view/test_pictures.py sim/tests houses/tests $(addprefix ghosts/tests/,agent belief cli data mapping view words)
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -k "not no_http" --ignore=ghosts/tests/view/test_browser.py --ignore=ghosts/tests/view/test_pictures.py sim/tests houses/tests $(addprefix ghosts/tests/,agent belief cli data mapping view words)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
